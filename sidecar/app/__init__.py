@@ -1,0 +1,1 @@
+"""Use cases: carry out what policy orders, and feed the outcomes back."""

@@ -1,0 +1,36 @@
+"""The ports that the use cases share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sidecar.ports import (
+    Clock,
+    Configuration,
+    GateRunner,
+    Judge,
+    Phrasebook,
+    Record,
+    Rubrics,
+    SessionStore,
+    Switches,
+    Transcripts,
+    Workspace,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """One adapter per port."""
+
+    clock: Clock
+    configuration: Configuration
+    gates: GateRunner
+    judge: Judge
+    phrasebook: Phrasebook
+    record: Record
+    rubrics: Rubrics
+    store: SessionStore
+    switches: Switches
+    transcripts: Transcripts
+    workspace: Workspace

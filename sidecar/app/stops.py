@@ -1,0 +1,155 @@
+"""One stop: the loop between policy and the world."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+
+from sidecar.app.generations import Generations, SupersededError
+from sidecar.app.house import House
+from sidecar.model.effects import Collect, Continue, Effect, Reason, Rest, Ruling, RunGates
+from sidecar.model.events import Collected, Fact, GatesRan, Stopped
+from sidecar.model.inquiry import Inquiry
+from sidecar.model.session import Session
+from sidecar.policy.endings import unjudged
+from sidecar.policy.stop import begin, step
+from sidecar.ports import Entry
+
+GLANCE = 1.0
+"""Seconds between two looks at the host's queue while a stop is being judged."""
+
+UNTOUCHED = frozenset({Reason.OURS, Reason.SUBAGENT, Reason.OFF, Reason.PAUSED, Reason.PLAN_MODE})
+"""Stops that leave no trace in the session's state."""
+
+log = logging.getLogger(__name__)
+
+
+class StopJudge:
+    """Judges stops, at most one at a time per session."""
+
+    def __init__(self, house: House, generations: Generations) -> None:
+        """Live in `house`; share `generations` with whoever tells of newer events."""
+        self._house = house
+        self._generations = generations
+
+    async def rule(self, stop: Stopped, session: Session) -> Ruling:
+        """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
+        house = self._house
+        settings, _ = house.configuration.load()
+        inquiry = Inquiry(session=session, stop=stop, settings=settings, off=house.switches.off(stop.project))
+        begun = house.clock.now()
+        try:
+            inquiry, ruled = await self._generations.judge(stop.key, self._judge(inquiry))
+        except SupersededError as newer:
+            ruling: Ruling = Rest(reason=newer.reason)
+        except asyncio.CancelledError:
+            self._write(inquiry, Rest(reason=Reason.INTERRUPTED, detail="the host let go"), begun)
+            raise
+        else:
+            ruling = self._save(inquiry, ruled)
+        self._write(inquiry, ruling, begun)
+        return ruling
+
+    async def _judge(self, inquiry: Inquiry) -> tuple[Inquiry, Ruling]:
+        seen = [inquiry]
+        try:
+            async with asyncio.timeout(inquiry.settings.stop_seconds):
+                return await self._loop(seen)
+        except TimeoutError:
+            return unjudged(seen[-1], f"judging took longer than {inquiry.settings.stop_seconds} seconds")
+
+    async def _loop(self, seen: list[Inquiry]) -> tuple[Inquiry, Ruling]:
+        """The game: while the order is not an answer, carry it out and step again."""
+        inquiry, order = begin(seen[-1])
+        while not isinstance(order, Continue | Rest):
+            fact = await self._carry_out(order, inquiry)
+            inquiry, order = step(inquiry, fact, self._house.clock.now())
+            seen.append(inquiry)
+        if isinstance(order, Continue) and self._user_waits(inquiry):
+            raise SupersededError(Reason.QUEUED)
+        return inquiry, order
+
+    async def _carry_out(self, order: Effect, inquiry: Inquiry) -> Fact:
+        if isinstance(order, Collect):
+            return await self._collect(inquiry)
+        async with self._queue_watched(inquiry):
+            if isinstance(order, RunGates):
+                return await self._run(order, inquiry)
+            return await self._house.judge.ask(order.case, inquiry.stop.environment, inquiry.settings)
+
+    async def _collect(self, inquiry: Inquiry) -> Collected:
+        house, stop = self._house, inquiry.stop
+        turn, tree = await asyncio.gather(
+            house.transcripts.read(stop, inquiry.session.counted_to),
+            house.workspace.fingerprint(stop.project, stop.environment),
+        )
+        return Collected(
+            turn=turn,
+            tree=tree,
+            rubric=house.rubrics.load(stop.project, stop.environment),
+            runner=house.gates.detect_tests(stop.project),
+        )
+
+    async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
+        """One gate after the other, on the tree that was just seen: the agent rests meanwhile."""
+        stop, tree = inquiry.stop, inquiry.facts.tree if inquiry.facts else ""
+        seconds = inquiry.settings.gates.seconds
+        run = self._house.gates.run
+        return GatesRan(
+            runs=tuple(
+                [await run(gate, stop.project, tree, stop.environment, seconds) for gate in order.gates]
+            )
+        )
+
+    @contextlib.asynccontextmanager
+    async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:
+        """While something long runs, a prompt that the user queues ends the judging."""
+        watcher = asyncio.create_task(self._watch_queue(inquiry))
+        try:
+            yield
+        finally:
+            watcher.cancel()
+
+    async def _watch_queue(self, inquiry: Inquiry) -> None:
+        while not self._user_waits(inquiry):
+            await self._house.clock.pause(GLANCE)
+        self._generations.supersede(inquiry.stop.key, Reason.QUEUED)
+
+    def _user_waits(self, inquiry: Inquiry) -> bool:
+        position = inquiry.facts.turn.position if inquiry.facts else 0
+        return self._house.transcripts.queued(inquiry.stop.transcript, position)
+
+    def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
+        """Save before it is said: what cannot be saved is not said (law 6)."""
+        if isinstance(ruling, Rest) and ruling.reason in UNTOUCHED:
+            return ruling
+        try:
+            self._house.store.save(inquiry.session)
+        except OSError as error:
+            why = f"the state could not be saved: {error.strerror or error}"
+            log.warning("%s: %s", inquiry.stop.key.id, why)
+            return Rest(
+                reason=Reason.UNJUDGED, detail=why, note=f"Supervisor: this stop was not judged: {why}."
+            )
+        return ruling
+
+    def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
+        """Append the story of this stop to the record."""
+        now = self._house.clock.now()
+        entry = Entry(
+            at=now,
+            event="stop",
+            decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
+            detail=ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000],
+            continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
+            stage=inquiry.stage,
+            tree=inquiry.facts.tree if inquiry.facts else "",
+            gates=tuple(f"{run.gate.id}: {run.outcome.value}" for run in inquiry.runs),
+            seconds=round(now - begun, 3),
+        )
+        try:
+            self._house.record.append(inquiry.stop.key, entry)
+        except OSError as error:
+            log.warning("%s: the record could not be written: %s", inquiry.stop.key.id, error)

@@ -1,0 +1,155 @@
+"""Answers everything that a host tells."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from sidecar.app.family import Family
+from sidecar.app.generations import Generations
+from sidecar.app.house import House
+from sidecar.app.stops import StopJudge
+from sidecar.model.effects import HostAnswer, Nothing, Reply
+from sidecar.model.events import (
+    CommandTyped,
+    HostEvent,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Stopped,
+    Told,
+    TurnFailed,
+)
+from sidecar.model.goal import Status
+from sidecar.model.session import Session, SessionKey
+from sidecar.policy import commands, sessions
+from sidecar.policy.status import describe
+from sidecar.ports import Entry
+
+REMEMBERED = 1000
+"""Typed commands remembered, because hosts tell of one command twice."""
+
+log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """The front door of the use cases, whatever the host."""
+
+    def __init__(self, house: House) -> None:
+        """Live in `house`."""
+        self._house = house
+        self._generations = Generations()
+        self._stops = StopJudge(house, self._generations)
+        self._family = Family(house)
+        self._typed: OrderedDict[tuple[SessionKey, str], Reply] = OrderedDict()
+
+    async def tell(self, event: Told) -> HostAnswer:
+        """Answer one event of a host. Cancelling means that the host let go."""
+        if event.ours or (event.subagent and not isinstance(event, Stopped)):
+            return Nothing()
+        if isinstance(event, Stopped):
+            return await self._stops.rule(event, self._family.session_of(event))
+        return self._at_once(event)
+
+    def _at_once(
+        self, event: CommandTyped | PromptSubmitted | SessionStarted | TurnFailed | SessionEnded
+    ) -> HostAnswer:
+        """Answer what needs no waiting."""
+        match event:
+            case CommandTyped():
+                return self._command(event)
+            case PromptSubmitted():
+                return self._prompt(event)
+            case SessionStarted():
+                return self._started(event)
+            case TurnFailed():
+                return self._noted(event, "turn-failed", event.error)
+            case SessionEnded():
+                return self._noted(event, "session-ended", event.reason)
+
+    def _started(self, event: SessionStarted) -> HostAnswer:
+        self._family.announce(event)
+        session = self._house.store.load(event.key)
+        if session is None or session.goal is None or session.goal.status is not Status.ACTIVE:
+            return Nothing()
+        settings, _ = self._house.configuration.load()
+        return Nothing(note=describe(session, settings).splitlines()[0])
+
+    def _prompt(self, event: PromptSubmitted) -> HostAnswer:
+        at = self._house.clock.now()
+        if not event.human:
+            return self._changed(event, lambda session: sessions.woken(session, at))
+        self._generations.supersede(event.key)
+        return self._changed(event, lambda session: sessions.prompted(session, at))
+
+    def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
+        self._generations.supersede(event.key)
+        self._note(
+            event.key, Entry(at=self._house.clock.now(), event=what, decided="noted", detail=detail[:300])
+        )
+        return self._changed(event, sessions.rested)
+
+    def _changed(self, event: HostEvent, change: Callable[[Session], Session]) -> HostAnswer:
+        """Save a change that nobody waits for; a state that cannot be saved is said at the stop."""
+        try:
+            self._house.store.save(self._touched(change(self._family.session_of(event)), event))
+        except OSError as error:
+            log.warning("%s: the state could not be saved: %s", event.key.id, error)
+        return Nothing()
+
+    def _touched(self, session: Session, event: HostEvent) -> Session:
+        return replace(session, project=event.project or session.project, seen_at=self._house.clock.now())
+
+    def _command(self, event: CommandTyped) -> HostAnswer:
+        told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
+        if told is not None:
+            return Nothing() if told.work else told
+        self._generations.supersede(event.key)
+        reply = self._carry_out(event)
+        self._typed[event.key, event.prompt_id] = reply
+        while len(self._typed) > REMEMBERED:
+            self._typed.popitem(last=False)
+        return reply
+
+    def _carry_out(self, event: CommandTyped) -> Reply:
+        """A command fails closed (law 4): what is not saved and enforced is refused."""
+        house, at = self._house, self._house.clock.now()
+        if off := house.switches.off(event.project):
+            return Reply(text=f"Supervisor is {off}. Type in a shell: supervisor on", refused=True)
+        settings, errors = house.configuration.load()
+        before = sessions.prompted(self._family.session_of(event), at)
+        position = house.transcripts.size(event.transcript) or before.counted_to
+        command = commands.Typed(name=event.name, arguments=event.arguments, at=at, position=position)
+        session, reply = commands.typed(before, settings, command)
+        try:
+            house.store.save(self._touched(session, event))
+        except OSError as error:
+            why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
+            return Reply(text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True)
+        decided = "refused" if reply.refused else "done"
+        detail = f"{event.arguments[:300]} -> {reply.text}"[:1000]
+        self._note(event.key, Entry(at=at, event=f"command {event.name}", decided=decided, detail=detail))
+        return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
+
+    def _worded(self, reply: Reply, session: Session, errors: tuple[str, ...], *, shadow: bool) -> Reply:
+        text = reply.text
+        if shadow:
+            text += "\nShadow mode: stops are judged and recorded, nothing is sent back."
+        if errors:
+            text += f"\nThe configuration has errors, defaults hold there: {errors[0]}"
+        goal = session.goal
+        if not reply.work or goal is None:
+            return replace(reply, text=text)
+        settings, _ = self._house.configuration.load()
+        total = session.retry or settings.max_attempts
+        context = self._house.phrasebook.goal_context(goal.condition, goal.checks, total)
+        return replace(reply, text=text, context=context)
+
+    def _note(self, key: SessionKey, entry: Entry) -> None:
+        try:
+            self._house.record.append(key, entry)
+        except OSError as error:
+            log.warning("%s: the record could not be written: %s", key.id, error)

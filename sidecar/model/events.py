@@ -1,0 +1,135 @@
+"""What happens to a session: things hosts tell us, and outcomes of what policy ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from sidecar.model.gate import Gate, GateRun
+from sidecar.model.rubric import Rubric
+from sidecar.model.session import SessionKey
+from sidecar.model.turn import Turn
+from sidecar.model.verdict import Judgement
+
+
+class Origin(StrEnum):
+    """Why a session began to exist for us."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+    CLEAR = "clear"
+    COMPACT = "compact"
+
+
+class HostEvent(Struct, frozen=True, kw_only=True):
+    """Common to all that a host tells.
+
+    `project` is the session's folder. `host_pid` is the host's process, 0 where unknown: it tells a forked
+    session from a foreign one. `environment` is the session's own, for gates and judges; it stays in memory.
+    `subagent`: the event belongs to a helper of the agent. `ours`: it belongs to a judge or worker of ours.
+    """
+
+    key: SessionKey
+    project: str
+    host_pid: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    subagent: bool = False
+    ours: bool = False
+
+
+class SessionStarted(HostEvent, frozen=True, kw_only=True):
+    """The host opened, resumed, cleared or compacted a session."""
+
+    origin: Origin
+
+
+class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
+    """A prompt went in. `human` is false for the host's own notices about background work."""
+
+    prompt_id: str
+    human: bool
+    transcript: str = ""
+
+
+class CommandTyped(HostEvent, frozen=True, kw_only=True):
+    """The user typed a command of ours.
+
+    `prompt_id` makes it idempotent: hosts tell of one typed command twice.
+    """
+
+    name: str
+    arguments: str
+    prompt_id: str
+    transcript: str = ""
+
+
+class Background(Struct, frozen=True):
+    """Work that goes on behind the agent's back."""
+
+    id: str
+    description: str
+
+
+class Stopped(HostEvent, frozen=True, kw_only=True):
+    """The agent ended its turn and waits.
+
+    `continued`: the host says that this stop follows a continuation. `headless`: the host ends after this
+    stop and kills what runs in the background. `read_only`: plan mode. `transcript` is the path the host
+    names, which may not exist.
+    """
+
+    transcript: str
+    prompt_id: str = ""
+    last_message: str = ""
+    background: tuple[Background, ...] = ()
+    continued: bool = False
+    headless: bool = False
+    read_only: bool = False
+
+
+class TurnFailed(HostEvent, frozen=True, kw_only=True):
+    """The turn ended in an error of the host or its model (rate limit, refusal, overload)."""
+
+    error: str
+
+
+class SessionEnded(HostEvent, frozen=True, kw_only=True):
+    """The host closed the session. Hosts do not always say so."""
+
+    reason: str
+
+
+Told = SessionStarted | PromptSubmitted | CommandTyped | Stopped | TurnFailed | SessionEnded
+
+
+class Collected(Struct, frozen=True, kw_only=True):
+    """Facts about a stop. `tree` is the fingerprint of the files; `runner` the detected test runner."""
+
+    turn: Turn
+    tree: str
+    rubric: Rubric
+    runner: Gate | None = None
+
+
+class GatesRan(Struct, frozen=True):
+    """Outcomes, in the order in which the gates were asked for."""
+
+    runs: tuple[GateRun, ...]
+
+
+class Judged(Struct, frozen=True):
+    """A valid verdict."""
+
+    judgement: Judgement
+
+
+class JudgeFailed(Struct, frozen=True):
+    """No valid verdict could be had, and why, in one line. `spent` in tokens."""
+
+    reason: str
+    tokens: int = 0
+
+
+Fact = Collected | GatesRan | Judged | JudgeFailed

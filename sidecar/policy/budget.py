@@ -1,0 +1,40 @@
+"""How much may still be spent. Budget n means n continuations (law 6)."""
+
+from __future__ import annotations
+
+from sidecar.model.goal import LIFETIME_CONTINUATIONS, Goal
+from sidecar.model.session import Session
+from sidecar.model.settings import Settings
+
+LEAST, MOST = 1, 100
+UNASKED = 3
+"""Continuations in a row without a goal, unless the user set a number (law 8)."""
+
+STALLS = 3
+"""Continuations after which nothing moved before a human is asked (law 7)."""
+
+STREAK = 7
+"""Continuations in a row without a tool call: Claude Code overrides the 9th and ends the turn."""
+
+
+def continuations(session: Session, settings: Settings) -> int:
+    """The budget in force: the user's own number, else the settings'."""
+    chosen = settings.max_attempts if session.retry is None else session.retry
+    return min(max(chosen, LEAST), MOST)
+
+
+def unasked(session: Session) -> int:
+    """The budget of continuations without a goal."""
+    return UNASKED if session.retry is None else session.retry
+
+
+def spent_reason(goal: Goal, session: Session, settings: Settings) -> str:
+    """Which limit is reached, in words; "" while something is left."""
+    spent = goal.spent
+    limits = (
+        (spent.continuations, continuations(session, settings), "continuations"),
+        (goal.lifetime, LIFETIME_CONTINUATIONS, "continuations over the goal's whole life"),
+        (spent.tokens, goal.max_tokens or settings.goal_max_tokens, "tokens"),
+        (int(spent.seconds), goal.max_seconds or settings.goal_max_seconds, "seconds of work"),
+    )
+    return next((f"{used} of {limit} {unit}" for used, limit, unit in limits if used >= limit), "")

@@ -1,0 +1,36 @@
+"""One paragraph that says where a session stands."""
+
+from __future__ import annotations
+
+from sidecar.model.goal import Goal, Status
+from sidecar.model.session import Session
+from sidecar.model.settings import Settings
+from sidecar.policy import budget
+
+NO_GOAL = "Supervisor: no goal is set. Type: /supervisor:goal all tests pass"
+
+
+def describe(session: Session, settings: Settings) -> str:
+    """Condition, status, what is spent of what, and the last reason."""
+    goal = session.goal
+    if goal is None or goal.status is Status.CLEARED:
+        return NO_GOAL
+    lines = [f"Supervisor: goal {goal.status}: {goal.condition}", _spending(goal, session, settings)]
+    if goal.checks:
+        lines.append(f"checks: {', '.join(goal.checks)}")
+    if goal.last_reason:
+        lines.append(f"last reason: {goal.last_reason}")
+    if goal.unjudged:
+        lines.append(f"the last stop was not judged: {goal.unjudged}")
+    return "\n".join(lines)
+
+
+def _spending(goal: Goal, session: Session, settings: Settings) -> str:
+    spent = goal.spent
+    pending = " (one more on its way)" if session.pending else ""
+    return (
+        f"continuations {spent.continuations}/{budget.continuations(session, settings)}{pending}, "
+        f"{int(spent.seconds)}/{goal.max_seconds or settings.goal_max_seconds} seconds of work, "
+        f"{spent.tokens}/{goal.max_tokens or settings.goal_max_tokens} tokens"
+        + (f", {spent.judge_tokens} tokens for judging" if spent.judge_tokens else "")
+    )

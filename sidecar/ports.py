@@ -1,0 +1,172 @@
+"""What `app` needs from the world. Each port has one contract suite, run on every adapter of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from sidecar.model.effects import Case, Feedback, HostAnswer
+from sidecar.model.events import Judged, JudgeFailed, Stopped, Told
+from sidecar.model.gate import Gate, GateRun
+from sidecar.model.rubric import Rubric
+from sidecar.model.session import Session, SessionKey
+from sidecar.model.settings import Settings
+from sidecar.model.turn import Turn
+
+Environment = Mapping[str, str]
+
+
+class BadInputError(Exception):
+    """What came in from outside cannot be used. The message says what, where, and what to do."""
+
+
+class Clock(Protocol):
+    """The only source of time."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+
+    async def pause(self, seconds: float) -> None:
+        """Wait."""
+
+
+class HostCodec(Protocol):
+    """Translates between one host's words and ours."""
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Told:
+        """Turn a host's event into ours; raises BadInputError."""
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
+        """Turn an answer to the event `raw` into the JSON object that the host understands.
+
+        `feedback` is the worded continuation where the answer is one, else empty.
+        """
+
+
+class Transcripts(Protocol):
+    """What the host recorded of the session."""
+
+    async def read(self, stop: Stopped, counted_to: int) -> Turn:
+        """Read the turn that ends in `stop`. Costs what was added since the last read.
+
+        Never raises for a missing or damaged transcript: `readable` is false then.
+        """
+
+    def size(self, path: str) -> int:
+        """Bytes of the transcript now, 0 where there is none."""
+
+    def queued(self, path: str, position: int) -> bool:
+        """Whether a human prompt was queued at or after byte `position` and still waits."""
+
+
+class Workspace(Protocol):
+    """The project's files."""
+
+    async def fingerprint(self, project: str, environment: Environment) -> str:
+        """One digest of all content that is not ignored; "" where it cannot be had."""
+
+
+class GateRunner(Protocol):
+    """Finds and runs the project's own checks."""
+
+    def detect_tests(self, project: str) -> Gate | None:
+        """The project's test runner with the reason, None where undetermined."""
+
+    async def run(
+        self, gate: Gate, project: str, tree: str, environment: Environment, seconds: float
+    ) -> GateRun:
+        """Run one gate. Never raises for a failing or missing command. Cancelling kills its process group."""
+
+
+class Judge(Protocol):
+    """Asks a model about a case."""
+
+    async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged | JudgeFailed:
+        """Never raises for a broken backend: JudgeFailed says why. Cancelling ends the request."""
+
+
+class SessionStore(Protocol):
+    """Keeps one state per session."""
+
+    def load(self, key: SessionKey) -> Session | None:
+        """The saved state, None for an unknown session.
+
+        A corrupt, foreign or future file is set aside with its reason and None is returned. Raises
+        BadInputError for a hostile id, OSError where the state folder cannot be read.
+        """
+
+    def save(self, session: Session) -> None:
+        """Write it whole or not at all; raises OSError."""
+
+    def forget(self, key: SessionKey) -> None:
+        """Remove a session's state."""
+
+    def known(self) -> tuple[SessionKey, ...]:
+        """Every session with a state, the one seen last first."""
+
+
+class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a session's record: what was decided at one stop or command, and why.
+
+    `at` is seconds since the epoch. `decided` is a Reason, "continue" or a command's name.
+    """
+
+    at: float
+    event: str
+    decided: str
+    detail: str = ""
+    continuation: str = ""
+    stage: str = ""
+    tree: str = ""
+    gates: tuple[str, ...] = ()
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+class Record(Protocol):
+    """The append-only story of a session."""
+
+    def append(self, key: SessionKey, entry: Entry) -> None:
+        """Add one entry; raises OSError."""
+
+    def read(self, key: SessionKey, last: int = 20) -> tuple[Entry, ...]:
+        """The newest entries, oldest first; a torn last line is left out."""
+
+    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
+        """Reasons why state files of this session were set aside, oldest first."""
+
+
+class Rubrics(Protocol):
+    """The rubric in force."""
+
+    def load(self, project: str, environment: Environment) -> Rubric:
+        """First found wins: project, user, default. Never raises: a broken file is in `rejected`."""
+
+
+class Phrasebook(Protocol):
+    """Every text that a model reads."""
+
+    def continuation(self, feedback: Feedback) -> str:
+        """The continuation in words, under 9,000 characters."""
+
+    def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
+        """What the agent is told beside the goal command."""
+
+
+class Switches(Protocol):
+    """Whether Supervisor is switched off."""
+
+    def off(self, project: str) -> str:
+        """Why it is off for this project ("off for you", "off for this project"), "" where it is on."""
+
+    def turn(self, *, on: bool, project: str | None) -> None:
+        """Switch it for a project, or for the user where None; raises OSError."""
+
+
+class Configuration(Protocol):
+    """The user's settings."""
+
+    def load(self) -> tuple[Settings, tuple[str, ...]]:
+        """The settings in force and every error in the file; with errors the defaults hold."""
