@@ -1,0 +1,78 @@
+"""The hook relay of Claude Code: one event in, one line to the sidecar, its answer out. It decides nothing.
+
+Arguments: the event's name, the longest silence and the longest wait in all (seconds). It imports little, for
+every event pays for it, prints one JSON object or nothing, and ends with 0. cold.py does the rest.
+"""
+
+import posix
+import sys
+from time import monotonic
+
+try:  # private names of CPython, at a fraction of the public ones' cost
+    from _json import encode_basestring_ascii as quote
+    from _socket import AF_UNIX, SOCK_STREAM, socket
+except ImportError:
+    from json.encoder import encode_basestring_ascii as quote
+    from socket import AF_UNIX, SOCK_STREAM, socket  # type: ignore[assignment]
+
+INPUT_LIMIT = 4 << 20  # bytes
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"hook","params":{"event":%b,%b}}\n'
+ABOUT = '"host":"claude-code","version":"0.1.0","host_pid":%d,"environment":{%s}'
+ANSWER = b'{"jsonrpc":"2.0","id":1,"result":'
+NOTICE = b'{"jsonrpc":"2.0","method":"'
+
+
+def _cold(name: str, *arguments: object) -> bytes:
+    from runpy import run_path  # noqa: PLC0415 - 10 ms that only trouble has to pay
+
+    answer: bytes = run_path(sys.argv[1].replace("claude_code.py", "cold.py"))[name](*arguments)
+    return answer
+
+
+def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
+    if not 0 < len(event) <= INPUT_LIMIT:
+        raise ValueError("the event is empty or larger than 4 MiB")
+    texts = [[text.decode("utf-8", "replace") for text in pair] for pair in posix.environ.items()]
+    about = ABOUT % (posix.getppid(), ",".join([quote(name) + ":" + quote(value) for name, value in texts]))
+    posix.chdir(state + b"/run")  # from here the name is short: a socket's path may have 108 bytes
+    link = socket(AF_UNIX, SOCK_STREAM)
+    link.settimeout(silence)
+    link.connect("sidecar.sock")
+    link.sendall(CALL % (event.replace(b"\n", b" "), about.encode()))
+    heard = b""
+    while True:
+        while b"\n" not in heard:
+            link.settimeout(max(0.001, min(silence, end - monotonic())))
+            chunk = link.recv(1 << 20)
+            if not chunk:
+                raise ConnectionResetError("the sidecar hung up")
+            heard += chunk
+        line, _, heard = heard.partition(b"\n")
+        if line.startswith(ANSWER + b"{") and line.endswith(b"}}"):
+            return line[len(ANSWER) : -1]
+        if line.startswith(NOTICE + b'replace"'):
+            _cold("renew", state)
+        elif not line.startswith(NOTICE):
+            raise ValueError(line)
+
+
+def main() -> None:
+    """Relay one event."""
+    if b"SUPERVISOR_WORKER" in posix.environ:
+        return
+    home = posix.environ.get(b"XDG_STATE_HOME", b"")
+    state = home if home[:1] == b"/" else posix.environ.get(b"HOME", b"") + b"/.local/state"
+    event = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+    arguments = event, state + b"/supervisor", float(sys.argv[3]), monotonic() + float(sys.argv[4])
+    try:
+        answer = _ask(*arguments)
+    except Exception as trouble:
+        answer = _cold("rescue", _ask, arguments, trouble)
+    sys.stdout.buffer.write(answer)
+    sys.stdout.flush()
+
+
+try:
+    main()
+finally:
+    posix._exit(0)  # noqa: SLF001 - a public function

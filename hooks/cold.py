@@ -1,0 +1,152 @@
+"""What the hook relay does when the sidecar does not simply answer: start it, ask again, say what is wrong.
+
+The runtime is the first found of: what an install recorded, $SUPERVISOR_BIN, PATH without the folders of the
+project, the plugin's own data folder. A stop that cannot be judged lets the agent rest; a typed command that
+nothing would enforce is refused.
+
+As a program, `cold.py SECONDS COMMAND...`, it starts a command detached, in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from select import select
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+KEPT = re.compile("HOME|PATH|LANG|LC_.*|XDG_.*|TMPDIR|USER|LOGNAME|SUPERVISOR_.*")
+"""What the sidecar may know of the environment of the session that happens to start it."""
+TYPED = re.compile(rb'"prompt"\s*:\s*"/supervisor:(goal|retry)\b')
+
+
+def rescue(
+    ask: Callable[[bytes, bytes, float, float], bytes],
+    arguments: tuple[bytes, bytes, float, float],
+    trouble: Exception,
+) -> bytes:
+    """Ask again; else what to tell the host, b"" for nothing.
+
+    That there is no sidecar, and that it hangs up, is forgiven once each. A session's end is worth no start.
+    """
+    event, state, silence, _ = arguments
+    forgiven = set()
+    while sys.argv[2] != "SessionEnd" and isinstance(trouble, (ConnectionError, FileNotFoundError)):
+        absent = isinstance(trouble, (ConnectionRefusedError, FileNotFoundError))
+        if absent in forgiven:
+            break
+        forgiven.add(absent)
+        try:
+            if absent:
+                start(state, event, silence)
+            return ask(*arguments)
+        except Exception as error:
+            trouble = error
+    said = excuse(event, trouble)
+    return json.dumps(said).encode() if said else b""
+
+
+def renew(state: bytes) -> bytes:
+    """Start a runtime beside an older sidecar, which makes room for it; never raises."""
+    with suppress(OSError):
+        start(state, b"", 0)
+    return b""
+
+
+def start(state: bytes, event: bytes, wait: float) -> None:
+    """Start the runtime and wait until it listens, at most `wait` seconds.
+
+    Raises ProcessLookupError where there is none.
+    """
+    for path in _candidates(Path(os.fsdecode(state)), event):
+        if path.is_absolute() and path.is_file() and os.access(str(path), os.X_OK):
+            return launch([str(path), "serve"], wait)
+    raise ProcessLookupError("no runtime")
+
+
+def launch(command: list[str], wait: float) -> None:
+    """Start a command that outlives us, and wait until it closes its output, at most `wait` seconds."""
+    process = subprocess.Popen(  # noqa: S603 - the user's own runtime, see _candidates
+        command,
+        cwd="/",
+        env={name: value for name, value in os.environ.items() if KEPT.fullmatch(name)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    if process.stdout:
+        select([process.stdout], [], [], wait)
+
+
+def excuse(event: bytes, trouble: Exception) -> dict[str, str]:
+    """What the host should do and say about an event that the sidecar did not deal with."""
+    name, missing = sys.argv[2], isinstance(trouble, ProcessLookupError)
+    if name == "UserPromptExpansion" or (name == "UserPromptSubmit" and TYPED.search(event)):
+        return {"decision": "block", "reason": _why(trouble, "nothing would enforce this command")}
+    if name == ("SessionStart" if missing else "Stop"):
+        return {"systemMessage": _why(trouble, "this stop was not judged")}
+    return {}
+
+
+def _why(trouble: Exception, so: str) -> str:
+    """One line: what is wrong, what follows, what to type."""
+    if isinstance(trouble, ProcessLookupError):
+        script = shlex.quote(str(Path(sys.argv[1]).with_name("bootstrap.py")))
+        return f"Supervisor is installed but has no runtime yet. Type: ! python3 {script}"
+    said = trouble.args[0] if isinstance(trouble, ValueError) else str(trouble)
+    if isinstance(said, bytes):  # a line that is no answer: an error, or nothing of ours
+        with suppress(ValueError, LookupError, TypeError):
+            return f"Supervisor: {json.loads(said)['error']['message']}"
+        said = "its answer makes no sense"
+    return f"Supervisor did not answer ({said}): {so}. Type: supervisor doctor"
+
+
+def _candidates(state: Path, event: bytes) -> Iterator[Path]:
+    with suppress(OSError, ValueError):
+        yield Path((state / "runtime").read_text(encoding="utf-8").strip())
+    yield Path(os.environ.get("SUPERVISOR_BIN", ""))
+    projects = set(_projects(event))
+    for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
+        path = folder / "supervisor"
+        if _ours(path) and not any(
+            _inside(place.resolve(), project) for place in (folder, path) for project in projects
+        ):
+            yield path
+    yield Path(os.environ.get("CLAUDE_PLUGIN_DATA", ""), "runtime", "bin", "supervisor")
+
+
+def _projects(event: bytes) -> Iterator[Path]:
+    """Yield the folders that the session works on and the repositories around them; none holds the home."""
+    folders = [os.environ.get("CLAUDE_PROJECT_DIR", ""), os.environ.get("PWD", "")]
+    with suppress(ValueError, LookupError, TypeError):
+        folders.append(json.loads(event)["cwd"])
+    home = Path.home().resolve()
+    for folder in filter(Path.is_absolute, map(Path, folders)):
+        place = folder.resolve()
+        for around in (place, *place.parents):
+            if (around == place or (around / ".git").exists()) and not _inside(home, around):
+                yield around
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+def _ours(path: Path) -> bool:
+    """Whether it is our command: npm has a `supervisor` too, with quite another idea of `serve`."""
+    with suppress(OSError), path.open("rb") as script:
+        return b"sidecar" in script.read(4096)
+    return False
+
+
+if __name__ == "__main__":
+    launch(sys.argv[2:], float(sys.argv[1]))
