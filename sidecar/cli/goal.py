@@ -1,0 +1,88 @@
+"""`supervisor goal` and `supervisor retry`: the slash commands, typed in a shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+import msgspec
+
+from sidecar.app.people import Order, Report, Who
+from sidecar.cli.link import ask
+from sidecar.model.effects import Reply
+
+HERE = click.option(
+    "--session", default="", help="The host's session id; else the one seen last in this folder."
+)
+
+
+def who(session: str) -> Who:
+    """The session that is meant."""
+    return Who(session=session, project="" if session else os.getcwd())  # noqa: PTH109 - sent as text
+
+
+@click.group()
+def goal() -> None:
+    """Show, set, clear, pause or resume the goal of a session."""
+
+
+@goal.command()
+@HERE
+@click.option("--exit-code", is_flag=True, help="Exit 0 achieved, 1 not, 2 unverified, 3 no goal.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
+def status(session: str, *, exit_code: bool, as_json: bool) -> None:
+    """Where the goal stands."""
+    report = ask("report", who(session), Report)
+    click.echo(msgspec.json.format(msgspec.json.encode(report)).decode() if as_json else report.text)
+    sys.exit(report.exit_code if exit_code else 0)
+
+
+@goal.command(name="set", context_settings={"ignore_unknown_options": True})
+@HERE
+@click.argument("condition", nargs=-1, required=True)
+def set_(session: str, condition: tuple[str, ...]) -> None:
+    """Set or replace the goal, as /supervisor:goal does."""
+    _order(session, "goal", " ".join(condition))
+
+
+def _word(name: str, about: str) -> Callable[..., Any]:
+    @goal.command(name=name, help=about)
+    @HERE
+    def verb(session: str) -> None:
+        _order(session, "goal", name)
+
+    return verb
+
+
+clear = _word("clear", "Clear the goal.")
+pause = _word("pause", "Pause the goal: stops are left alone.")
+resume = _word("resume", "Go on with a paused, stalled or unverified goal.")
+
+
+@click.command()
+@HERE
+@click.argument("number", required=False, default="")
+def retry(session: str, number: str) -> None:
+    """Show or set the budget of continuations, 1 to 100."""
+    _order(session, "retry", number)
+
+
+def refuse_agents() -> None:
+    """Goals, budgets and switches are the user's (law 9): refuse where an agent's shell types."""
+    marker = next((name for name in ("CLAUDECODE", "OPENCODE") if os.environ.get(name)), "")
+    if marker:
+        raise click.ClickException(
+            f"only the user may change this, and {marker} says that an agent's shell is typing.\n"
+            "  - in the host, type the slash command: /supervisor:goal, /supervisor:retry\n"
+            "  - or use a terminal of your own"
+        )
+
+
+def _order(session: str, name: str, arguments: str) -> None:
+    refuse_agents()
+    reply = ask("order", Order(who=who(session), name=name, arguments=arguments), Reply)
+    click.echo(reply.text, err=reply.refused)
+    sys.exit(1 if reply.refused else 0)

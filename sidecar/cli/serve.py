@@ -1,0 +1,31 @@
+"""`supervisor serve` and `supervisor stop`: the sidecar's life, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from sidecar.adapters import paths
+from sidecar.adapters.client import Client
+
+
+@click.command()
+@click.pass_obj
+def serve(live: Callable[[], int]) -> int:
+    """Be the sidecar.
+
+    Hosts start it on demand, and it ends by itself when none has called for a while. Where one runs already,
+    this ends at once; an older one is replaced when it has finished what it does.
+    """
+    return live()
+
+
+@click.command()
+def stop() -> None:
+    """End the sidecar.
+
+    What it judges at this moment is given up: those agents rest. The next event of a host starts it again; to
+    switch Supervisor off, see `supervisor off`.
+    """
+    click.echo(f"The sidecar: {Client(paths.of_user()).stop()}.")

@@ -1,0 +1,45 @@
+"""`supervisor status`: what is known of this folder's session, and what was decided lately."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from sidecar.app.people import Report
+from sidecar.cli.goal import HERE, who
+from sidecar.cli.link import ask
+from sidecar.ports import Entry
+
+
+@click.command()
+@HERE
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
+def status(session: str, *, as_json: bool) -> None:
+    """Show the goal, and what was decided at the last stops, with the reasons."""
+    report = ask("report", who(session), Report)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
+        return
+    console = Console(highlight=False)
+    console.print(report.text, markup=False)
+    if report.off:
+        console.print(f"Supervisor is {report.off}.", markup=False)
+    if report.story:
+        console.print(_table(report.story))
+    for line in (*report.set_aside, *report.troubles):
+        console.print(f"! {line}", markup=False)
+
+
+def _table(story: tuple[Entry, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("when", "what", "decided", "by", "why"):
+        table.add_column(name, overflow="fold")
+    for entry in story:
+        when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
+        why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates)) if part)
+        table.add_row(when, entry.event, entry.decided, entry.stage, why[:300])
+    return table

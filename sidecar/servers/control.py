@@ -1,0 +1,74 @@
+"""What the methods may know of the process they run in, and ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Raw, Struct
+
+DRAIN_S: Final = 30.0
+"""Seconds that requests under way get to finish when a sidecar makes room for a newer one."""
+
+
+class Peer(Protocol):
+    """Whoever called a method. When it leaves, what it asked for is cancelled."""
+
+    def notify(self, method: str, params: Struct | None = None) -> None:
+        """Tell it something; lost where it has just left."""
+
+    async def ask(self, method: str, params: Struct | None = None) -> Raw:
+        """Ask it something; the result's JSON. Raises PeerError where it refuses or leaves. No deadline."""
+
+
+class PeerError(Exception):
+    """A peer refused what it was asked, or left before it answered."""
+
+
+Handler = Callable[[Raw, Peer], Awaitable[Raw | bytes]]
+"""Takes the parameters (use wire.read) and returns the result's JSON. BadInputError is told to the peer."""
+
+Methods = Mapping[str, Handler]
+
+
+class Control:
+    """One sidecar's process.
+
+    `log` is the file that internal errors are written to. `idle_s`: seconds without a connection after which
+    it ends by itself; wiring may set it while it builds the methods. All else belongs to the event loop.
+    """
+
+    def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
+        """Speak for this process."""
+        self.version = version
+        self.pid = os.getpid()
+        self.log = log
+        self.idle_s = idle_s
+        self.connections = 0
+        self.exit_code = 0
+        self.patience_s = 0.0
+        self.ending = asyncio.Event()
+
+    def drain(self, patience_s: float = DRAIN_S) -> None:
+        """Take nobody in any more, finish what is under way, at most `patience_s`, and end."""
+        self.patience_s = max(self.patience_s, patience_s)
+        self.ending.set()
+
+    def stop(self) -> None:
+        """End now: what is under way is cancelled."""
+        self.patience_s = 0.0
+        self.ending.set()
+
+
+def newer(one: str, other: str) -> bool:
+    """Whether version `one` is newer than `other`: by the numbers they begin with."""
+    return _numbers(one) > _numbers(other)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version)
+    return tuple(int(number) for number in found[0].split(".")) if found else ()

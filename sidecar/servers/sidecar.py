@@ -1,0 +1,189 @@
+"""The sidecar's event loop: takes peers in, answers their requests, and knows when to end.
+
+The laws of this file:
+
+- It listens before it can answer: requests that come early wait until the methods are built.
+- A peer gets an answer to whatever it asks; what went wrong inside is in the log and never in the answer.
+- It ends when a newer one asks for its place, when it is told to, and when nobody has come for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from sidecar.ports import BadInputError
+from sidecar.servers import wire
+from sidecar.servers.connection import Connection
+from sidecar.servers.control import Control, Methods, Peer, newer
+
+CANCEL_S: Final = 5.0
+"""Seconds that cancelled requests get to put away what they hold, such as processes."""
+INTERNAL_ERROR: Final = 70
+
+Build = Callable[[Control], Methods]
+
+log = logging.getLogger(__name__)
+
+
+class _UnknownMethodError(Exception):
+    """A peer asked for what is not there."""
+
+
+class Timer(Protocol):
+    """Something that will happen."""
+
+    def cancel(self) -> None:
+        """Let it not happen."""
+
+
+Later = Callable[[float, Callable[[], None]], Timer]
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """Seconds between two signs of work, and between two requests to one peer's version to renew us."""
+
+    beat_s: float = 5.0
+    renew_s: float = 600.0
+
+
+class Greeting(Struct, frozen=True):
+    """What a caller says of itself; everything else in the parameters is not ours to read."""
+
+    version: str = ""
+
+
+class Hello(Struct, frozen=True):
+    """Who answers. `leaving`: the caller is newer, so it will get this place as soon as we are done."""
+
+    version: str
+    pid: int
+    leaving: bool = False
+
+
+class Sidecar:
+    """Serves from one listening socket."""
+
+    def __init__(
+        self, control: Control, build: Build, *, pace: Pace | None = None, later: Later | None = None
+    ) -> None:
+        """Serve the methods that `build` makes in a thread; `later` calls back after seconds, as loops do."""
+        self._control = control
+        self._build = build
+        self._pace = pace or Pace()
+        self._later = later
+        self._idle: Timer | None = None
+        self._methods: asyncio.Future[Methods] | None = None
+        self._open: dict[Connection, asyncio.Task[None]] = {}
+        self._renewals: dict[str, float] = {}
+        self._own: Methods = {"hello": self._hello, "shutdown": self._shutdown}
+
+    async def run(self, listener: socket.socket) -> int:
+        """Serve until the control says that it ends; the exit code. Removes the socket's file."""
+        loop = asyncio.get_running_loop()
+        self._later = self._later or loop.call_later
+        self._methods = loop.run_in_executor(None, self._build, self._control)
+        self._methods.add_done_callback(self._built)
+        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=wire.LINE_LIMIT)
+        await self._control.ending.wait()
+        Path(listener.getsockname()).unlink(missing_ok=True)  # noqa: ASYNC240 - one system call
+        server.close()
+        await self._see_off()
+        return self._control.exit_code
+
+    async def _see_off(self) -> None:
+        """Let the peers have what they asked for, within the control's patience, then cancel the rest."""
+        for connection in self._open:
+            connection.finish()
+        for limit in (self._control.patience_s, CANCEL_S):
+            if self._open:
+                _, late = await asyncio.wait(self._open.values(), timeout=limit)
+                for task in late:
+                    task.cancel()
+
+    def _built(self, methods: asyncio.Future[Methods]) -> None:
+        if methods.cancelled():
+            return
+        if error := methods.exception():
+            log.error("the methods could not be built", exc_info=error)
+            self._control.exit_code = INTERNAL_ERROR
+            self._control.drain()
+        elif not self._open:
+            self._await_visitors()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(reader, writer, self._answer, self._pace.beat_s)
+        task = asyncio.current_task()
+        if task is None or self._control.ending.is_set():
+            writer.close()
+            return
+        self._open[connection] = task
+        self._control.connections = len(self._open)
+        if self._idle is not None:
+            self._idle.cancel()
+        try:
+            await connection.run()
+        finally:
+            del self._open[connection]
+            self._control.connections = len(self._open)
+            if not self._open:
+                self._await_visitors()
+
+    def _await_visitors(self) -> None:
+        """End when nobody has come for a while."""
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._later is not None:
+            self._idle = self._later(self._control.idle_s, self._control.drain)
+
+    async def _answer(self, message: wire.Message, peer: Peer) -> bytes:
+        """Word what a request gets; raises nothing but CancelledError."""
+        ident, method = None if message.id is UNSET else message.id, str(message.method)
+        try:
+            return wire.result(ident, await self._carry_out(method, message.params, peer))
+        except _UnknownMethodError:
+            return wire.fault(ident, wire.UNKNOWN_METHOD, "there is no such method")
+        except BadInputError as error:
+            return wire.fault(ident, wire.BAD_INPUT, str(error))
+        except Exception:
+            log.exception("a request failed")
+            return wire.fault(ident, wire.INTERNAL, f"internal error, see {self._control.log}")
+
+    async def _carry_out(self, method: str, params: Raw, peer: Peer) -> Raw | bytes:
+        handler = self._own.get(method)
+        if handler is None and self._methods is not None:
+            handler = (await asyncio.shield(self._methods)).get(method)
+        if handler is None:
+            raise _UnknownMethodError
+        if method == "hook":
+            self._suggest_renewal(wire.read(params, Greeting).version, peer)
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        try:
+            return await handler(params, peer)
+        finally:
+            log.info("%s took %.3f s", method, clock() - started)
+
+    def _suggest_renewal(self, version: str, peer: Peer) -> None:
+        """Ask a relay that is newer than we are to start its own sidecar: seldom, as it may have none."""
+        now = asyncio.get_running_loop().time()
+        if newer(version, self._control.version) and now >= self._renewals.get(version, now):
+            self._renewals[version] = now + self._pace.renew_s
+            peer.notify("replace")
+
+    async def _hello(self, params: Raw, _peer: Peer) -> bytes:
+        if newer(wire.read(params, Greeting).version, self._control.version):
+            self._control.drain()
+        leaving = self._control.ending.is_set()
+        return msgspec.json.encode(Hello(self._control.version, self._control.pid, leaving))
+
+    async def _shutdown(self, _params: Raw, _peer: Peer) -> bytes:
+        self._control.stop()
+        return b"{}"

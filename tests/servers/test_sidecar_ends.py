@@ -1,0 +1,128 @@
+"""How a sidecar comes to its end, in one event loop and with a clock of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from servers.bench import Bench, happens
+from servers.conftest import Start
+from sidecar.servers.control import Control, Methods, newer
+
+
+async def test_hello_says_who_is_there(bench: Bench) -> None:
+    answer = await (await bench.caller()).ask("hello", {"version": "1.2.3"})
+    assert answer["result"] == {"version": "1.2.3", "pid": os.getpid(), "leaving": False}
+
+
+async def test_a_newer_caller_gets_the_place_when_what_is_under_way_is_done(
+    bench: Bench, run_folder: Path
+) -> None:
+    asked, idle, newcomer = await bench.caller(), await bench.caller(), await bench.caller()
+    asked.call("wait")
+    await happens(bench.begun)
+    assert (await newcomer.ask("hello", {"version": "1.10"}))["result"]["leaving"]
+    assert await idle.is_hung_up_on()
+    assert await newcomer.is_hung_up_on()
+    assert not (run_folder / "sidecar.sock").exists()
+    assert bench.running is not None
+    assert not bench.running.done()
+    bench.go_on.set()
+    assert (await asked.hear())["result"] == "done"
+    assert await asked.is_hung_up_on()
+    assert await bench.end() == 0
+
+
+async def test_what_does_not_end_while_draining_is_cancelled(bench: Bench) -> None:
+    caller = await bench.caller()
+    caller.call("wait")
+    await happens(bench.begun)
+    bench.control.drain(0.01)
+    assert await bench.end() == 0
+    assert bench.cancelled.is_set()
+
+
+async def test_shutdown_is_answered_and_cancels_what_is_under_way(bench: Bench) -> None:
+    busy, caller = await bench.caller(), await bench.caller()
+    busy.call("wait")
+    await happens(bench.begun)
+    assert (await caller.ask("shutdown"))["result"] == {}
+    assert await caller.is_hung_up_on()
+    assert await bench.end() == 0
+    assert bench.cancelled.is_set()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_newer"),
+    [
+        ("0.2.0", "0.1.9", True),
+        ("0.10", "0.9.9", True),
+        ("1.0.1", "1.0", True),
+        ("0.1.0", "0.1.0", False),
+        ("0.1.0", "0.2.0", False),
+        ("0.2.0a1", "0.2.0", False),
+        ("", "0.1.0", False),
+        ("nonsense", "0.1.0", False),
+    ],
+)
+def test_versions_compare_by_the_numbers_they_begin_with(one: str, other: str, is_newer: bool) -> None:  # noqa: FBT001
+    assert newer(one, other) is is_newer
+
+
+class Timers:
+    """A clock that moves when the test says so."""
+
+    def __init__(self) -> None:
+        self.set: list[Timers.Timer] = []
+        self.armed = asyncio.Event()
+
+    class Timer:
+        def __init__(self, seconds: float, callback: Callable[[], None]) -> None:
+            self.seconds = seconds
+            self.callback = callback
+            self.cancelled = False
+
+        def cancel(self) -> None:
+            self.cancelled = True
+
+    def __call__(self, seconds: float, callback: Callable[[], None]) -> Timers.Timer:
+        self.set.append(Timers.Timer(seconds, callback))
+        self.armed.set()
+        return self.set[-1]
+
+
+async def test_it_ends_when_nobody_came_for_as_long_as_the_settings_say(start: Start) -> None:
+    timers = Timers()
+    bench: Bench
+
+    def build(control: Control) -> Methods:
+        control.idle_s = 1800.0
+        return bench.methods(control)
+
+    bench = start(build=build, later=timers)
+    await happens(timers.armed)
+    assert timers.set[-1].seconds == 1800.0
+    timers.set[-1].callback()
+    assert await bench.end() == 0
+
+
+async def test_a_visitor_stops_the_clock_and_the_last_to_leave_starts_it_again(start: Start) -> None:
+    timers = Timers()
+    bench = start(later=timers)
+    await happens(timers.armed)
+    one, other = await bench.caller(), await bench.caller()
+    await one.ask("echo")
+    await other.ask("echo")
+    assert timers.set[-1].cancelled
+    before = len(timers.set)
+    timers.armed.clear()
+    one.leave()
+    assert (await other.ask("echo"))["id"] == 1
+    assert len(timers.set) == before
+    other.leave()
+    await happens(timers.armed)
+    assert not timers.set[-1].cancelled
