@@ -1,0 +1,158 @@
+"""Between the words of Claude Code's hooks and ours. Knows no session: every event is read by itself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypedDict
+
+import msgspec
+
+from sidecar.adapters.claude_code import hook_in
+from sidecar.adapters.claude_code.hook_out import output
+from sidecar.model.events import (
+    Background,
+    CommandTyped,
+    Origin,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Stopped,
+    Told,
+    TurnFailed,
+)
+from sidecar.model.session import SessionKey
+from sidecar.ports import BadInputError
+
+if TYPE_CHECKING:
+    from sidecar.model.effects import HostAnswer
+    from sidecar.ports import Environment
+
+HOST: Final = "claude-code"
+"""The host's name in session keys."""
+WORKER_MARKER: Final = "SUPERVISOR_WORKER"
+"""The variable, not empty, in the environment of our own judges and workers."""
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+TYPED: Final = re.compile(r"/supervisor:(goal|retry)(?:\s|\Z)")
+COMMANDS: Final = {"supervisor:goal": "goal", "supervisor:retry": "retry"}
+NOTICE: Final = "<task-notification>"
+"""How the host's own prompts about background work begin."""
+PEOPLE: Final = (None, "user", "sdk")
+"""Sources of prompts that a person wrote; None is what older versions tell."""
+ENDED: Final = ("completed", "failed", "killed", "stopped", "cancelled")
+"""States of background tasks that are over; the host lists the others as in flight."""
+BACKGROUND_LIMIT: Final = 50
+DESCRIPTION_LIMIT: Final = 200
+SHOWN: Final = 40
+"""Characters of a hostile id that an error shows."""
+
+
+class _Common(TypedDict):
+    key: SessionKey
+    project: str
+    host_pid: int
+    environment: Environment
+    subagent: bool
+    ours: bool
+
+
+class ClaudeCodeCodec:
+    """Implements ports.HostCodec."""
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Told:
+        """Read one hook event. Raises BadInputError for what is too big, malformed, mistyped or unknown."""
+        event = hook_in.read_event(raw)
+        return _told(event, _common(event, environment, host_pid), environment)
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
+        """Word the answer to `raw`. Raises as `decode` does, and ValueError for a misplaced answer."""
+        return msgspec.json.encode(output(hook_in.read_name(raw), answer, feedback))
+
+
+def _common(event: hook_in.Event, environment: Environment, host_pid: int) -> _Common:
+    return _Common(
+        key=SessionKey(HOST, _checked(event.session_id)),
+        project=_project(event, environment),
+        host_pid=host_pid,
+        environment=environment,
+        subagent=bool(event.agent_id),
+        ours=bool(environment.get(WORKER_MARKER)),
+    )
+
+
+def _project(event: hook_in.Event, environment: Environment) -> str:
+    """The session's own folder. `cwd` may have moved with the agent."""
+    folder = environment.get("CLAUDE_PROJECT_DIR") or event.cwd
+    if not folder.startswith("/") or "\0" in folder:
+        raise BadInputError(f"{repr(folder[:SHOWN])[:SHOWN]} is no absolute path of a project folder")
+    return folder.rstrip("/") or "/"
+
+
+def _checked(session_id: str) -> str:
+    if not SESSION_ID.fullmatch(session_id):
+        shown = repr(session_id[:SHOWN])[:SHOWN]
+        raise BadInputError(
+            f"session id {shown} of length {len(session_id):,}: allowed are 1 to 128 letters, digits, -, _"
+        )
+    return session_id
+
+
+def _told(event: hook_in.Event, common: _Common, environment: Environment) -> Told:
+    match event:
+        case hook_in.SessionStart():
+            return SessionStarted(**common, origin=_origin(event.source))
+        case hook_in.UserPromptExpansion():
+            return _expanded(event, common)
+        case hook_in.UserPromptSubmit():
+            return _submitted(event, common)
+        case hook_in.Stop():
+            return _stopped(event, common, environment)
+        case hook_in.StopFailure():
+            return TurnFailed(**common, error=event.error)
+        case hook_in.SessionEnd():
+            return SessionEnded(**common, reason=event.reason)
+
+
+def _origin(source: str) -> Origin:
+    """Newer sources ("fork") are as good as a new session: they inherit nothing."""
+    return Origin(source) if source in set(Origin) else Origin.STARTUP
+
+
+def _expanded(event: hook_in.UserPromptExpansion, common: _Common) -> Told:
+    name = COMMANDS.get(event.command_name)
+    prompt_id, transcript = event.prompt_id or "", event.transcript_path
+    if name is None:
+        return PromptSubmitted(**common, prompt_id=prompt_id, human=True, transcript=transcript)
+    return CommandTyped(
+        **common, name=name, arguments=event.command_args, prompt_id=prompt_id, transcript=transcript
+    )
+
+
+def _submitted(event: hook_in.UserPromptSubmit, common: _Common) -> Told:
+    human = event.source in PEOPLE and not event.prompt.startswith(NOTICE)
+    prompt_id, transcript = event.prompt_id or "", event.transcript_path
+    typed = TYPED.match(event.prompt)
+    if typed is None or not human:
+        return PromptSubmitted(**common, prompt_id=prompt_id, human=human, transcript=transcript)
+    arguments = event.prompt[typed.end() :]
+    return CommandTyped(
+        **common, name=typed[1], arguments=arguments, prompt_id=prompt_id, transcript=transcript
+    )
+
+
+def _stopped(event: hook_in.Stop, common: _Common, environment: Environment) -> Stopped:
+    tasks = [task for task in event.background_tasks or () if task.status not in ENDED]
+    return Stopped(
+        **common,
+        transcript=event.transcript_path,
+        prompt_id=event.prompt_id or "",
+        last_message=event.last_assistant_message or "",
+        background=tuple(_background(task) for task in tasks[:BACKGROUND_LIMIT]),
+        continued=event.stop_hook_active,
+        headless=environment.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"),
+        read_only=event.permission_mode == "plan",
+    )
+
+
+def _background(task: hook_in.Task) -> Background:
+    described = task.description or task.command or task.type
+    return Background(task.id, described[:DESCRIPTION_LIMIT])

@@ -1,0 +1,33 @@
+"""A rubric that was given, and wordings without words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sidecar.adapters.phrasebook import plain_continuation, plain_goal_context
+from sidecar.adapters.rubric import LAST_RESORT
+
+if TYPE_CHECKING:
+    from sidecar.model.effects import Feedback
+    from sidecar.model.rubric import Rubric
+    from sidecar.ports import Environment
+
+
+class FixedRubrics:
+    """Rubrics that always answer with the same one."""
+
+    def __init__(self, rubric: Rubric = LAST_RESORT) -> None:
+        self._rubric = rubric
+
+    def load(self, project: str, environment: Environment) -> Rubric:  # noqa: ARG002 - the port names them
+        return self._rubric
+
+
+class PlainPhrasebook:
+    """The Phrasebook that PhrasebookFiles falls back to: labels and data."""
+
+    def continuation(self, feedback: Feedback) -> str:
+        return plain_continuation(feedback)
+
+    def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
+        return plain_goal_context(condition, checks, budget)

@@ -1,0 +1,72 @@
+"""A small real project with one really failing test, in a folder of its own with a home of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from sidecar.adapters.processes import run
+
+BROKEN = '''"""Prices."""
+
+
+def total(prices: list[float], discount: float) -> float:
+    """The sum of the prices less a discount between 0 and 1."""
+    return sum(prices) - discount
+'''
+REPAIRED = BROKEN.replace("sum(prices) - discount", "sum(prices) * (1 - discount)")
+TEST = """from shop import total
+
+
+def test_a_tenth_is_taken_off():
+    assert total([10.0, 20.0], 0.1) == 27.0
+
+
+def test_nothing_costs_nothing():
+    assert total([], 0.0) == 0.0
+"""
+
+
+class Scene(Struct, frozen=True):
+    """Where it plays: project, home, and the complete environment of all that runs there."""
+
+    project: Path
+    home: Path
+    environment: Mapping[str, str]
+
+
+async def build(root: Path, runtime: Path) -> Scene:
+    """Lay the project out below `root`. `runtime`: the supervisor executable the hooks shall start."""
+    project, home = root / "shop", root / "home"
+    state = home / ".local" / "state" / "supervisor"
+    for folder in (project, home, state):
+        folder.mkdir(parents=True, mode=0o700)
+    (project / "shop.py").write_text(BROKEN, encoding="utf-8")
+    (project / "test_shop.py").write_text(TEST, encoding="utf-8")
+    (project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
+    (state / "runtime").write_text(f"{runtime}\n", encoding="utf-8")
+    scene = Scene(project=project, home=home, environment=_environment(home))
+    identity = "-c user.name=Demo -c user.email=demo@example.invalid"
+    await run(
+        f"git init -q . && git add -A && git {identity} commit -qm 'A shop'",
+        cwd=str(project),
+        environment=scene.environment,
+        seconds=30,
+    )
+    return scene
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Nothing of the user's but PATH and language; the project is tested with the Python that runs us."""
+    own = {
+        "HOME": str(home),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
+        "LANG": os.environ.get("LANG", "C.UTF-8"),
+        "TERM": "dumb",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return own | ({"VIRTUAL_ENV": sys.prefix} if sys.prefix != sys.base_prefix else {})

@@ -1,0 +1,337 @@
+"""Rubrics from files: the first that can serve wins, and one that cannot says why."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.adapters import files
+from sidecar.adapters import rubric as module
+from sidecar.adapters.rubric import LAST_RESORT, RubricFiles, sections
+from sidecar.model.rubric import Criterion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sidecar.model.rubric import Rubric
+
+SHIPPED = Path(__file__).parents[2] / "rubric" / "rubric.md"
+GOOD = "## Patterns\n\n- **DONE**: it is done\n\n## Antipatterns\n\n- **TALK**: it is said to be done\n"
+
+
+class House:
+    """A project, a user and a packaged rubric, each with room for its files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = folder / "project"
+        self.ours = self.project / ".supervisor" / "rubric.md"
+        self.ancestor = self.project / ".reflection" / "rubric.md"
+        self.user = folder / "config" / "supervisor" / "rubric.md"
+        self.opencode = folder / "home" / ".config" / "opencode" / "supervisor" / "rubric.md"
+        self.default = folder / "package" / "rubric.md"
+        self.environment = {"HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
+        for path in self.places:
+            path.parent.mkdir(parents=True)
+        self.default.write_text(GOOD)
+        self.rubrics = RubricFiles(self.default)
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        return (self.ours, self.ancestor, self.user, self.opencode, self.default)
+
+    def load(self) -> Rubric:
+        return self.rubrics.load(str(self.project), self.environment)
+
+    def rejected(self) -> str:
+        """The reason of the one file that was rejected."""
+        (line,) = self.load().rejected
+        path, reason = line.split(": ", 1)
+        assert path == str(self.ours)
+        assert self.load().origin == str(self.default)
+        return reason
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def names(rubric: Rubric) -> list[str]:
+    return [criterion.name for criterion in (*rubric.patterns, *rubric.antipatterns)]
+
+
+# --- precedence ---
+
+
+def test_the_first_file_by_precedence_serves(house: House) -> None:
+    for path in reversed(house.places):
+        path.write_text(GOOD)
+        assert house.load().origin == str(path)
+        assert house.load().rejected == ()
+
+
+def test_without_a_home_or_a_project_the_package_serves(house: House) -> None:
+    for path in house.places:
+        path.write_text(GOOD)
+    assert house.rubrics.load("", {}).origin == str(house.default)
+    assert house.rubrics.load("relative", {"HOME": "relative"}).origin == str(house.default)
+
+
+def test_a_file_that_cannot_serve_is_passed_over_as_a_whole(house: House) -> None:
+    house.ours.write_text("## Patterns\n- **OURS**: x\n")
+    house.user.write_text(GOOD.replace("DONE", "USER"))
+    rubric = house.load()
+    assert rubric.origin == str(house.user)
+    assert names(rubric) == ["USER", "TALK"]
+    assert rubric.rejected == (f"{house.ours}: the section `## Antipatterns` is missing",)
+
+
+def test_every_file_that_cannot_serve_is_named(house: House) -> None:
+    for path in (house.ours, house.ancestor, house.user, house.opencode):
+        path.write_text("nothing")
+    assert [line.split(": ")[0] for line in house.load().rejected] == [
+        str(path) for path in house.places if path != house.default
+    ]
+
+
+def test_the_last_resort_says_that_it_is_names_only_and_why_it_had_to_serve(house: House) -> None:
+    house.default.unlink()
+    rubric = house.load()
+    assert rubric.origin == "built in: names only"
+    assert rubric.rejected == (f"{house.default}: the packaged rubric is missing; install Supervisor again",)
+    assert "FALSE-COMPLETE" in names(rubric)
+    assert not any(criterion.text for criterion in (*rubric.patterns, *rubric.antipatterns))
+    assert LAST_RESORT.rejected == ()
+
+
+# --- files that cannot serve ---
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "the section `## Patterns` is missing"),
+        (GOOD.replace("## Patterns", "# Patterns").encode(), "the section `## Patterns` is missing"),
+        (
+            GOOD.replace("## Patterns", "```\n## Patterns\n```").encode(),
+            "the section `## Patterns` is missing",
+        ),
+        (GOOD.replace("- **DONE**", "**DONE**").encode(), "the section `## Patterns` has no criterion"),
+        (b"## Patterns\n## Antipatterns\n- x\n", "the section `## Patterns` has no criterion"),
+        (b"## Patterns\n-\n- \n###\n## Antipatterns\n- x\n", "the section `## Patterns` has no criterion"),
+        (GOOD.encode("utf-16"), "not UTF-8 at byte 0"),
+        (GOOD.encode() + b"\xff", f"not UTF-8 at byte {len(GOOD)}"),
+        (GOOD.encode() + b" " * (8193 - len(GOOD)), "8193 bytes, more than 8192"),
+        (b"x" * 10_000_000, "10000000 bytes, more than 8192"),
+        (b"\x00" * 8192, "the section `## Patterns` is missing"),
+        (b">" * 8192, "the section `## Patterns` is missing"),
+        (b"- " * 4096, "the section `## Patterns` is missing"),
+    ],
+)
+def test_a_file_that_cannot_serve_says_why(house: House, content: bytes, why: str) -> None:
+    house.ours.write_bytes(content)
+    assert house.rejected().startswith(why)
+
+
+def out_of_the_project(path: Path) -> None:
+    outside = path.parents[2] / "outside.md"
+    outside.write_text(GOOD)
+    path.symlink_to(outside)
+
+
+def folder_out_of_the_project(path: Path) -> None:
+    outside = path.parents[2] / "outside"
+    outside.mkdir()
+    (outside / "rubric.md").write_text(GOOD)
+    path.parent.rmdir()
+    path.parent.symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (Path.mkdir, "a folder"),
+        (os.mkfifo, "no plain file"),
+        (out_of_the_project, "a link that leads out of the project"),
+        (folder_out_of_the_project, "a link that leads out of the project"),
+        (lambda path: path.symlink_to("/dev/zero"), "a link that leads out of the project"),
+        (lambda path: path.symlink_to("nowhere"), "a link that leads nowhere"),
+        (lambda path: path.symlink_to(path), "too many levels of symbolic links"),
+    ],
+)
+def test_what_is_no_file_of_the_project_says_so(
+    house: House, make: Callable[[Path], object], why: str
+) -> None:
+    make(house.ours)
+    assert why in house.rejected().casefold()
+
+
+def test_a_file_that_may_not_be_read_says_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.ours.write_text(GOOD)
+    opened = os.open
+
+    def guarded(path: Path, *rest: int) -> int:
+        if path == house.ours:
+            raise PermissionError(errno.EACCES, "permission denied")
+        return opened(path, *rest)
+
+    monkeypatch.setattr(os, "open", guarded)  # root may read everything
+    assert "not open to its owner" in house.rejected()
+
+
+def test_links_within_the_project_and_of_the_user_are_followed(house: House, tmp_path: Path) -> None:
+    (tmp_path / "dotfiles.md").write_text(GOOD)
+    house.user.symlink_to(tmp_path / "dotfiles.md")
+    assert house.load().origin == str(house.user)
+    (house.project / "docs.md").write_text(GOOD)
+    house.ours.symlink_to(house.project / "docs.md")
+    assert house.load().origin == str(house.ours)
+
+
+def test_a_file_of_exactly_eight_kibibytes_serves(house: House) -> None:
+    house.ours.write_text(GOOD + " " * (8192 - len(GOOD)))
+    assert house.load().origin == str(house.ours)
+
+
+def test_byte_order_mark_and_windows_line_ends_are_accepted(house: House) -> None:
+    plain = house.load()
+    house.ours.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert house.load().patterns == plain.patterns
+    assert house.load().antipatterns == plain.antipatterns
+
+
+# --- what counts from when ---
+
+
+def test_an_edit_counts_at_once_and_an_unchanged_file_is_read_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[Path] = []
+    read_whole = files.read_whole
+
+    def counted(path: Path, limit: int) -> bytes:
+        reads.append(path)
+        return read_whole(path, limit)
+
+    monkeypatch.setattr(module, "read_whole", counted)
+    house.ours.write_text(GOOD)
+    assert names(house.load()) == names(house.load()) == ["DONE", "TALK"]
+    assert reads == [house.ours]
+    house.ours.write_text(GOOD.replace("DONE", "GONE"))  # the same size
+    assert names(house.load()) == ["GONE", "TALK"]
+    house.ours.write_text("broken")
+    assert house.load().rejected == house.load().rejected != ()
+    house.ours.unlink()
+    assert house.load().rejected == ()
+
+
+def test_the_memory_of_files_is_bounded(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CACHED", 3)
+    for number in range(10):
+        project = tmp_path / f"p{number}"
+        (project / ".supervisor").mkdir(parents=True)
+        (project / ".supervisor" / "rubric.md").write_text(GOOD)
+        assert house.rubrics.load(str(project), {}).origin.startswith(str(project))
+    assert len(house.rubrics._read) == 3  # noqa: SLF001 - a bound cannot be seen from outside
+
+
+# --- Markdown ---
+
+
+def test_headings_and_list_items_are_criteria(house: House) -> None:
+    house.ours.write_text(
+        """# Ours
+
+## patterns
+
+What this is about.
+
+- **Tests ran:** after the last edit
+  and passed
+
+      pytest -q
+
+- wired in: reachable by a user
+- no leftovers in the tree whatever they are called
+  - not even small ones
+* __Second list__ counts
+
+1. Numbered items
+
+### A heading
+
+with text
+
+- and a list of its own
+
+### Another
+
+Antipatterns
+------------
+
+### TALK
+"""
+    )
+    rubric = house.load()
+    assert rubric.rejected == ()
+    assert rubric.patterns == (
+        Criterion("Tests ran", "**Tests ran:** after the last edit\nand passed\n\n    pytest -q"),
+        Criterion("wired in", "wired in: reachable by a user"),
+        Criterion(
+            "no leftovers in the tree whatever",
+            "no leftovers in the tree whatever they are called\n- not even small ones",
+        ),
+        Criterion("Second list", "__Second list__ counts"),
+        Criterion("Numbered items", "Numbered items"),
+        Criterion("A heading", "with text\n\n- and a list of its own"),
+        Criterion("Another", ""),
+    )
+    assert rubric.antipatterns == (Criterion("TALK", ""),)
+
+
+def test_sections_are_cut_at_headings_of_their_rank_and_above() -> None:
+    text = "before\n## A\n\na1\n\n### deep\n\na2\n# top\n\nno section\n## B\nb\n## A\nagain\n> ## quoted\n"
+    assert sections(text) == {"A": "a1\n\n### deep\n\na2\n\nagain\n> ## quoted", "B": "b"}
+    assert sections("") == {}
+
+
+@given(text=st.text(alphabet="#->`* \n\r\tab12.:=\x00é", max_size=300))
+def test_no_markdown_is_too_strange(text: str) -> None:
+    for body in sections(f"## Patterns\n{text}").values():
+        for criterion in module._criteria(body):  # noqa: SLF001 - sections() alone does not reach it
+            assert criterion.name
+
+
+# --- the default that ships ---
+
+
+def test_the_shipped_rubric_serves_with_room_to_spare() -> None:
+    rubric = RubricFiles(SHIPPED).load("", {})
+    assert rubric.origin == str(SHIPPED)
+    assert rubric.rejected == ()
+    assert SHIPPED.stat().st_size < 6000
+    assert len(rubric.patterns) >= 6
+    assert all(criterion.text for criterion in (*rubric.patterns, *rubric.antipatterns))
+
+
+def test_the_shipped_rubric_defines_the_three_antipatterns_and_what_they_are_not() -> None:
+    antipatterns = {
+        criterion.name: criterion.text for criterion in RubricFiles(SHIPPED).load("", {}).antipatterns
+    }
+    for name in ("PERMISSION-SEEKING", "STOPPED-WITH-TODOS", "FALSE-COMPLETE"):
+        assert "Looks like:" in antipatterns[name]
+        assert "Is not:" in antipatterns[name]
+
+
+def test_the_shipped_rubric_lists_the_legitimate_stops() -> None:
+    stops = sections(SHIPPED.read_text())["Legitimate stops"].casefold()
+    for stop in ("decision", "credentials", "destructive or costly", "ambiguity", "waiting"):
+        assert stop in stops

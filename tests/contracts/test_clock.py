@@ -1,0 +1,24 @@
+"""What every Clock does."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.adapters.clock import SystemClock
+from sidecar.adapters.memory import ManualClock
+from sidecar.ports import Clock
+
+WRITTEN = 1_700_000_000
+"""Seconds since the epoch, a day before this test was written."""
+
+
+@pytest.fixture(params=(SystemClock, ManualClock))
+def clock(request: pytest.FixtureRequest) -> Clock:
+    made: Clock = request.param()
+    return made
+
+
+def test_time_is_in_seconds_since_the_epoch(clock: Clock) -> None:
+    now = clock.now()
+    assert isinstance(now, float)
+    assert WRITTEN < now < 100 * WRITTEN

@@ -1,0 +1,42 @@
+"""What all Rubrics do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sidecar.adapters.memory import FixedRubrics
+from sidecar.adapters.rubric import RubricFiles
+from sidecar.ports import Rubrics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(params=("files", "no files", "memory"))
+def rubrics(request: pytest.FixtureRequest, tmp_path: Path) -> Rubrics:
+    if request.param == "memory":
+        return FixedRubrics()
+    if request.param == "files":
+        (tmp_path / "rubric.md").write_text(
+            "## Patterns\n- done: it is done\n## Antipatterns\n- talk: it is not\n"
+        )
+    return RubricFiles(tmp_path / "rubric.md")
+
+
+@pytest.mark.parametrize(
+    "project", ["", "/", "relative", "/no/such/folder", "/dev/null", "/\x00", "/" + "x" * 5000]
+)
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"HOME": ""}, {"HOME": "relative"}, {"HOME": "/no/such", "XDG_CONFIG_HOME": "/\x00"}],
+)
+def test_there_is_always_a_rubric_with_an_origin(
+    rubrics: Rubrics, project: str, environment: dict[str, str]
+) -> None:
+    rubric = rubrics.load(project, environment)
+    assert rubric.patterns
+    assert rubric.antipatterns
+    assert rubric.origin
+    assert all(criterion.name for criterion in (*rubric.patterns, *rubric.antipatterns))
