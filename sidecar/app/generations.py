@@ -35,7 +35,7 @@ class Generations:
     def supersede(self, key: SessionKey, reason: Reason = Reason.SUPERSEDED) -> None:
         """End the judging of this session's stop, if there is one; its outcome is void."""
         task = self._running.pop(key, None)
-        if task is not None and not task.done():
+        if task is not None:
             self._why[task] = reason
             task.cancel()
 
@@ -48,11 +48,15 @@ class Generations:
         task = asyncio.create_task(work)
         self._running[key] = task
         try:
-            return await task
+            outcome = await task
         except asyncio.CancelledError:
             if task in self._why:
                 raise SupersededError(self._why[task]) from None
             raise
+        else:
+            if task in self._why:  # it had ended, but its outcome had not been taken yet
+                raise SupersededError(self._why[task])
+            return outcome
         finally:
             self._why.pop(task, None)
             if self._running.get(key) is task:

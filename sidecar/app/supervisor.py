@@ -12,7 +12,7 @@ from sidecar.app.family import Family
 from sidecar.app.generations import Generations
 from sidecar.app.house import House
 from sidecar.app.stops import StopJudge
-from sidecar.model.effects import HostAnswer, Nothing, Reply
+from sidecar.model.effects import HostAnswer, Nothing, Reason, Reply, Rest
 from sidecar.model.events import (
     CommandTyped,
     HostEvent,
@@ -50,9 +50,13 @@ class Supervisor:
         """Answer one event of a host. Cancelling means that the host let go."""
         if event.ours or (event.subagent and not isinstance(event, Stopped)):
             return Nothing()
-        if isinstance(event, Stopped):
-            return await self._stops.rule(event, self._family.session_of(event))
-        return self._at_once(event)
+        try:
+            if not isinstance(event, Stopped):
+                return self._at_once(event)
+            session = self._family.session_of(event)
+        except OSError as error:
+            return _without_state(event, error)
+        return await self._stops.rule(event, session)
 
     def _at_once(
         self, event: CommandTyped | PromptSubmitted | SessionStarted | TurnFailed | SessionEnded
@@ -153,3 +157,16 @@ class Supervisor:
             self._house.record.append(key, entry)
         except OSError as error:
             log.warning("%s: the record could not be written: %s", key.id, error)
+
+
+def _without_state(event: Told, error: OSError) -> HostAnswer:
+    """Answer where the state cannot be read: a stop fails open, loudly; a command fails closed (law 4)."""
+    why = f"the state could not be read ({error.strerror or error})"
+    log.warning("%s: %s", event.key.id, why)
+    if isinstance(event, CommandTyped):
+        text = f"Supervisor: refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
+        return Reply(text=text, refused=True)
+    if isinstance(event, Stopped):
+        note = f"Supervisor: this stop was not judged: {why}."
+        return Rest(reason=Reason.UNJUDGED, detail=why, note=note)
+    return Nothing()

@@ -122,7 +122,8 @@ def _move(
     if goal is None or goal.status not in allowed:
         return session, Reply(text=f"Supervisor: nothing to do. {describe(session, settings)}")
     moved = replace(goal, status=to, unjudged="", asked_to_run=())
-    return replace(session, goal=moved, pending=None), Reply(text=f"Supervisor: {words}: {goal.condition}")
+    pending = None if to is Status.CLEARED else session.pending  # a paused one may still arrive
+    return replace(session, goal=moved, pending=pending), Reply(text=f"Supervisor: {words}: {goal.condition}")
 
 
 WORDS: dict[str, Callable[[Session, Settings], Outcome]] = {
@@ -141,8 +142,11 @@ def _retry(session: Session, settings: Settings, text: str) -> Outcome:
         raise Refusal(f"retry takes a whole number from {budget.LEAST} to {budget.MOST}, not {text[:40]!r}")
     session = replace(session, retry=int(text))
     goal = session.goal
-    if goal is None or goal.status is not Status.EXHAUSTED or budget.spent_reason(goal, session, settings):
+    if goal is None or goal.status is not Status.EXHAUSTED:
         return session, Reply(text=_budget_line(session, settings))
+    if spent := budget.spent_reason(goal, session, settings):
+        text = f"{_budget_line(session, settings)} The goal stays exhausted: {spent} are spent."
+        return session, Reply(text=text)
     session = replace(session, goal=replace(goal, status=Status.ACTIVE), stalls=0, streak=0, movement=None)
     return session, Reply(
         text=f"{_budget_line(session, settings)} The goal is active again: {goal.condition}"

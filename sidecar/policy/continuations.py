@@ -80,15 +80,22 @@ def _movement(inquiry: Inquiry, missing: tuple[str, ...]) -> Movement:
 def _enough(inquiry: Inquiry, goal: Goal | None, lack: Lack) -> tuple[Inquiry, Ruling] | None:
     session = inquiry.session
     if goal is None:
-        if session.unasked >= budget.unasked(session) or session.stalls >= budget.STALLS:
+        if session.unasked >= budget.unasked(session) or _in_a_row(session):
             return inquiry, Rest(reason=Reason.UNASKED_SPENT, detail=lack.reason)
         return None
     if spent := budget.spent_reason(goal, session, inquiry.settings):
         return end(inquiry, Status.EXHAUSTED, f"{spent} spent; still missing: {lack.reason}")
-    if session.stalls >= budget.STALLS or session.streak >= budget.STREAK:
-        tried = f"{goal.spent.continuations} continuations tried, nothing moved in the last {session.stalls}"
+    if how := _in_a_row(session):
+        tried = f"{goal.spent.continuations} continuations tried, {how}"
         return end(inquiry, Status.STALLED, f"{tried}; still missing: {lack.reason}")
     return None
+
+
+def _in_a_row(session: Session) -> str:
+    """How the last continuations led nowhere, in words; "" while one more may help (law 7)."""
+    if session.stalls >= budget.STALLS:
+        return f"nothing moved in the last {session.stalls}"
+    return f"no tool call in the last {session.streak}" if session.streak >= budget.STREAK else ""
 
 
 def _say(inquiry: Inquiry, goal: Goal | None, lack: Lack, at: float) -> tuple[Inquiry, Ruling]:

@@ -36,14 +36,14 @@ def applicable(goal: Goal, runner: Gate | None) -> tuple[Gate, ...]:
     return (*checks, replace(runner, required=True, why=f"the goal speaks of tests; {runner.why}"))
 
 
-def decided(goal: Goal, runs: Iterable[GateRun]) -> bool:
-    """Whether passed gates alone show that the condition holds.
+def decided(goal: Goal, runs: Iterable[GateRun], tree: str) -> bool:
+    """Whether gates that passed on this very tree show alone that the condition holds.
 
     "The checks pass" is decided by any gate, "the tests pass" only by a gate that counts tests.
     """
     if not SAYS_NO_MORE.fullmatch(goal.condition.strip()):
         return False
-    passed = [run for run in runs if run.outcome is Outcome.PASSED]
+    passed = [run for run in runs if run.outcome is Outcome.PASSED and run.tree == tree]
     wants_tests = SPEAKS_OF_TESTS.search(goal.condition)
     return any(run.gate.counts or not wants_tests for run in passed)
 

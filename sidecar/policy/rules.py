@@ -24,8 +24,22 @@ CLAIMS_PASS = re.compile(
     re.IGNORECASE,
 )
 DENIES_PASS = re.compile(
-    r"\b(not|n't|fail(s|ed|ing)?|except|but|until|once|if|whether|cannot|unable)\b", re.IGNORECASE
+    r"n['\u2019]t\b|\?\s*$|\b(not|never|none|fail(s|ed|ing)?|except|but|until|unless|once|if|when|whether"
+    r"|before|without|cannot|unable|needs?|must|would|could|might|hope|expect(s|ed)?|to (make|get|have|see)"
+    r"|(no|only|some|few|most|half)( \w+)? (tests?|specs?))\b",
+    re.IGNORECASE,
 )
+QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d",
+    re.DOTALL | re.MULTILINE,
+)
+"""What a message repeats is not what it says."""
+
+ONLY_READS = re.compile(
+    r"\s*(?:\S*/)?(?:grep|rg|ag|cat|less|head|tail|ls|find|fd|echo|printf|which|command|type|git|sed|awk|wc"
+    r"|rm|mkdir|touch|cp|mv|pip3?|uv (?:pip|add|sync)|poetry add|npm (?:i|install))\b"
+)
+"""Commands that may name a test runner without starting it."""
 ASKS_TO_GO_ON = re.compile(
     r"\b(shall i|should i|do you want me to|would you like me to|want me to"
     r"|let me know if (you('d| would) like|you want) me to)"
@@ -36,15 +50,16 @@ ASKS_PERMISSION = re.compile(
     r"\b(shall i|should i|do you want me to|would you like me to|want me to|may i)\b", re.IGNORECASE
 )
 NAMES_REST = re.compile(
-    r"^\s*(?:[-*] \[ \] \S"
-    r"|#*\s*\**(?:remaining|still to do|to ?do|next steps|not (?:yet )?(?:done|implemented))\b)",
+    r"^[ \t]*(?:[-*] \[ \] \S.*"
+    r"|#*\s*\**(?:remaining|still to do|to ?do|next steps|not (?:yet )?(?:done|implemented))\b.*)",
     re.IGNORECASE | re.MULTILINE,
 )
 LEGITIMATE = re.compile(
     r"\b(credential|password|secret|api key|token|log ?in|permission|approv"
     r"|delet|destro|drop|wipe|force|push|deploy|publish|release|production|prod|merge"
     r"|migrat|overwrit|irreversibl|cost|paid|purchas|billing"
-    r"|which (one|option|approach|of)|do you prefer|could you (clarify|confirm)|waiting for|blocked|ambiguous)",
+    r"|which (one|option|approach|of)|do you prefer|could you (clarify|confirm)|waiting for"
+    r"|blocked|ambiguous)",
     re.IGNORECASE,
 )
 
@@ -68,15 +83,19 @@ def findings(turn: Turn) -> tuple[Finding, ...]:
 
 def last_test_run(turn: Turn) -> ToolCall | None:
     """The last test command of the turn that has ended."""
-    runs = (
-        call for call in reversed(turn.calls) if call.doing is Doing.RUN and TEST_RUN.search(call.command)
-    )
+    runs = (call for call in reversed(turn.calls) if call.doing is Doing.RUN and runs_tests(call.command))
     return next((call for call in runs if call.outcome is not CallOutcome.PENDING), None)
+
+
+def runs_tests(command: str) -> bool:
+    """Whether a shell line starts a test runner, rather than only naming one."""
+    parts = re.split(r"&&|[;|\n]", command)
+    return any(TEST_RUN.search(part) and not ONLY_READS.match(part) for part in parts)
 
 
 def claims_pass(message: str) -> bool:
     """Whether a sentence says that tests pass, without taking it back in the same sentence."""
-    sentences = re.split(r"(?<=[.!?])\s|\n", message)
+    sentences = re.split(r"(?<=[.!?])\s|\n", QUOTED.sub(" ", message))
     return any(CLAIMS_PASS.search(line) and not DENIES_PASS.search(line) for line in sentences)
 
 
@@ -122,8 +141,8 @@ def stopped_with_todos(turn: Turn) -> Finding | None:
 
 def permission_seeking(turn: Turn) -> Finding | None:
     """The turn ends by asking for leave. Certain when it asks only to go on with the work."""
-    end = turn.last_message.strip()[-600:].rsplit("\n\n", 1)[-1]
-    if not ASKS_PERMISSION.search(end) or not turn.changed:
+    end = QUOTED.sub(" ", turn.last_message).strip()[-600:].rsplit("\n\n", 1)[-1]
+    if not (ASKS_PERMISSION.search(end) or ASKS_TO_GO_ON.search(end)) or not turn.changed:
         return None
     then = "Go on with it; you need no leave for what can be undone."
     lack = Lack(kind="permission-seeking", missing=(end[-300:],), next_step=then)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from sidecar.model.goal import Goal, Status
 from sidecar.model.session import Session
 from sidecar.model.settings import Settings
@@ -34,3 +36,22 @@ def _spending(goal: Goal, session: Session, settings: Settings) -> str:
         f"{spent.tokens}/{goal.max_tokens or settings.goal_max_tokens} tokens"
         + (f", {spent.judge_tokens} tokens for judging" if spent.judge_tokens else "")
     )
+
+
+class ExitCode(IntEnum):
+    """What a script learns from `supervisor goal status --exit-code`."""
+
+    ACHIEVED = 0
+    NOT_ACHIEVED = 1
+    UNVERIFIED = 2
+    NO_GOAL = 3
+
+
+def exit_code(session: Session | None) -> ExitCode:
+    """A goal whose last stop could not be judged is unverified, not merely unachieved (law 3)."""
+    goal = session.goal if session is not None else None
+    if goal is None or goal.status is Status.CLEARED:
+        return ExitCode.NO_GOAL
+    if goal.status is Status.ACHIEVED:
+        return ExitCode.ACHIEVED
+    return ExitCode.UNVERIFIED if goal.status is Status.UNVERIFIED or goal.unjudged else ExitCode.NOT_ACHIEVED

@@ -61,12 +61,15 @@ def _collected(inquiry: Inquiry, fact: Collected, at: float) -> Step:
         )
     inquiry = replace(inquiry, session=replace(session, judged=fact.turn.last_message_id))
     goal = active_goal(session)
-    return _unasked(inquiry, fact, at) if goal is None else _asked(inquiry, goal, fact, at)
+    if goal is None:
+        return _unasked(inquiry, fact, at)
+    goal = replace(goal, unjudged="")
+    return _asked(replace(inquiry, session=replace(inquiry.session, goal=goal)), goal, fact, at)
 
 
 def _count(session: Session, fact: Collected, at: float) -> Session:
     """Add the tokens and seconds since the last stop to what the goal has spent."""
-    goal, since = session.goal, session.active_since
+    goal, since = active_goal(session), session.active_since
     session = replace(session, counted_to=max(session.counted_to, fact.turn.position), active_since=None)
     if goal is None:
         return session
@@ -130,7 +133,7 @@ def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
         return send_back(inquiry, lack, at)
     if blocked := gates.unrunnable(fact.runs):
         return _could_not_run(inquiry, goal, blocked, at)
-    if fact.runs and gates.decided(goal, fact.runs):
+    if gates.decided(goal, fact.runs, facts.tree):
         return end(inquiry, Status.ACHIEVED, _proof(fact.runs))
     return _weigh(inquiry, goal, facts, at)
 
@@ -220,7 +223,7 @@ def _judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
 
 
 def _charge_judging(inquiry: Inquiry, tokens: int, cents: float) -> Inquiry:
-    goal = inquiry.session.goal
+    goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry
     spent = replace(

@@ -1,0 +1,79 @@
+"""What one event costs the host: the relay's whole round trip, to a sidecar that is running.
+
+The event is a stop that rules decide: no goal, and a turn that was only talk. The peers are the bare
+interpreter, which no relay written in Python can undercut, and the same duty done by Node.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from host import HostSession, checked
+from measure import Figure, Job, Report, clocked, in_turn, rounds
+from stage import HERE, Line, Stage, Unfit, staged
+
+ROUNDS: Final = 100
+AIM: Final = 2.0
+
+
+def measured(*, quick: bool) -> Report:
+    """Relay and peers, in turn."""
+    with staged() as stage:
+        stage.start()
+        talker = HostSession(stage)
+        jobs, remarks = _jobs(stage, talker)
+        with Line(stage) as line:
+            jobs["line"] = lambda: _answered(line, talker.wrote(talker.author.talk()))
+            found = dict(zip(jobs, in_turn(rounds(ROUNDS, quick=quick), *jobs.values()), strict=True))
+        checked(talker, "only-talk")
+    bare = "python -I -S -c pass"
+    figures = [
+        Figure(name="a stop", ours=found["stop"], against=bare, peer=found["bare"], aim=AIM),
+        Figure(name="a prompt", ours=found["prompt"], against=bare, peer=found["bare"], aim=AIM),
+        Figure(
+            name="a stop, without the relay's process", ours=found["line"], against=bare, peer=found["bare"]
+        ),
+    ]
+    if "node" in found:
+        figures.append(
+            Figure(name="a stop", ours=found["stop"], against="the same in Node", peer=found["node"])
+        )
+    return Report(tuple(figures), remarks)
+
+
+def bare(stage: Stage) -> float:
+    """The interpreter of the hooks, doing nothing."""
+    return stage.timed([stage.python, "-I", "-S", "-c", "pass"])[0]
+
+
+def relayed(stage: Stage, name: str, event: bytes) -> float:
+    """Our hook, as the host starts it. Raises RuntimeError where it has to say that something is wrong."""
+    cost, answer = stage.timed(stage.hook(name), event)
+    if not answer.startswith(b"{") or b"Supervisor did not answer" in answer or b"not judged" in answer:
+        raise RuntimeError(f"the relay said {answer!r}")
+    return cost
+
+
+def _jobs(stage: Stage, talker: HostSession) -> tuple[dict[str, Job], tuple[str, ...]]:
+    jobs: dict[str, Job] = {
+        "bare": lambda: bare(stage),
+        "stop": lambda: relayed(stage, "Stop", talker.wrote(talker.author.talk())),
+        "prompt": lambda: relayed(stage, "UserPromptSubmit", talker.prompted()),
+    }
+    try:
+        node = [stage.program("node"), str(HERE / "peer_hook.js")]
+    except Unfit as why:
+        return jobs, (f"no figure against Node: {why}",)
+    jobs["node"] = lambda: _by_node(stage, node, talker.wrote(talker.author.talk()))
+    return jobs, ()
+
+
+def _by_node(stage: Stage, command: list[str], event: bytes) -> float:
+    cost, answer = stage.timed(command, event)
+    if not answer.startswith(b"{"):
+        raise RuntimeError(f"the peer said {answer!r}")
+    return cost
+
+
+def _answered(line: Line, event: bytes) -> float:
+    return clocked(lambda: line.hook(event))

@@ -1,0 +1,95 @@
+"""Figures in words: one Markdown table, or JSON."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from measure import Figure, Report, Series
+from msgspec import Struct
+
+HEAD: Final = ("figure", "ours", "peer", "peer's", "ratio", "aim", "runs")
+LARGE: Final = 100.0
+"""From here on decimals are noise."""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A figure as JSON, with every value behind it."""
+
+    benchmark: str
+    name: str
+    against: str
+    unit: str
+    ratio: float
+    aim: float | None
+    ours: tuple[float, ...]
+    peer: tuple[float, ...]
+
+
+def machine() -> str:
+    """Where this is measured."""
+    system = f"{platform.system()} {platform.release()}"
+    return f"{platform.python_implementation()} {platform.python_version()}, {system}, {os.cpu_count()} cores"
+
+
+def table(reports: Mapping[str, Report]) -> str:
+    """Everything in one table, and the remarks below it."""
+    rows = [_cells(name, figure) for name, report in reports.items() for figure in report.figures]
+    widths = [max(len(row[column]) for row in (HEAD, *rows)) for column in range(len(HEAD))]
+    lines = [_line(HEAD, widths), _line(["-" * width for width in widths], widths)]
+    lines += [_line(row, widths) for row in rows]
+    remarks = [f"- {name}: {remark}" for name, report in reports.items() for remark in report.remarks]
+    return "\n".join(lines + (["", *remarks] if remarks else []))
+
+
+def as_json(reports: Mapping[str, Report]) -> bytes:
+    """Every figure with its values."""
+    rows = [_row(name, figure) for name, report in reports.items() for figure in report.figures]
+    return msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n"
+
+
+def _row(benchmark: str, figure: Figure) -> Row:
+    return Row(
+        benchmark=benchmark,
+        name=figure.name,
+        against=figure.against,
+        unit=figure.unit,
+        ratio=figure.ratio,
+        aim=figure.aim,
+        ours=figure.ours.values,
+        peer=figure.peer.values,
+    )
+
+
+def _cells(benchmark: str, figure: Figure) -> tuple[str, ...]:
+    spread = figure.spread
+    return (
+        f"{benchmark}: {figure.name}",
+        _cost(figure.ours, figure.unit),
+        figure.against,
+        _cost(figure.peer, figure.unit),
+        f"{figure.ratio:.2f} [{spread.p10:.2f}-{spread.p90:.2f}]",
+        _aim(figure),
+        str(len(figure.ours.values)),
+    )
+
+
+def _aim(figure: Figure) -> str:
+    if figure.aim is None:
+        return ""
+    return f"{figure.aim:g}: {'met' if figure.ratio <= figure.aim else 'missed'}"
+
+
+def _cost(series: Series, unit: str) -> str:
+    return f"{_short(series.median)} {unit} [{_short(series.p10)}-{_short(series.p90)}]"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= LARGE else f"{value:.1f}"
+
+
+def _line(cells: tuple[str, ...] | list[str], widths: list[int]) -> str:
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"

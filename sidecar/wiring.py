@@ -1,0 +1,103 @@
+"""The only place that knows everybody's name: builds the house, and the methods that its doors offer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.adapters.claude_code.codec import ClaudeCodeCodec
+from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
+from sidecar.adapters.clock import SystemClock
+from sidecar.adapters.configuration import ConfigurationFile
+from sidecar.adapters.gates import ProjectGates
+from sidecar.adapters.judge_chain import ChosenJudge
+from sidecar.adapters.judge_claude import ClaudeCliJudge
+from sidecar.adapters.paths import of_user
+from sidecar.adapters.phrasebook import PhrasebookFiles
+from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.record_files import RecordFiles
+from sidecar.adapters.rubric import RubricFiles
+from sidecar.adapters.session_files import SessionFiles
+from sidecar.adapters.switch_file import SwitchFile
+from sidecar.adapters.workspace import GitWorkspace
+from sidecar.app.hooks import HookDoor
+from sidecar.app.house import House
+from sidecar.app.people import Order, People, Toggle, Who
+from sidecar.app.supervisor import Supervisor
+from sidecar.servers import wire
+from sidecar.servers.control import Control, Handler, Methods, Peer
+
+P = TypeVar("P")
+
+
+class HookCall(Struct, frozen=True, kw_only=True):
+    """What a relay sends: the host's event unparsed, and the session's environment."""
+
+    host: str
+    event: Raw
+    environment: dict[str, str]
+    host_pid: int = 0
+    version: str = ""
+
+
+def build_house() -> House:
+    """The house with the real adapters."""
+    texts = plugin_root() / "rubric"
+    state = of_user().state
+    sessions = state / "sessions"
+    clock = SystemClock()
+    return House(
+        clock=clock,
+        configuration=ConfigurationFile(os.environ),
+        gates=ProjectGates(),
+        judge=ChosenJudge(ClaudeCliJudge(texts)),
+        phrasebook=PhrasebookFiles(texts),
+        record=RecordFiles(sessions),
+        rubrics=RubricFiles(texts / "rubric.md"),
+        store=SessionFiles(sessions),
+        switches=SwitchFile(state),
+        transcripts=ClaudeTranscripts(clock.pause),
+        workspace=GitWorkspace(),
+    )
+
+
+def build_methods(control: Control, house: House | None = None) -> Methods:
+    """What the socket offers, by name. `house`: another one than the real, for tests and studies."""
+    house = house or build_house()
+    settings, _ = house.configuration.load()
+    control.idle_s = settings.idle_minutes * 60.0
+    supervisor = Supervisor(house)
+    door = HookDoor(house, supervisor, {"claude-code": ClaudeCodeCodec()})
+    people = People(house, supervisor)
+
+    async def hook(call: HookCall) -> bytes:
+        return await door.handle(call.host, bytes(call.event), call.environment, call.host_pid)
+
+    async def report(who: Who) -> bytes:
+        return msgspec.json.encode(people.report(who))
+
+    async def order(asked: Order) -> bytes:
+        return msgspec.json.encode(await people.order(asked))
+
+    async def toggle(asked: Toggle) -> bytes:
+        return msgspec.json.encode(people.toggle(asked))
+
+    return {
+        "hook": _taking(HookCall, hook),
+        "report": _taking(Who, report),
+        "order": _taking(Order, order),
+        "toggle": _taking(Toggle, toggle),
+    }
+
+
+def _taking(kind: type[P], work: Callable[[P], Awaitable[bytes]]) -> Handler:
+    """A method whose parameters are a Struct."""
+
+    async def handler(params: Raw, _peer: Peer) -> bytes:
+        return await work(wire.read(params, kind))
+
+    return handler

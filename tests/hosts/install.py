@@ -1,0 +1,114 @@
+"""Get the real hosts: npm packages, kept in the user's cache, each whole or not at all.
+
+The folder is `$SUPERVISOR_TEST_HOSTS`, or `supervisor-hosts` in the user's cache folder, with one folder
+`claude-VERSION` for each version.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NoReturn
+
+import pytest
+
+PINNED: Final = "2.1.197"
+"""The version of Claude Code whose behaviour the facts were taken from."""
+PACKAGE: Final = "@anthropic-ai/claude-code"
+INSTALL_LIMIT_S: Final = 540.0
+"""Longest time, in seconds, that npm may take for one version; a package is some 250 MB."""
+LOOKUP_LIMIT_S: Final = 60.0
+"""Longest time, in seconds, that npm may take to answer which version is the newest."""
+
+
+class InstallError(Exception):
+    """A host is not here and could not be fetched; the text says why."""
+
+
+def missing(reason: str) -> NoReturn:
+    """End the test: a machine of a person may lack a host, the CI machine may not."""
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def hosts_folder() -> Path:
+    """Where the hosts are kept. The home is the one of the account, for tests replace `$HOME`."""
+    if named := os.environ.get("SUPERVISOR_TEST_HOSTS"):
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME") or _home() / ".cache"
+    return Path(cache) / "supervisor-hosts"
+
+
+def newest_version() -> str:
+    """The newest published version. Raises `InstallError` when npm cannot tell."""
+    return _npm("view", PACKAGE, "version", limit_s=LOOKUP_LIMIT_S).strip()
+
+
+def claude_binary(version: str, folder: Path) -> Path:
+    """The `claude` of `version` below `folder`, installed when it is not there yet.
+
+    Raises `InstallError` when npm fails or installs something else.
+    """
+    target = folder / f"claude-{version}"
+    binary = Path("node_modules", ".bin", "claude")
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / f"claude-{version}.lock"):
+        if not (target / binary).exists():
+            _install(version, target, binary)
+    return target / binary
+
+
+def _install(version: str, target: Path, binary: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".installing-") as scratch:
+        fresh = Path(scratch) / target.name
+        fresh.mkdir()
+        _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", f"{PACKAGE}@{version}")
+        said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S)
+        if not said.startswith(version):
+            raise InstallError(f"{PACKAGE}@{version} says that it is {said!r}")
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.replace(target)
+
+
+def _npm(*arguments: str, limit_s: float = INSTALL_LIMIT_S) -> str:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise InstallError("npm is not on PATH")
+    return _run([npm, *arguments], limit_s)
+
+
+def _run(command: list[str], limit_s: float) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=True,
+            env={**os.environ, "HOME": str(_home())},
+        )
+    except subprocess.CalledProcessError as error:
+        raise InstallError(f"{' '.join(command)} ended with {error.returncode}: {error.stderr}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InstallError(f"{' '.join(command)}: {error}") from error
+    return done.stdout
+
+
+def _home() -> Path:
+    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`; it waits for another installation, which npm's own limit bounds."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,110 @@
+"""A host with the plugin, a runtime and a project whose tests fail: what every scenario starts from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from hosts.host import Host, Result
+from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
+from sidecar.adapters.scripted.project import BROKEN, REPAIRED, TEST
+from sidecar.app.people import Report
+
+SUPERVISOR = Path(sys.executable).parent / "supervisor"
+AGENT = Match(has_tool="Bash")
+"""Requests of the agent itself: not of a judge, not for a title."""
+SENT_BACK = r"\[supervisor [0-9a-f]{6}\]"
+
+
+class Supervised(msgspec.Struct, frozen=True):
+    """A host under supervision, and the model it asks."""
+
+    host: Host
+    model: ScriptedModel
+
+    @property
+    def plugin(self) -> tuple[str, str]:
+        """The host's arguments that load the plugin."""
+        return ("--plugin-dir", str(plugin_root()))
+
+    @property
+    def state(self) -> Path:
+        """The state folder of this home."""
+        return self.host.home / ".local" / "state" / "supervisor"
+
+    def ask(self, prompt: str, *arguments: str) -> Result:
+        """Run `claude -p` with the plugin and every permission."""
+        free = ("--permission-mode", "bypassPermissions")
+        return self.host.ask(prompt, *self.plugin, *free, *arguments, timeout=120.0)
+
+    def script(self, *rules: Rule) -> None:
+        """Add to what the model answers."""
+        self.model.add(*rules)
+
+    def supervisor(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Type `supervisor ARGUMENTS` in a shell of this home's user."""
+        return subprocess.run(
+            [str(SUPERVISOR), *arguments],
+            cwd=self.host.project,
+            env=dict(self.host.env),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    def report(self) -> Report:
+        """What `supervisor status --json` says of this project."""
+        done = self.supervisor("status", "--json")
+        assert done.returncode == 0, done.stderr
+        return msgspec.json.decode(done.stdout, type=Report)
+
+    def continuations(self) -> list[str]:
+        """What the agent was told when it was sent back, oldest first, each once."""
+        found = [request.last for request in self.model.requests if "[supervisor " in request.last]
+        return [
+            text[text.index("[supervisor ") :] for text in found if "Stop hook additional context" in text
+        ]
+
+
+@contextmanager
+def supervised(host: Host, model: ScriptedModel, *, environment: Mapping[str, str]) -> Iterator[Supervised]:
+    """Lay out the project, record the runtime, and end the sidecar afterwards."""
+    (host.project / "shop.py").write_text(BROKEN, encoding="utf-8")
+    (host.project / "test_shop.py").write_text(TEST, encoding="utf-8")
+    (host.project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
+    subprocess.run(["git", "init", "-q", "."], cwd=host.project, env=dict(host.env), check=True, timeout=30)
+    under = Supervised(host.having(**environment), model)
+    under.state.mkdir(parents=True, mode=0o700)
+    (under.state / "runtime").write_text(f"{SUPERVISOR}\n", encoding="utf-8")
+    try:
+        yield under
+    finally:
+        under.supervisor("stop")
+
+
+def writes_shop(host: Host) -> Rule:
+    """The agent repairs the project."""
+    write = ToolCall("Write", {"file_path": str(host.project / "shop.py"), "content": REPAIRED})
+    return Rule(call(write), AGENT)
+
+
+def reads_shop(host: Host) -> Rule:
+    """The agent reads the file, without which the host refuses to overwrite it."""
+    return Rule(call(ToolCall("Read", {"file_path": str(host.project / "shop.py")})), AGENT)
+
+
+def runs(command: str) -> Rule:
+    """The agent runs a command."""
+    return Rule(call(ToolCall("Bash", {"command": command, "description": "Run it"})), AGENT)
+
+
+def says(text: str) -> Rule:
+    """The agent writes and stops."""
+    return Rule(say(text), AGENT)

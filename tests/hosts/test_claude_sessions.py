@@ -1,0 +1,97 @@
+"""Sessions that are resumed, forked, work in the background, or have the host's own goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hosts.host import Host
+from hosts.supervised import AGENT, Supervised, says, supervised
+from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
+
+GOAL = "/supervisor:goal all tests pass"
+SESSION = "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f12"
+FREE = ("--permission-mode", "bypassPermissions")
+
+
+@pytest.fixture
+def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
+    with supervised(host, model, environment={}) as made:
+        yield made
+
+
+def _in_background(command: str) -> Rule:
+    arguments = {"command": command, "description": "Run it", "run_in_background": True}
+    return Rule(call(ToolCall("Bash", arguments)), AGENT)
+
+
+def _stalled(under: Supervised) -> None:
+    """A goal that only talk was spent on, and then raised from the dead."""
+    under.script(Rule(say("All tests pass."), AGENT, times=None))
+    under.ask(GOAL, "--session-id", SESSION)
+    assert under.supervisor("goal", "resume", "--session", SESSION).returncode == 0
+
+
+def test_a_resumed_session_goes_on_with_its_goal_and_counts_anew(under: Supervised) -> None:
+    _stalled(under)
+    under.ask("Go on.", "--resume", SESSION)
+    report = under.report()
+    assert (report.session, report.status) == (SESSION, "stalled")
+    assert "continuations 3/16" in report.text
+    assert len(under.continuations()) == 6
+
+
+def test_a_forked_session_has_the_goal_and_leaves_its_parents_as_it_was(under: Supervised) -> None:
+    _stalled(under)
+    before = under.supervisor("goal", "status", "--session", SESSION).stdout
+    result = under.ask("Go on.", "--resume", SESSION, "--fork-session")
+    assert result.session_id != SESSION
+    child = under.supervisor("goal", "status", "--session", result.session_id).stdout
+    assert "goal stalled: all tests pass" in child
+    assert "continuations 3/16" in child
+    assert under.supervisor("goal", "status", "--session", SESSION).stdout == before
+
+
+def test_in_a_terminal_judging_waits_for_the_end_of_background_work(under: Supervised) -> None:
+    under.script(
+        _in_background("until [ -e release ]; do sleep 0.1; done"),
+        says("Started, I wait for it."),
+        Rule(say("It has ended. All tests pass."), AGENT, times=None),
+    )
+    with under.host.terminal(*under.plugin, *FREE) as terminal:
+        terminal.submit(GOAL)
+        terminal.wait_for("Started, I wait for it")
+        terminal.wait_for(r"for \d+s")
+        assert under.continuations() == []
+        (under.host.project / "release").touch()
+        terminal.wait_for("Supervisor: sent back 1/16", timeout=60)
+    decided = [entry.decided for entry in under.report().story if entry.event == "stop"]
+    assert decided[:2] == ["background-work", "continue"]
+
+
+def test_headless_the_agent_is_told_to_wait_for_or_stop_its_background_work(under: Supervised) -> None:
+    under.script(
+        _in_background("until [ -e release ]; do sleep 0.1; done"),
+        says("Started."),
+        Rule(say("All tests pass."), AGENT, times=None),
+    )
+    under.ask(GOAL)
+    assert "still runs in the background" in under.continuations()[0]
+
+
+def test_while_the_hosts_own_goal_is_active_supervisor_steps_back_and_says_so_once(under: Supervised) -> None:
+    asked = Match(tools="none", any="stopping condition")
+    under.script(
+        Rule(say('{"ok": false, "reason": "not yet"}'), asked, times=2),
+        Rule(say('{"ok": true, "reason": "it was said"}'), asked, times=None),
+        Rule(say("Hello."), AGENT, times=None),
+    )
+    with under.host.terminal(*under.plugin, *FREE) as terminal:
+        terminal.submit("/supervisor:retry 5")
+        terminal.wait_for("budget of 5")
+        assert under.supervisor("goal", "set", "all", "tests", "pass").returncode == 0
+        terminal.submit("/goal say hello")
+        terminal.wait_for("Supervisor steps back")
+    stops = [entry.decided for entry in under.report().story if entry.event == "stop"]
+    assert stops[0] == "native-goal"

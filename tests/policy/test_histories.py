@@ -1,0 +1,303 @@
+"""Whatever legally happens to a session, the laws hold after every step.
+
+Only legal histories are drawn: an agent stops when it was at work, a continuation arrives or gets lost after
+it was said, a person may type at any time. What a world proves is decided by support.histories, not by policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
+
+from sidecar.model.effects import Continue
+from sidecar.model.events import Stopped
+from sidecar.model.goal import LIFETIME_CONTINUATIONS, Goal, Status
+from sidecar.model.session import Session, SessionKey
+from sidecar.model.settings import Settings
+from sidecar.policy.commands import Typed, typed
+from sidecar.policy.sessions import forked, prompted, resumed, woken
+from support.cases import KEY, stopped, task
+from support.histories import (
+    BY_HOST_RESUME_PAUSED,
+    BY_RETRY,
+    BY_STOP,
+    BY_WORD,
+    GOALS,
+    Moves,
+    Rounds,
+    proved,
+    rarely,
+    rounds,
+    worlds,
+)
+from support.play import Played, World, play
+
+HOST_CAP = 8
+"""Continuations in a row without a tool call that Claude Code allows."""
+UNASKED = 3
+"""Continuations in a row without a goal, where the user named no number."""
+
+
+@dataclass
+class Line:
+    """One session, and what its host and its user know of it.
+
+    `said` is on its way to the host; `shown` are the ids that the host shows as delivered; `unsettled` those
+    that were said and neither charged nor given back. `arrived` and `lifetime` count the continuations for
+    the goal that were delivered since it was set or resumed, and since it was set. `allowed` was the budget
+    when the last one was said. `blocks` counts as the host does.
+    """
+
+    session: Session
+    at_work: bool = False
+    said: str = ""
+    shown: set[str] = field(default_factory=set)
+    unsettled: set[str] = field(default_factory=set)
+    arrived: int = 0
+    lifetime: int = 0
+    allowed: int = 0
+    unasked: int = 0
+    blocks: int = 0
+    stops: int = 0
+
+    @property
+    def status(self) -> Status | None:
+        return self.session.goal.status if self.session.goal else None
+
+
+class Histories(RuleBasedStateMachine):
+    """Draws what hosts, agents, judges and people do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[Line] = [Line(Session(key=KEY))]
+        self.now = 0
+        self.at = 1000.0
+        self.ids: set[str] = set()
+        self.settings = Settings()
+
+    @property
+    def line(self) -> Line:
+        return self.lines[self.now]
+
+    @initialize(
+        shadow=rarely(),
+        budget=st.sampled_from([1, 2, 16, 100]),
+        paused=rarely(),
+        goal=st.sampled_from(["", *GOALS]),
+    )
+    def a_session_begins(self, *, shadow: bool, budget: int, paused: bool, goal: str) -> None:
+        self.settings = Settings(
+            mode="shadow" if shadow else "on",
+            max_attempts=budget,
+            goal_max_seconds=10**6,
+            resume_paused=paused,
+        )
+        if goal:
+            self._goal_is_set(goal)
+
+    # what people do
+
+    @rule(
+        words=st.sampled_from(["speak", "status", "pause", "pause resume", "clear", "set"]),
+        goal=st.sampled_from(GOALS),
+    )
+    def a_person_types(self, words: str, goal: str) -> None:
+        for word in words.split():
+            if word == "speak":
+                self._speak(works=True)
+            elif word == "set" or self.line.session.goal is None:
+                self._goal_is_set(goal)
+            else:
+                self._word_is_typed(word)
+
+    @precondition(lambda self: self.line.status is not Status.ACTIVE)
+    @rule(word=st.sampled_from(["set", "resume", "clear"]), goal=st.sampled_from(GOALS))
+    def a_person_takes_it_up_again(self, word: str, goal: str) -> None:
+        self.a_person_types(word, goal)
+
+    @rule(budget=st.sampled_from([1, 2, 3, 20, 100]))
+    def a_budget_is_typed(self, budget: int) -> None:
+        before = self.line.session
+        self._type("retry", str(budget))
+        self._moved_along(before, BY_RETRY)
+
+    def _goal_is_set(self, goal: str) -> None:
+        self._type("goal", goal)
+        line = self.line
+        line.arrived = line.lifetime = 0
+        line.unsettled.clear()
+        line.at_work = True
+        assert line.status is Status.ACTIVE
+
+    def _word_is_typed(self, word: str) -> None:
+        before = self.line.session
+        self._type("goal", word)
+        self._moved_along(before, BY_WORD[word])
+        if word == "clear" and before.goal and before.goal.status is not Status.CLEARED:
+            self.line.unsettled.clear()
+
+    def _type(self, name: str, arguments: str) -> None:
+        self._speak(works=False)
+        command = Typed(name=name, arguments=arguments, at=self.at, position=0)
+        self.line.session, reply = typed(self.line.session, self.settings, command)
+        assert not reply.refused or (self.line.status, arguments) == (Status.EXHAUSTED, "resume")
+
+    def _speak(self, *, works: bool) -> None:
+        line, pending = self.line, self.line.session.pending
+        line.session = prompted(line.session, self.at)
+        line.unasked = line.blocks = 0
+        line.said, line.at_work = "", works  # what is not delivered by now never will be
+        if pending and not pending.for_goal:
+            line.unsettled.discard(pending.id)
+
+    # what the host does
+
+    @rule(which=st.integers(0, 2), anew=st.booleans())
+    def the_host_resumes_a_session(self, which: int, *, anew: bool) -> None:
+        self.now = which % len(self.lines)
+        line, before = self.line, self.line.session
+        if not anew:
+            return  # only another terminal came to the front
+        line.said, line.at_work = "", False
+        line.session = resumed(before, self.settings)
+        self._moved_along(before, BY_HOST_RESUME_PAUSED if self.settings.resume_paused else set())
+        if before.goal and before.goal.status is Status.ACTIVE:
+            line.arrived = len(line.unsettled & line.shown)
+
+    @precondition(lambda self: len(self.lines) < 3)
+    @rule()
+    def the_session_is_forked(self) -> None:
+        parent = self.line.session
+        key = SessionKey(KEY.host, f"s{len(self.lines) + 1}")
+        child = Line(forked(parent, key, "/fork"), lifetime=parent.goal.lifetime if parent.goal else 0)
+        assert (child.session.key, child.session.pending) == (key, None)
+        assert child.status in (None, Status.ACTIVE, Status.PAUSED)
+        self.lines.append(child)
+
+    # what the agent does
+
+    @rule(
+        world=worlds(),
+        lost=rarely(),
+        seconds=st.integers(0, 60),
+        plan=rarely(),
+        headless=st.booleans(),
+        busy=rarely(),
+    )
+    def the_agent_works_and_stops(  # noqa: PLR0913 - drawn
+        self, world: World, *, lost: bool, seconds: int, plan: bool, headless: bool, busy: bool
+    ) -> None:
+        self._set_to_work(lost=lost)
+        self.at += seconds
+        background = (task(f"b{self.line.stops}"),) if busy else ()
+        self._stop(world, stopped(read_only=plan, headless=headless, background=background))
+
+    @rule(rounds=rounds)
+    def the_agent_goes_round(self, rounds: Rounds) -> None:
+        for _ in range(rounds.number):
+            self._set_to_work(lost=False)
+            self._stop(rounds.world(self.line.stops), stopped())
+            if not self.line.said:
+                return
+
+    def _set_to_work(self, *, lost: bool) -> None:
+        line = self.line
+        if line.said and lost:  # a background task ended, and the host itself set the agent to work
+            line.said = ""
+            line.session = woken(line.session, self.at)
+        elif line.said:
+            self._deliver()
+        elif not line.at_work:
+            self._speak(works=True)
+
+    def _deliver(self) -> None:
+        line, pending = self.line, self.line.session.pending
+        assert pending is not None
+        line.shown.add(line.said)
+        line.said = ""
+        line.blocks += 1
+        if pending.for_goal:
+            line.arrived += 1
+            line.lifetime += 1
+        else:
+            line.unasked += 1
+
+    def _stop(self, world: World, stop: Stopped) -> None:
+        line, before = self.line, self.line.session
+        line.stops += 1
+        line.at_work = False
+        if world.turn.calls_since_arrival:
+            line.blocks = 0
+        turn = replace(world.turn, arrived=tuple(sorted(line.shown)), last_message_id=f"m{line.stops}")
+        world = replace(world, turn=turn)
+        played = play(before, world, stop=stop, settings=self.settings, at=self.at)
+        line.session = played.session
+        if played.orders:
+            line.unsettled.clear()
+        self._moved_along(before, BY_STOP)
+        if before.goal and before.goal.status is not line.status is Status.ACHIEVED:
+            assert proved(world, played, before.goal.condition)
+        if isinstance(played.ruling, Continue):
+            self._said(played, before.goal)
+
+    def _said(self, played: Played, before: Goal | None) -> None:
+        line, said, pending = self.line, played.sent_back.feedback, played.session.pending
+        assert self.settings.mode == "on"
+        assert pending is not None
+        assert pending.id == said.id
+        assert said.id not in self.ids
+        self.ids.add(said.id)
+        line.said = said.id
+        line.unsettled.add(said.id)
+        assert pending.for_goal == (before is not None and before.status is Status.ACTIVE)
+        assert before is None or before.status is not Status.PAUSED
+        used = line.arrived if pending.for_goal else line.unasked
+        line.allowed = line.session.retry or (self.settings.max_attempts if pending.for_goal else UNASKED)
+        assert (said.number, said.budget) == (used + 1, line.allowed)
+        assert used < line.allowed
+
+    def _moved_along(self, before: Session, table: Moves) -> None:
+        old, new = before.goal, self.line.session.goal
+        assert (old is None) == (new is None)
+        if old is None or new is None:
+            return
+        assert old.status is new.status or (old.status, new.status) in table
+        assert (old.id, old.condition, old.checks) == (new.id, new.condition, new.checks)
+        assert old.lifetime <= new.lifetime
+
+    # what always holds
+
+    @invariant()
+    def exactly_what_arrived_is_charged(self) -> None:
+        for line in self.lines:
+            outstanding = len(line.unsettled & line.shown)
+            goal = line.session.goal
+            if goal is not None and goal.status is not Status.CLEARED:
+                assert goal.spent.continuations == line.arrived - outstanding
+                assert goal.lifetime == line.lifetime - outstanding
+
+    @invariant()
+    def no_budget_is_overdrawn(self) -> None:
+        for line in self.lines:
+            goal = line.session.goal
+            assert goal is None or goal.spent.continuations <= line.allowed
+            assert goal is None or goal.lifetime <= LIFETIME_CONTINUATIONS
+
+    @invariant()
+    def at_most_one_continuation_is_on_its_way(self) -> None:
+        for line in self.lines:
+            pending = line.session.pending
+            assert line.unsettled == ({pending.id} if pending else set())
+
+    @invariant()
+    def the_hosts_own_cap_never_bites(self) -> None:
+        assert all(line.blocks < HOST_CAP for line in self.lines)
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = hypothesis_settings(max_examples=150, stateful_step_count=40)

@@ -1,0 +1,83 @@
+"""How sessions begin, go on and fork."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.model.goal import Spent, Status
+from sidecar.model.session import Movement, SessionKey
+from sidecar.model.settings import Settings
+from sidecar.policy.sessions import forked, prompted, rested, resumed, woken
+from support.cases import KEY, PROJECT, SETTINGS, at_status, goal, said, session
+
+USED = goal(
+    spent=Spent(continuations=9, tokens=5, seconds=4.0, judge_tokens=3),
+    lifetime=42,
+    asked_to_run=("tests",),
+    unjudged="x",
+    last_reason="y",
+)
+RENEWED = goal(lifetime=42, last_reason="y")
+ROW = {"stalls": 2, "streak": 6, "movement": Movement(tree="t")}
+
+
+def test_a_human_prompt_starts_anew_what_is_counted_in_a_row() -> None:
+    before = session(unasked=3, stalls=2, streak=6, waited_for=("b1",), judged="m1", counted_to=5)
+    assert prompted(before, 9.0) == session(judged="m1", counted_to=5, active_since=9.0)
+
+
+def test_a_human_prompt_keeps_what_the_goal_has_spent() -> None:
+    assert prompted(session(goal=USED), 9.0).goal == USED
+
+
+def test_a_human_prompt_forgets_a_continuation_without_a_goal_but_not_one_for_it() -> None:
+    assert prompted(session(pending=said(for_goal=False)), 9.0).pending is None
+    assert prompted(session(goal=goal(), pending=said()), 9.0).pending == said()
+
+
+def test_a_notice_of_the_host_counts_as_work_and_resets_nothing() -> None:
+    before = session(unasked=3, stalls=2, streak=6, waited_for=("b1",))
+    assert woken(before, 9.0) == replace(before, active_since=9.0)
+
+
+def test_a_closed_session_is_not_at_work() -> None:
+    assert rested(session(active_since=3.0)) == session()
+
+
+def test_a_resumed_session_goes_on_with_its_goal_and_counts_anew_within_its_lifetime() -> None:
+    before = session(goal=USED, retry=5, serial=7, pending=said(), active_since=1.0, **ROW)
+    assert resumed(before, SETTINGS) == session(goal=RENEWED, retry=5, serial=7, pending=said())
+
+
+def test_a_resumed_goal_is_paused_where_the_user_wants_that() -> None:
+    after = resumed(session(goal=USED), Settings(resume_paused=True))
+    assert after.goal == replace(RENEWED, status=Status.PAUSED)
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - {Status.ACTIVE}))
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_goal_that_is_not_active_stays_as_it_is_over_a_resume(status: Status, paused: bool) -> None:  # noqa: FBT001 - a column
+    before = at_status(status, spent=Spent(continuations=9))
+    settings = Settings(resume_paused=paused)
+    assert resumed(replace(before, active_since=3.0), settings) == before
+
+
+CHILD = SessionKey(host=KEY.host, id="s2")
+
+
+@pytest.mark.parametrize("status", [Status.ACTIVE, Status.PAUSED])
+def test_a_fork_takes_a_copy_of_the_goal_with_counters_anew(status: Status) -> None:
+    parent = session(goal=replace(USED, status=status), retry=5, serial=7, pending=said(), unasked=2, **ROW)
+    assert forked(parent, CHILD, "/else") == session(
+        key=CHILD, project="/else", goal=replace(RENEWED, status=status), retry=5
+    )
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - {Status.ACTIVE, Status.PAUSED}))
+def test_a_fork_takes_no_goal_that_came_to_rest(status: Status) -> None:
+    assert forked(at_status(status), CHILD, PROJECT).goal is None
+
+
+def test_a_fork_of_a_session_without_a_goal_has_none() -> None:
+    assert forked(session(retry=5), CHILD, PROJECT) == session(key=CHILD, retry=5)

@@ -1,0 +1,129 @@
+"""One stop, from the host's word to the ruling: the order of the cascade, the case, shadow mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.model.effects import AskJudge, Collect, Effect, Reason, Rest, RunGates
+from sidecar.model.events import GatesRan
+from sidecar.model.gate import Outcome
+from sidecar.model.goal import Spent, Status
+from sidecar.model.inquiry import Inquiry
+from sidecar.model.settings import Settings
+from sidecar.policy.stop import step
+from support.cases import (
+    PYTEST,
+    RUBRIC,
+    SETTINGS,
+    complete,
+    gate_run,
+    goal,
+    incomplete,
+    judged,
+    ran,
+    session,
+    stopped,
+    turn,
+    with_goal,
+)
+from support.play import World, play
+
+SHADOW = Settings(mode="shadow")
+LIE = turn(ran("pytest", 1), message="All tests pass.")
+
+
+def kinds(orders: tuple[Effect, ...]) -> list[type[Effect]]:
+    return [type(order) for order in orders]
+
+
+def test_the_cascade_goes_from_cheap_to_dear() -> None:
+    played = play(with_goal(checks=("make",)), World(judge=judged(complete())))
+    assert kinds(played.orders) == [Collect, RunGates, AskJudge]
+
+
+def test_no_gate_and_no_model_is_paid_for_what_a_rule_settles() -> None:
+    assert kinds(play(session(), World(turn=LIE)).orders) == [Collect]
+
+
+def test_no_model_is_paid_for_what_a_gate_settles() -> None:
+    before = with_goal("all tests pass")
+    assert kinds(play(before, World(runner=PYTEST)).orders) == [Collect, RunGates]
+    failed = World(runner=PYTEST, outcomes={"tests": Outcome.FAILED})
+    assert kinds(play(before, failed).orders) == [Collect, RunGates]
+
+
+def test_the_judge_sees_the_case_and_nothing_else() -> None:
+    seen = turn(ran("make"), message="I did it.")
+    case = play(with_goal(), World(turn=seen, judge=judged(complete()))).case
+    assert case is not None
+    assert (case.condition, case.suspicion, case.prompts, case.rubric, case.last_message) == (
+        "the parser accepts comments",
+        "",
+        ("Do it.",),
+        RUBRIC,
+        "I did it.",
+    )
+    assert [fact.fact for fact in case.evidence] == ["the agent ran `make`: ok, exit code 0"]
+
+
+STAGES: list[tuple[World, str]] = [
+    (World(turn=turn(queued=True)), "skip rules"),
+    (World(turn=LIE), "rules"),
+    (World(runner=PYTEST), "gates"),
+    (World(judge=judged(complete())), "judge"),
+]
+
+
+@pytest.mark.parametrize(("world", "stage"), STAGES, ids=[stage for _, stage in STAGES])
+def test_the_record_learns_how_far_the_stop_came(world: World, stage: str) -> None:
+    condition = "all tests pass" if stage == "gates" else "the parser accepts comments"
+    assert play(with_goal(condition), world).inquiry.stage == stage
+
+
+def test_a_goal_that_is_sent_back_remembers_why_and_forgets_that_it_was_not_judged() -> None:
+    played = play(with_goal(unjudged="earlier"), World(judge=judged(incomplete("comments", "docs"))))
+    assert (played.goal.last_reason, played.goal.unjudged) == ("comments; docs", "")
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        World(turn=LIE),
+        World(judge=judged(incomplete())),
+        World(outcomes={"check:1": Outcome.FAILED}),
+        World(outcomes={"check:1": Outcome.COULD_NOT_RUN}),
+    ],
+    ids=["rule", "verdict", "failed gate", "gate that could not run"],
+)
+def test_in_shadow_mode_it_says_what_it_would_have_said_and_says_nothing(world: World) -> None:
+    before = with_goal(checks=("make",))
+    meant = play(before, world).sent_back.feedback.kind
+    played = play(before, world, settings=SHADOW)
+    assert played.rest.reason is Reason.SHADOW
+    assert played.rest.detail.startswith(f"would have sent back: {meant}: ")
+    assert (played.session.pending, played.session.serial) == (None, before.serial)
+    assert played.goal.status is Status.ACTIVE
+
+
+def test_in_shadow_mode_nothing_is_sent_back_without_a_goal_either() -> None:
+    assert play(session(), World(turn=LIE), settings=SHADOW).rest.reason is Reason.SHADOW
+
+
+def test_in_shadow_mode_a_goal_is_judged_all_the_same() -> None:
+    played = play(with_goal(), World(judge=judged(complete())), settings=SHADOW)
+    assert played.goal.status is Status.ACHIEVED
+
+
+def test_in_shadow_mode_other_limits_still_end_a_goal() -> None:
+    before = with_goal(spent=Spent(tokens=10**6))
+    assert play(before, World(judge=judged(incomplete())), settings=SHADOW).goal.status is Status.EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    "of",
+    [session(), session(goal=goal(status=Status.CLEARED)), with_goal()],
+    ids=["none", "cleared", "no facts"],
+)
+def test_gates_that_come_back_when_nobody_waits_for_them_decide_nothing(of: object) -> None:
+    inquiry = Inquiry(session=of, stop=stopped(), settings=SETTINGS)  # type: ignore[arg-type] # rows
+    assert step(inquiry, GatesRan((gate_run(),)), 0.0) == (inquiry, Rest(reason=Reason.SUPERSEDED))

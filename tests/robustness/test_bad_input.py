@@ -1,0 +1,139 @@
+"""Bad input at every door: a clear error or a safe rest, never a traceback and never an exit code 2."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from sidecar.adapters.scripted.agent import HookAnswer
+from sidecar.adapters.scripted.project import REPAIRED
+from support.scene import GOAL, SUPERVISOR, Stage
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "Stop", "SessionEnd", "StopFailure")
+HOSTILE = ("../../x", "a/b", "", ".", "a\x00b", "x" * 10_000, "näme", "a\nb", "-" * 200)
+
+
+def _safe(told: HookAnswer) -> None:
+    assert told.exit_code == 0
+    assert "Traceback" not in told.output
+    assert told.output == "" or isinstance(json.loads(told.output), dict)
+    assert not told.feedback
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"session_id":5}',
+        b'{"hook_event_name":"Stop"}',
+        b"{}}",
+        b"0" * 5_000_000,
+    ],
+    ids=["empty", "torn", "a list", "null", "no UTF-8", "wrong type", "fields missing", "too much", "5 MB"],
+)
+async def test_an_event_that_makes_no_sense_is_survived(stage: Stage, event: str, payload: bytes) -> None:
+    _safe(await stage.agent().hook_raw(event, payload))
+
+
+async def test_the_sidecar_survives_them_all_and_still_works(stage: Stage) -> None:
+    agent = stage.agent()
+    for event in EVENTS:
+        for payload in (b"{", b'{"session_id":[]}', b'{"jsonrpc":"2.0","id":1}'):
+            _safe(await agent.hook_raw(event, payload))
+    assert "goal set" in (await agent.prompt(GOAL)).system_message
+
+
+@pytest.mark.parametrize("session", HOSTILE, ids=lambda text: repr(text)[:20])
+async def test_a_hostile_session_id_writes_nothing_and_a_goal_for_it_is_refused(
+    stage: Stage, session: str
+) -> None:
+    agent = stage.agent("ordinary")
+    agent.session = session
+    told = await agent.prompt(GOAL)
+    assert told.decision == "block"
+    _safe(await agent.hook("Stop", stop_hook_active=False, last_assistant_message="Done."))
+    found = [
+        path for path in stage.scene.home.parent.rglob("*") if path.is_file() and "sessions" in path.parts
+    ]
+    assert found == []
+
+
+async def test_a_transcript_that_vanished_is_judged_by_checks_alone(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    agent.say("Done.")
+    agent.transcript.unlink()
+    assert (await agent.stop()).feedback
+    agent.transcript.unlink()
+    (stage.scene.project / "shop.py").write_text(REPAIRED, encoding="utf-8")
+    assert "goal achieved" in (await agent.stop()).system_message
+
+
+async def test_a_transcript_that_is_a_directory_or_garbage_is_judged_by_checks_alone(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    agent.transcript.unlink()
+    agent.transcript.mkdir()
+    told = await agent.hook(
+        "Stop", stop_hook_active=False, last_assistant_message="Done.", background_tasks=[]
+    )
+    assert told.feedback
+    agent.transcript.rmdir()
+    agent.transcript.write_bytes(os.urandom(100_000))
+    again = await agent.hook(
+        "Stop", stop_hook_active=True, last_assistant_message="Done!", background_tasks=[]
+    )
+    assert again.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda text: text[: len(text) // 2], "corrupt"),
+        (lambda text: text.replace('"version":1', '"version":99'), "future-version"),
+        (lambda text: text.replace("all tests pass", "nothing at all"), "edited"),
+        (lambda _: "", "corrupt"),
+    ],
+    ids=["half", "of a future version", "edited by hand", "emptied"],
+)
+async def test_a_damaged_state_is_set_aside_with_its_reason_and_the_session_goes_on(
+    stage: Stage, damage: object, why: str
+) -> None:
+    assert callable(damage)
+    agent = await stage.agent_with_goal()
+    (state,) = stage.sessions.glob("*.json")
+    state.write_text(damage(state.read_text(encoding="utf-8")), encoding="utf-8")
+    agent.say("Done.")
+    _safe(await agent.stop())
+    assert any(why in reason for reason in stage.report().set_aside)
+    assert "goal set" in (await agent.prompt(GOAL)).system_message
+
+
+async def test_a_full_disk_refuses_a_goal_and_lets_the_agent_rest(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    stage.run_by(f'ulimit -f 1\nexec "{SUPERVISOR}" "$@"')
+    for path in stage.sessions.glob("*.json"):
+        path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    agent.say("Done.")
+    told = await agent.stop()
+    _safe(told)
+    assert "could not be saved" in told.system_message
+    refused = await agent.prompt(f"/supervisor:goal {'x' * 3000}")
+    assert refused.decision == "block"
+    assert "could not be saved" in refused.reason
+
+
+async def test_a_state_folder_that_cannot_be_used_refuses_a_goal_and_lets_the_agent_rest(
+    stage: Stage,
+) -> None:
+    stage.sessions.parent.mkdir(exist_ok=True, parents=True)
+    stage.sessions.write_text("in the way", encoding="utf-8")
+    agent = stage.agent()
+    assert (await agent.prompt(GOAL)).decision == "block"
+    agent.say("Done.")
+    _safe(await agent.stop())

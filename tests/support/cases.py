@@ -1,0 +1,127 @@
+"""Literals of the model, with what a test does not care about filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sidecar.model.events import Background, Judged, JudgeFailed, Stopped
+from sidecar.model.gate import Gate, GateRun, Outcome
+from sidecar.model.goal import Goal, Spent, Status
+from sidecar.model.rubric import Criterion, Rubric
+from sidecar.model.session import Continuation, Session, SessionKey
+from sidecar.model.settings import Settings
+from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall, Turn
+from sidecar.model.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Met, Verdict, Waiting
+
+KEY = SessionKey(host="claude-code", id="s1")
+PROJECT = "/home/user/project"
+TREE = "tree-1"
+SETTINGS = Settings()
+RUBRIC = Rubric(
+    patterns=(Criterion("Verified", "What is claimed was run."),),
+    antipatterns=(Criterion("Left work", "Something is still to do."),),
+    origin="default",
+)
+PYTEST = Gate(id="tests", command="pytest -q", why="pyproject.toml names pytest", counts=True)
+
+
+def goal(condition: str = "the parser accepts comments", **fields: Any) -> Goal:
+    return Goal(**{"id": "g1", "condition": condition, **fields})
+
+
+def session(**fields: Any) -> Session:
+    return Session(**{"key": KEY, "project": PROJECT, **fields})
+
+
+def with_goal(condition: str = "the parser accepts comments", **fields: Any) -> Session:
+    return session(goal=goal(condition, **fields))
+
+
+def at_status(status: Status, **fields: Any) -> Session:
+    return with_goal(status=status, **fields)
+
+
+def said(number: str = "abc123", *, for_goal: bool = True) -> Continuation:
+    return Continuation(id=number, said_at=0.0, for_goal=for_goal)
+
+
+def after(continuations: int, *, lifetime: int | None = None, **fields: Any) -> Goal:
+    """Build a goal on which so many continuations were spent."""
+    total = continuations if lifetime is None else lifetime
+    return goal(spent=Spent(continuations=continuations), lifetime=total, **fields)
+
+
+def stopped(**fields: Any) -> Stopped:
+    return Stopped(**{"key": KEY, "project": PROJECT, "transcript": "/transcript.jsonl", **fields})
+
+
+def task(number: str) -> Background:
+    return Background(number, f"task {number}")
+
+
+def ran(command: str, exit_code: int | None = 0, **fields: Any) -> ToolCall:
+    outcome = CallOutcome.FAILED if exit_code else CallOutcome.OK
+    usual: dict[str, Any] = {"id": "t", "tool": "Bash", "doing": Doing.RUN, "outcome": outcome}
+    return ToolCall(**usual | {"command": command, "exit_code": exit_code} | fields)
+
+
+def edited(*paths: str) -> ToolCall:
+    return ToolCall(id="t", tool="Edit", doing=Doing.EDIT, outcome=CallOutcome.OK, paths=paths or ("a.py",))
+
+
+def called(doing: Doing, outcome: CallOutcome = CallOutcome.OK) -> ToolCall:
+    return ToolCall(id="t", tool="Tool", doing=doing, outcome=outcome)
+
+
+def turn(*calls: ToolCall, message: str = "I did it.", **fields: Any) -> Turn:
+    """Build a turn that changed something, unless other calls are named."""
+    usual: dict[str, Any] = {"prompts": ("Do it.",), "last_message_id": "m1", "calls_since_arrival": 1}
+    return Turn(**usual | {"calls": calls or (edited(),), "last_message": message} | fields)
+
+
+def talk(message: str = "It is a parser.", **fields: Any) -> Turn:
+    """Build a turn in which nothing was changed and nothing ran."""
+    return Turn(prompts=("What is it?",), last_message=message, last_message_id="m1", **fields)
+
+
+def todos(*texts: str, done: bool = False) -> tuple[Todo, ...]:
+    return tuple(Todo(text, done) for text in texts)
+
+
+def gate_run(gate: Gate = PYTEST, outcome: Outcome = Outcome.PASSED, **fields: Any) -> GateRun:
+    usual: dict[Outcome, dict[str, Any]] = {
+        Outcome.PASSED: {"exit_code": 0, "executed": 5 if gate.counts else None},
+        Outcome.FAILED: {"exit_code": 1, "failures": ("test_a",)},
+        Outcome.COULD_NOT_RUN: {"reason": "the command was not found"},
+    }
+    run: dict[str, Any] = {"gate": gate, "outcome": outcome, "tree": TREE}
+    return GateRun(**run | usual[outcome] | fields)
+
+
+def complete(*evidence: str, confidence: float = 0.9) -> Complete:
+    return Complete(criteria=(Met("The condition holds", evidence or ("E1",)),), confidence=confidence)
+
+
+def incomplete(*missing: str, confidence: float = 0.9) -> Incomplete:
+    return Incomplete(
+        missing=missing or ("comments are refused",), next_step="Accept them.", confidence=confidence
+    )
+
+
+def waiting(confidence: float = 0.9) -> Waiting:
+    return Waiting(question="Which syntax?", confidence=confidence)
+
+
+def impossible(*evidence: str, confidence: float = 0.9) -> Impossible:
+    return Impossible(reason="there is no parser", evidence=evidence or ("E1",), confidence=confidence)
+
+
+def abstain(confidence: float = 0.9) -> Abstain:
+    return Abstain(reason="too little evidence", confidence=confidence)
+
+
+def judged(verdict: Verdict, **cost: Any) -> Judged:
+    return Judged(Judgement(verdict=verdict, backend="scripted", **cost))
+
+
+UNREACHABLE = JudgeFailed("no backend can be reached")

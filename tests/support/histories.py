@@ -1,0 +1,162 @@
+"""Worlds drawn for histories of a session, and what such a world really proves.
+
+The oracle here shares no code with the policy: it reads the drawn world, never what policy made of it.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from sidecar.model.events import Judged
+from sidecar.model.gate import Outcome
+from sidecar.model.goal import Status
+from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.model.verdict import Complete, Met
+from support.cases import (
+    PYTEST,
+    UNREACHABLE,
+    abstain,
+    edited,
+    impossible,
+    incomplete,
+    judged,
+    ran,
+    todos,
+    waiting,
+)
+from support.play import Played, World
+
+DECIDED_BY_GATES = ("all tests pass", "all checks pass")
+CONDITIONS = (*DECIDED_BY_GATES, "the parser accepts comments", "the parser is documented and tested")
+GOALS = [*CONDITIONS, *(f'{condition} --check "make"' for condition in CONDITIONS)]
+SURE = 0.5
+
+Moves = set[tuple[Status, Status]]
+
+BY_STOP = {
+    (Status.ACTIVE, ended)
+    for ended in (
+        Status.ACHIEVED,
+        Status.UNVERIFIED,
+        Status.EXHAUSTED,
+        Status.STALLED,
+        Status.IMPOSSIBLE,
+    )
+}
+BY_WORD = {
+    "clear": {(status, Status.CLEARED) for status in set(Status) - {Status.CLEARED}},
+    "pause": {(Status.ACTIVE, Status.PAUSED)},
+    "resume": {(status, Status.ACTIVE) for status in (Status.PAUSED, Status.STALLED, Status.UNVERIFIED)},
+    "status": Moves(),
+}
+BY_RETRY = {(Status.EXHAUSTED, Status.ACTIVE)}
+BY_HOST_RESUME_PAUSED = {(Status.ACTIVE, Status.PAUSED)}
+
+CALLS = [
+    (edited(),),
+    (edited(), ran("make")),
+    (ran("make"), edited()),
+    (ran("make", 2),),
+    (edited(), ran("pytest", 1)),
+    (edited(), ran("pytest")),
+]
+MESSAGES = ["I did it.", "All tests pass.", "Shall I continue?"]
+
+citations = st.lists(st.sampled_from(["E1", "E2", "E3", "E9"]), min_size=1, max_size=2, unique=True)
+completes = st.builds(
+    lambda cited, sure: judged(
+        Complete(
+            criteria=tuple(Met(f"point {number}", tuple(ids)) for number, ids in enumerate(cited)),
+            confidence=sure,
+        )
+    ),
+    st.lists(citations, min_size=1, max_size=2),
+    st.sampled_from([0.9, 0.5, 0.3]),
+)
+judges = st.one_of(
+    st.sampled_from([judged(incomplete("a")), judged(incomplete("b")), judged(incomplete("a", "b"))]),
+    st.sampled_from([judged(waiting()), judged(abstain()), judged(impossible()), UNREACHABLE]),
+    completes,
+)
+outcomes = st.sampled_from([*[Outcome.PASSED] * 3, Outcome.FAILED, Outcome.COULD_NOT_RUN])
+calls_made = st.sampled_from(CALLS)
+
+
+def rarely() -> st.SearchStrategy[bool]:
+    return st.integers(0, 9).map(lambda drawn: drawn == 9)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Draw a world without the arrivals and the message's id, which the history knows."""
+    seen = Turn(
+        prompts=("Do it.",),
+        calls=draw(calls_made),
+        last_message=draw(st.sampled_from(MESSAGES)),
+        calls_since_arrival=draw(st.integers(0, 1)),
+        todos=todos(*draw(st.sampled_from([(), (), ("x",), ("x", "y")]))),
+        queued=draw(rarely()),
+        interrupted=draw(rarely()),
+        tokens=draw(st.integers(0, 20_000)),
+    )
+    return World(
+        turn=seen,
+        tree=draw(st.sampled_from(["tree-a", "tree-b"])),
+        moved="tree-moved" if draw(rarely()) else "",
+        runner=draw(st.sampled_from([PYTEST, PYTEST, None])),
+        outcomes={"check:1": draw(outcomes), "tests": draw(outcomes)},
+        judge=draw(judges),
+    )
+
+
+class Rounds(Struct, frozen=True, kw_only=True):
+    """An agent that is sent back again and again: does anything move, and does it call a tool?"""
+
+    number: int
+    moving: bool
+    calling: bool
+
+    def world(self, at: int) -> World:
+        """Build the world of the stop number `at` of the session."""
+        step = at if self.moving else 0
+        seen = Turn(calls=(edited(),), calls_since_arrival=int(self.calling), last_message="I did some.")
+        failing = {"check:1": Outcome.FAILED, "tests": Outcome.FAILED}
+        judge = judged(incomplete(f"point {step}"))
+        return World(turn=seen, tree=f"tree-{step}", runner=PYTEST, outcomes=failing, judge=judge)
+
+
+rounds = st.builds(
+    Rounds,
+    number=st.one_of(st.integers(1, 9), st.just(110)),
+    moving=st.sampled_from([True, True, False]),
+    calling=st.sampled_from([True, True, False]),
+)
+
+
+def proved(world: World, played: Played, condition: str) -> bool:
+    """Whether what really happened at this stop shows that the goal holds."""
+    tree = world.moved or world.tree
+    ran_all = [world.outcomes.get(name, Outcome.PASSED) for name in played.gates]
+    if any(outcome is not Outcome.PASSED for outcome in ran_all):
+        return False
+    if played.case is None:
+        return bool(ran_all) and tree == world.tree and condition in DECIDED_BY_GATES
+    if not isinstance(world.judge, Judged) or not isinstance(world.judge.judgement.verdict, Complete):
+        return False
+    good = [tree == world.tree for _ in ran_all] + _good(world.turn.calls)
+    facts = {f"E{number}": value for number, value in enumerate(good, start=1)}
+    facts |= {f"E{len(facts) + number}": False for number, _ in enumerate(world.turn.open_todos, start=1)}
+    verdict = world.judge.judgement.verdict
+    return verdict.confidence >= SURE and all(
+        set(met.evidence) <= set(facts) and any(facts[name] for name in met.evidence)
+        for met in verdict.criteria
+    )
+
+
+def _good(calls: tuple[ToolCall, ...]) -> list[bool]:
+    edits = [at for at, call in enumerate(calls) if call.doing is Doing.EDIT]
+    return [
+        call.outcome is CallOutcome.OK and not (call.doing is Doing.RUN and any(edit > at for edit in edits))
+        for at, call in enumerate(calls)
+    ]

@@ -1,0 +1,113 @@
+"""Plays one stop through the pure core: policy orders, literals answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from sidecar.model.effects import AskJudge, Case, Collect, Continue, Effect, Reason, Rest, Ruling, RunGates
+from sidecar.model.events import Collected, Fact, GatesRan, Judged, JudgeFailed, Stopped
+from sidecar.model.gate import Gate, Outcome
+from sidecar.model.goal import Goal
+from sidecar.model.inquiry import Inquiry
+from sidecar.model.session import Session
+from sidecar.model.settings import Settings
+from sidecar.model.turn import Turn
+from sidecar.policy.stop import begin, step
+from support.cases import RUBRIC, TREE, gate_run, stopped, turn
+
+NOON = 1000.0
+"""When stops are judged here, in seconds since the epoch."""
+
+
+class World(Struct, frozen=True, kw_only=True):
+    """How the world answers what policy orders at one stop.
+
+    `outcomes` is the outcome per gate id, passed where none is named; `moved` is the tree that gates really
+    ran on. With no `judge`, asking one is a fault of the test.
+    """
+
+    turn: Turn = field(default_factory=turn)
+    tree: str = TREE
+    moved: str = ""
+    runner: Gate | None = None
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    judge: Judged | JudgeFailed | None = None
+
+
+class Played(Struct, frozen=True):
+    """How a stop came out, and all that was ordered on the way."""
+
+    inquiry: Inquiry
+    ruling: Ruling
+    orders: tuple[Effect, ...]
+
+    @property
+    def session(self) -> Session:
+        return self.inquiry.session
+
+    @property
+    def goal(self) -> Goal:
+        assert self.session.goal is not None
+        return self.session.goal
+
+    @property
+    def rest(self) -> Rest:
+        assert isinstance(self.ruling, Rest), self.ruling
+        return self.ruling
+
+    @property
+    def sent_back(self) -> Continue:
+        assert isinstance(self.ruling, Continue), self.ruling
+        return self.ruling
+
+    @property
+    def kind(self) -> str | Reason:
+        """What the agent is told, or why it rests."""
+        return self.ruling.feedback.kind if isinstance(self.ruling, Continue) else self.ruling.reason
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The ids of the gates that were ordered."""
+        return tuple(gate.id for order in self.orders if isinstance(order, RunGates) for gate in order.gates)
+
+    @property
+    def case(self) -> Case | None:
+        """What the judge was shown, None where none was asked."""
+        return next((order.case for order in self.orders if isinstance(order, AskJudge)), None)
+
+
+def play(  # noqa: PLR0913 - all that may differ between two stops
+    session: Session,
+    world: World | None = None,
+    *,
+    stop: Stopped | None = None,
+    settings: Settings | None = None,
+    off: str = "",
+    at: float = NOON,
+) -> Played:
+    """Judge one stop of this session in this world."""
+    world = world or World()
+    inquiry = Inquiry(session=session, stop=stop or stopped(), settings=settings or Settings(), off=off)
+    inquiry, order = begin(inquiry)
+    orders: list[Effect] = []
+    while not isinstance(order, Continue | Rest):
+        orders.append(order)
+        inquiry, order = step(inquiry, answer(order, world), at)
+    return Played(inquiry, order, tuple(orders))
+
+
+def answer(order: Effect, world: World) -> Fact:
+    """What the world says to an order."""
+    match order:
+        case Collect():
+            return Collected(turn=world.turn, tree=world.tree, rubric=RUBRIC, runner=world.runner)
+        case RunGates():
+            tree = world.moved or world.tree
+            outcomes = [world.outcomes.get(gate.id, Outcome.PASSED) for gate in order.gates]
+            pairs = zip(order.gates, outcomes, strict=True)
+            return GatesRan(tuple(gate_run(gate, outcome, tree=tree) for gate, outcome in pairs))
+        case AskJudge():
+            assert world.judge is not None, "the judge was asked, and the test expected none to be"
+            return world.judge

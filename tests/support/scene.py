@@ -1,0 +1,78 @@
+"""A project, a home and a scripted agent under the real hooks and sidecar, for tests that start processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.scripted.agent import ScriptedAgent
+from sidecar.adapters.scripted.project import Scene, build
+from sidecar.app.people import Report
+
+SUPERVISOR = Path(sys.executable).parent / "supervisor"
+GOAL = "/supervisor:goal all tests pass"
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One scene, with its own runtime: a script that a test may replace."""
+
+    scene: Scene
+    runtime: Path
+
+    @property
+    def sessions(self) -> Path:
+        """Where the states of sessions are kept."""
+        return self.scene.home / ".local" / "state" / "supervisor" / "sessions"
+
+    def agent(self, session: str = "") -> ScriptedAgent:
+        """A session of a host."""
+        return ScriptedAgent(plugin_root(), self.scene.project, self.scene.environment, session)
+
+    async def agent_with_goal(self) -> ScriptedAgent:
+        """A session whose goal is that all tests pass, which they do not."""
+        agent = self.agent()
+        await agent.start()
+        assert "goal set" in (await agent.prompt(GOAL)).system_message
+        return agent
+
+    def supervisor(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Type `supervisor ARGUMENTS` in a shell in the project."""
+        return subprocess.run(
+            [str(SUPERVISOR), *arguments],
+            cwd=self.scene.project,
+            env=dict(self.scene.environment),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def report(self) -> Report:
+        """What `supervisor status --json` says."""
+        done = self.supervisor("status", "--json")
+        assert done.returncode == 0, done.stderr
+        return msgspec.json.decode(done.stdout, type=Report)
+
+    def run_by(self, script: str) -> None:
+        """Let hooks start the sidecar by this shell script from now on; a running one is ended."""
+        self.supervisor("stop")
+        self.runtime.write_text(f"#!/bin/sh\n# starts the sidecar\n{script}\n", encoding="utf-8")
+        self.runtime.chmod(0o755)
+
+
+@asynccontextmanager
+async def staged(folder: Path) -> AsyncIterator[Stage]:
+    """Lay everything out below `folder`, and end the sidecar afterwards."""
+    runtime = folder / "supervisor"
+    stage = Stage(await build(folder, runtime), runtime)
+    stage.run_by(f'exec "{SUPERVISOR}" "$@"')
+    try:
+        yield stage
+    finally:
+        stage.supervisor("stop")
