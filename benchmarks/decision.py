@@ -10,10 +10,9 @@ from typing import Final
 import msgspec
 from measure import Figure, Report, in_turn, rounds
 
-from sidecar.model.effects import Collect, Rest
-from sidecar.model.events import Collected, Stopped
+from sidecar.model.effects import Continue, Effect, ReadTurn, Rest, Survey
+from sidecar.model.events import Fact, Stopped, Surveyed, TurnRead
 from sidecar.model.inquiry import Inquiry
-from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
@@ -59,16 +58,18 @@ def _decide(turn: Turn) -> Callable[[], object]:
         key=KEY, project="/home/user/project", transcript="/t.jsonl", last_message=turn.last_message
     )
     inquiry = Inquiry(session=Session(key=KEY), stop=stop, settings=Settings())
-    fact = Collected(turn=turn, tree="1" * 40, rubric=Rubric(patterns=(), antipatterns=(), origin="default"))
+    told: dict[type[Effect], Fact] = {
+        ReadTurn: TurnRead(turn),
+        Survey: Surveyed(tree="1" * 40, rubric=Rubric(patterns=(), antipatterns=(), origin="default")),
+    }
 
     def decide() -> object:
         looking, order = begin(inquiry)
-        if not isinstance(order, Collect):
+        while not isinstance(order, Continue | Rest):
+            looking, order = step(looking, told[type(order)], 0.0)
+        if not isinstance(order, Rest):
             raise TypeError(order)
-        _, ruling = step(looking, fact, 0.0)
-        if not isinstance(ruling, Rest):
-            raise TypeError(ruling)
-        return ruling
+        return order
 
     return decide
 

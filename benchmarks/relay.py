@@ -34,10 +34,9 @@ def measured(*, quick: bool) -> Report:
             name="a stop, without the relay's process", ours=found["line"], against=bare, peer=found["bare"]
         ),
     ]
-    if "node" in found:
-        figures.append(
-            Figure(name="a stop", ours=found["stop"], against="the same in Node", peer=found["node"])
-        )
+    for event in ("stop", "prompt") if "node stop" in found else ():
+        peer = found[f"node {event}"]
+        figures.append(Figure(name=f"a {event}", ours=found[event], against="the same in Node", peer=peer))
     return Report(tuple(figures), remarks)
 
 
@@ -47,11 +46,8 @@ def bare(stage: Stage) -> float:
 
 
 def relayed(stage: Stage, name: str, event: bytes) -> float:
-    """Our hook, as the host starts it. Raises RuntimeError where it has to say that something is wrong."""
-    cost, answer = stage.timed(stage.hook(name), event)
-    if not answer.startswith(b"{") or b"Supervisor did not answer" in answer or b"not judged" in answer:
-        raise RuntimeError(f"the relay said {answer!r}")
-    return cost
+    """Our hook, as the host starts it, on an event that needs no answer."""
+    return _quiet(stage, stage.hook(name), event)
 
 
 def _jobs(stage: Stage, talker: HostSession) -> tuple[dict[str, Job], tuple[str, ...]]:
@@ -64,14 +60,16 @@ def _jobs(stage: Stage, talker: HostSession) -> tuple[dict[str, Job], tuple[str,
         node = [stage.program("node"), str(HERE / "peer_hook.js")]
     except Unfit as why:
         return jobs, (f"no figure against Node: {why}",)
-    jobs["node"] = lambda: _by_node(stage, node, talker.wrote(talker.author.talk()))
+    jobs["node stop"] = lambda: _quiet(stage, node, talker.wrote(talker.author.talk()))
+    jobs["node prompt"] = lambda: _quiet(stage, node, talker.prompted())
     return jobs, ()
 
 
-def _by_node(stage: Stage, command: list[str], event: bytes) -> float:
+def _quiet(stage: Stage, command: list[str], event: bytes) -> float:
+    """Raises RuntimeError where anything is said: then it is not the usual way that was measured."""
     cost, answer = stage.timed(command, event)
-    if not answer.startswith(b"{"):
-        raise RuntimeError(f"the peer said {answer!r}")
+    if answer != b"{}":
+        raise RuntimeError(f"{command[0]} said {answer!r}")
     return cost
 
 

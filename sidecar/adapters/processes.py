@@ -176,15 +176,21 @@ def find(name: str, environment: Mapping[str, str], project: str) -> str:
     Relative folders and everything inside `project` are skipped: a repository is not its owner's word. A
     project that holds the user's home is none in this sense, else `~/.local/bin` would be skipped.
     """
-    home = Path(environment.get("HOME") or "/").resolve()
-    forbidden = Path(project).resolve() if project else None
-    if forbidden is not None and home.is_relative_to(forbidden):
+    home, forbidden = _resolved(environment.get("HOME", "")), _resolved(project)
+    if home and forbidden and home.is_relative_to(forbidden):
         forbidden = None
     for folder in environment.get("PATH", "").split(os.pathsep):
         found = shutil.which(name, path=folder) if Path(folder).is_absolute() else None
         if found and not (forbidden and _touches(Path(found), forbidden)):
             return found
     return ""
+
+
+def _resolved(path: str) -> Path | None:
+    """The real path; None for none, and for what cannot be one."""
+    with suppress(OSError, RuntimeError, ValueError):
+        return Path(path).resolve() if path else None
+    return None
 
 
 def _touches(program: Path, folder: Path) -> bool:

@@ -130,11 +130,13 @@ class GitWorkspace:
         try:
             async with asyncio.timeout(LIMIT_S):
                 return await _digest(Path(project), environment)
-        except (_UnseenError, OSError, TimeoutError):
+        except (_UnseenError, OSError, TimeoutError, ValueError):
             return ""
 
 
 async def _digest(project: Path, environment: Mapping[str, str]) -> str:
+    if not project.is_absolute():
+        raise _UnseenError("a project is named by its whole path")
     program = processes.find("git", environment, str(project))
     own = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
     git = _Git((program, *_settings(SAFE)), project, own | QUIET)

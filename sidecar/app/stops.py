@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 from sidecar.app.generations import Generations, SupersededError
 from sidecar.app.house import House
-from sidecar.model.effects import Collect, Continue, Effect, Reason, Rest, Ruling, RunGates
-from sidecar.model.events import Collected, Fact, GatesRan, Stopped
+from sidecar.model.effects import Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
+from sidecar.model.events import Fact, GatesRan, Stopped, Surveyed, TurnRead
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
 from sidecar.policy.endings import unjudged
@@ -72,29 +72,27 @@ class StopJudge:
         return inquiry, order
 
     async def _carry_out(self, order: Effect, inquiry: Inquiry) -> Fact:
-        if isinstance(order, Collect):
-            return await self._collect(inquiry)
+        house, stop = self._house, inquiry.stop
+        if isinstance(order, ReadTurn):
+            return TurnRead(await house.transcripts.read(stop, inquiry.session.counted_to))
+        if isinstance(order, Survey):
+            return await self._survey(stop)
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)
-            return await self._house.judge.ask(order.case, inquiry.stop.environment, inquiry.settings)
+            return await house.judge.ask(order.case, stop.environment, inquiry.settings)
 
-    async def _collect(self, inquiry: Inquiry) -> Collected:
-        house, stop = self._house, inquiry.stop
-        turn, tree = await asyncio.gather(
-            house.transcripts.read(stop, inquiry.session.counted_to),
-            house.workspace.fingerprint(stop.project, stop.environment),
-        )
-        return Collected(
-            turn=turn,
-            tree=tree,
+    async def _survey(self, stop: Stopped) -> Surveyed:
+        house = self._house
+        return Surveyed(
+            tree=await house.workspace.fingerprint(stop.project, stop.environment),
             rubric=house.rubrics.load(stop.project, stop.environment),
             runner=house.gates.detect_tests(stop.project),
         )
 
     async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
         """One gate after the other, on the tree that was just seen: the agent rests meanwhile."""
-        stop, tree = inquiry.stop, inquiry.facts.tree if inquiry.facts else ""
+        stop, tree = inquiry.stop, inquiry.survey.tree
         seconds = inquiry.settings.gates.seconds
         run = self._house.gates.run
         return GatesRan(
@@ -118,8 +116,7 @@ class StopJudge:
         self._generations.supersede(inquiry.stop.key, Reason.QUEUED)
 
     def _user_waits(self, inquiry: Inquiry) -> bool:
-        position = inquiry.facts.turn.position if inquiry.facts else 0
-        return self._house.transcripts.queued(inquiry.stop.transcript, position)
+        return self._house.transcripts.queued(inquiry.stop.transcript, inquiry.turn.position)
 
     def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Save before it is said: what cannot be saved is not said (law 6)."""
@@ -145,7 +142,7 @@ class StopJudge:
             detail=ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000],
             continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
             stage=inquiry.stage,
-            tree=inquiry.facts.tree if inquiry.facts else "",
+            tree=inquiry.survey.tree,
             gates=tuple(f"{run.gate.id}: {run.outcome.value}" for run in inquiry.runs),
             seconds=round(now - begun, 3),
         )

@@ -11,8 +11,12 @@ from sidecar.model.gate import Gate
 from sidecar.model.rubric import Rubric
 
 
-class Collect(Struct, frozen=True):
-    """Find out what was done: transcript, tree, rubric, test runner."""
+class ReadTurn(Struct, frozen=True):
+    """Find out what the host recorded of the turn."""
+
+
+class Survey(Struct, frozen=True):
+    """Look at the project: fingerprint of its files, rubric, test runner. Skip rules do without."""
 
 
 class RunGates(Struct, frozen=True):
@@ -124,6 +128,6 @@ class Nothing(Struct, frozen=True):
     note: str = ""
 
 
-Effect = Collect | RunGates | AskJudge
+Effect = ReadTurn | Survey | RunGates | AskJudge
 Ruling = Continue | Rest
 HostAnswer = Continue | Rest | Reply | Nothing

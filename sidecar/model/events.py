@@ -104,10 +104,15 @@ class SessionEnded(HostEvent, frozen=True, kw_only=True):
 Told = SessionStarted | PromptSubmitted | CommandTyped | Stopped | TurnFailed | SessionEnded
 
 
-class Collected(Struct, frozen=True, kw_only=True):
-    """Facts about a stop. `tree` is the fingerprint of the files; `runner` the detected test runner."""
+class TurnRead(Struct, frozen=True):
+    """What the host recorded of the turn."""
 
     turn: Turn
+
+
+class Surveyed(Struct, frozen=True, kw_only=True):
+    """What the project looks like: `tree` is its files' fingerprint, `runner` the detected test runner."""
+
     tree: str
     rubric: Rubric
     runner: Gate | None = None
@@ -132,4 +137,4 @@ class JudgeFailed(Struct, frozen=True):
     tokens: int = 0
 
 
-Fact = Collected | GatesRan | Judged | JudgeFailed
+Fact = TurnRead | Surveyed | GatesRan | Judged | JudgeFailed

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sidecar.model.events import Collected, Stopped
+from sidecar.model.events import Stopped, Surveyed
 from sidecar.model.evidence import Evidence
 from sidecar.model.gate import GateRun
+from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session
 from sidecar.model.settings import Settings
+from sidecar.model.turn import Turn
+
+UNSEEN = Surveyed(tree="", rubric=Rubric(patterns=(), antipatterns=(), origin=""))
+"""What is known of a project before anybody looked."""
 
 
 class Inquiry(Struct, frozen=True, kw_only=True):
@@ -23,7 +28,8 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     stop: Stopped
     settings: Settings
     off: str = ""
-    facts: Collected | None = None
+    turn: Turn = Turn()
+    survey: Surveyed = UNSEEN
     arrived: bool = False
     lost: bool = False
     runs: tuple[GateRun, ...] = ()

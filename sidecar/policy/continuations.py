@@ -67,12 +67,11 @@ def send_back(inquiry: Inquiry, lack: Lack, at: float) -> tuple[Inquiry, Ruling]
 
 
 def _movement(inquiry: Inquiry, missing: tuple[str, ...]) -> Movement:
-    facts = inquiry.facts
     failing = [line for run in failed(inquiry.runs) for line in (run.gate.id, *run.failures)]
     return Movement(
-        tree=facts.tree if facts else "",
+        tree=inquiry.survey.tree,
         failing=(*failing, *(run.gate.id for run in unrunnable(inquiry.runs))),
-        todos=facts.turn.open_todos if facts else (),
+        todos=inquiry.turn.open_todos,
         missing=missing,
     )
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.model.effects import AskJudge, Case, Collect, Effect, Reason, Rest, Ruling, RunGates
-from sidecar.model.events import Collected, Fact, GatesRan, Judged, JudgeFailed
+from sidecar.model.effects import AskJudge, Case, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
+from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Surveyed, TurnRead
 from sidecar.model.gate import GateRun
 from sidecar.model.goal import Goal, Status
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
+from sidecar.model.turn import Turn
 from sidecar.model.verdict import Complete, Impossible, Incomplete, Judgement, Waiting
 from sidecar.policy import gates, rules, skip
 from sidecar.policy.continuations import send_back, settle
@@ -30,14 +31,16 @@ Step = tuple[Inquiry, Effect | Ruling]
 def begin(inquiry: Inquiry) -> Step:
     """The agent stopped: let go at once, or look."""
     reason = skip.early(inquiry)
-    return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, Collect())
+    return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
 
 
 def step(inquiry: Inquiry, fact: Fact, at: float) -> Step:
     """Take one fact in and say what comes next. `at`: seconds since the epoch."""
     match fact:
-        case Collected():
-            return _collected(inquiry, fact, at)
+        case TurnRead():
+            return _turn_read(inquiry, fact.turn, at)
+        case Surveyed():
+            return _surveyed(replace(inquiry, survey=fact), at)
         case GatesRan():
             return _gates_ran(inquiry, fact, at)
         case Judged():
@@ -46,37 +49,39 @@ def step(inquiry: Inquiry, fact: Fact, at: float) -> Step:
             return unjudged(_charge_judging(inquiry, fact.tokens, 0.0), fact.reason)
 
 
-def _collected(inquiry: Inquiry, fact: Collected, at: float) -> Step:
-    session, arrived = settle(inquiry.session, fact.turn, continued=inquiry.stop.continued)
-    session = _count(session, fact, at)
+def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
+    session, arrived = settle(inquiry.session, turn, continued=inquiry.stop.continued)
+    session = _count(session, turn, at)
     lost = inquiry.session.pending is not None and not arrived
-    inquiry = replace(inquiry, session=session, facts=fact, arrived=arrived, lost=lost)
-    if reason := skip.late(inquiry, fact.turn):
+    inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
+    if reason := skip.late(inquiry, turn):
         return _let_go(inquiry, reason)
     session, tasks = skip.defer(inquiry)
     if tasks:
-        inquiry = replace(inquiry, session=session)
-        return inquiry, Rest(
-            reason=Reason.BACKGROUND, detail=f"judged when they end: {'; '.join(tasks)}"[:500]
-        )
-    inquiry = replace(inquiry, session=replace(session, judged=fact.turn.last_message_id))
-    goal = active_goal(session)
+        detail = f"judged when they end: {'; '.join(tasks)}"[:500]
+        return replace(inquiry, session=session), Rest(reason=Reason.BACKGROUND, detail=detail)
+    inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id))
+    if active_goal(session) is None and not rules.findings(turn):
+        return replace(inquiry, stage="rules"), Rest(reason=Reason.CLEAN)
+    return inquiry, Survey()
+
+
+def _surveyed(inquiry: Inquiry, at: float) -> Step:
+    goal = active_goal(inquiry.session)
     if goal is None:
-        return _unasked(inquiry, fact, at)
+        return _unasked(inquiry, at)
     goal = replace(goal, unjudged="")
-    return _asked(replace(inquiry, session=replace(inquiry.session, goal=goal)), goal, fact, at)
+    return _asked(replace(inquiry, session=replace(inquiry.session, goal=goal)), goal, at)
 
 
-def _count(session: Session, fact: Collected, at: float) -> Session:
+def _count(session: Session, turn: Turn, at: float) -> Session:
     """Add the tokens and seconds since the last stop to what the goal has spent."""
     goal, since = active_goal(session), session.active_since
-    session = replace(session, counted_to=max(session.counted_to, fact.turn.position), active_since=None)
+    session = replace(session, counted_to=max(session.counted_to, turn.position), active_since=None)
     if goal is None:
         return session
     seconds = max(0.0, at - since) if since is not None else 0.0
-    spent = replace(
-        goal.spent, tokens=goal.spent.tokens + fact.turn.tokens, seconds=goal.spent.seconds + seconds
-    )
+    spent = replace(goal.spent, tokens=goal.spent.tokens + turn.tokens, seconds=goal.spent.seconds + seconds)
     return replace(session, goal=replace(goal, spent=spent))
 
 
@@ -92,36 +97,34 @@ def _let_go(inquiry: Inquiry, reason: Reason) -> Step:
     return inquiry, Rest(reason=reason, note=note)
 
 
-def _unasked(inquiry: Inquiry, fact: Collected, at: float) -> Step:
+def _unasked(inquiry: Inquiry, at: float) -> Step:
     """No goal is set: only clear cases are sent back (law 8)."""
-    found = rules.findings(fact.turn)
-    inquiry = replace(inquiry, stage="rules", evidence=gather(fact.turn, (), fact.tree))
-    if not found:
-        return inquiry, Rest(reason=Reason.CLEAN)
+    inquiry = replace(inquiry, stage="rules", evidence=gather(inquiry.turn, (), inquiry.survey.tree))
+    found = rules.findings(inquiry.turn)
     first = found[0]
     if first.certain:
         return send_back(inquiry, first.lack, at)
     return _ask(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
 
 
-def _asked(inquiry: Inquiry, goal: Goal, fact: Collected, at: float) -> Step:
+def _asked(inquiry: Inquiry, goal: Goal, at: float) -> Step:
     stop = inquiry.stop
     if stop.headless and stop.background and not inquiry.arrived:
         names = tuple(task.description for task in stop.background)
         then = "Wait for this work to end, or stop it, then go on."
         inquiry = replace(inquiry, stage="rules")
         return send_back(inquiry, Lack(kind="background-headless", missing=names, next_step=then), at)
-    wanted = gates.applicable(goal, fact.runner)
+    wanted = gates.applicable(goal, inquiry.survey.runner)
     if wanted:
         return replace(inquiry, stage="gates"), RunGates(wanted)
-    return _weigh(inquiry, goal, fact, at)
+    return _weigh(inquiry, goal, at)
 
 
 def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
-    goal, facts = active_goal(inquiry.session), inquiry.facts
-    if goal is None or facts is None:
+    goal, tree = active_goal(inquiry.session), inquiry.survey.tree
+    if goal is None:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
-    evidence = gather(facts.turn, fact.runs, facts.tree)
+    evidence = gather(inquiry.turn, fact.runs, tree)
     inquiry = replace(inquiry, runs=fact.runs, evidence=evidence)
     if failing := gates.failed(fact.runs):
         lack = Lack(
@@ -133,9 +136,9 @@ def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
         return send_back(inquiry, lack, at)
     if blocked := gates.unrunnable(fact.runs):
         return _could_not_run(inquiry, goal, blocked, at)
-    if gates.decided(goal, fact.runs, facts.tree):
+    if gates.decided(goal, fact.runs, tree):
         return end(inquiry, Status.ACHIEVED, _proof(fact.runs))
-    return _weigh(inquiry, goal, facts, at)
+    return _weigh(inquiry, goal, at)
 
 
 def _what_failed(run: GateRun) -> tuple[str, ...]:
@@ -168,10 +171,10 @@ def _could_not_run(inquiry: Inquiry, goal: Goal, blocked: tuple[GateRun, ...], a
     return send_back(inquiry, lack, at)
 
 
-def _weigh(inquiry: Inquiry, goal: Goal, facts: Collected, at: float) -> Step:
+def _weigh(inquiry: Inquiry, goal: Goal, at: float) -> Step:
     """Nothing failed, and the gates do not decide: rules where they are certain, else the model."""
-    found = [finding for finding in rules.findings(facts.turn) if finding.certain]
-    evidence = inquiry.evidence or gather(facts.turn, (), facts.tree)
+    found = [finding for finding in rules.findings(inquiry.turn) if finding.certain]
+    evidence = inquiry.evidence or gather(inquiry.turn, (), inquiry.survey.tree)
     inquiry = replace(inquiry, evidence=evidence)
     if found:
         inquiry = replace(inquiry, stage="rules")
@@ -180,16 +183,13 @@ def _weigh(inquiry: Inquiry, goal: Goal, facts: Collected, at: float) -> Step:
 
 
 def _ask(inquiry: Inquiry, condition: str) -> Step:
-    facts = inquiry.facts
-    if facts is None:
-        return inquiry, Rest(reason=Reason.SUPERSEDED)
     case = Case(
         condition=condition,
         suspicion=inquiry.suspicion,
-        prompts=facts.turn.prompts,
-        rubric=facts.rubric,
+        prompts=inquiry.turn.prompts,
+        rubric=inquiry.survey.rubric,
         evidence=inquiry.evidence,
-        last_message=facts.turn.last_message,
+        last_message=inquiry.turn.last_message,
     )
     return replace(inquiry, stage="judge"), AskJudge(case)
 

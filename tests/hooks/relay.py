@@ -42,11 +42,19 @@ def command(event: str, *, root: Path = ROOT, silence: str = "20", total: str = 
     return [*line[:-2], silence, total]
 
 
+def path_of(*folders: Path) -> str:
+    """Build a PATH with these folders, and this Python as `python3` without its neighbours."""
+    python = Path(os.environ["HOME"], "python", "python3")
+    python.parent.mkdir(exist_ok=True)
+    if not python.exists():
+        python.symlink_to(sys.executable)
+    return os.pathsep.join([*map(str, folders), str(python.parent), "/usr/bin", "/bin"])
+
+
 def run(
     line: Sequence[str], event: bytes, cwd: Path, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a hook in the environment of a session: this test's home, and `environment`."""
-    here = str(Path(sys.executable).parent)
+    """Run a hook in the environment of a session: this test's home, a PATH without us, and `environment`."""
     named = {name: os.environ[name] for name in ("HOME", "XDG_STATE_HOME")}
     return subprocess.run(
         line,
@@ -55,7 +63,7 @@ def run(
         timeout=LIMIT_S,
         check=False,
         cwd=cwd,
-        env={"PATH": f"{here}:/usr/bin:/bin", **named, **environment},
+        env={"PATH": path_of(), **named, **environment},
     )
 
 
@@ -122,7 +130,7 @@ class Scene(NamedTuple):
     project: Path
 
     def prints(
-        self, *replies: list[bytes | None], event: str = "Stop", given: bytes = b"{}", silence: str = "20"
+        self, *replies: Sequence[bytes | None], event: str = "Stop", given: bytes = b"{}", silence: str = "20"
     ) -> Any:
         """What a hook prints beside a sidecar that says these replies, as JSON; None for nothing."""
         with FakeSidecar(self.state, *replies):

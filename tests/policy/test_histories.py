@@ -1,12 +1,10 @@
 """Whatever legally happens to a session, the laws hold after every step.
 
 Only legal histories are drawn: an agent stops when it was at work, a continuation arrives or gets lost after
-it was said, a person may type at any time. What a world proves is decided by support.histories, not by policy.
+it was said, a person may type at any time. What a world proves is decided by support.histories alone.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -27,6 +25,7 @@ from support.histories import (
     BY_STOP,
     BY_WORD,
     GOALS,
+    Line,
     Moves,
     Rounds,
     proved,
@@ -38,35 +37,15 @@ from support.play import Played, World, play
 
 HOST_CAP = 8
 """Continuations in a row without a tool call that Claude Code allows."""
+LINES = 3
+"""Sessions at most: forks, and forks of forks."""
 UNASKED = 3
 """Continuations in a row without a goal, where the user named no number."""
-
-
-@dataclass
-class Line:
-    """One session, and what its host and its user know of it.
-
-    `said` is on its way to the host; `shown` are the ids that the host shows as delivered; `unsettled` those
-    that were said and neither charged nor given back. `arrived` and `lifetime` count the continuations for
-    the goal that were delivered since it was set or resumed, and since it was set. `allowed` was the budget
-    when the last one was said. `blocks` counts as the host does.
-    """
-
-    session: Session
-    at_work: bool = False
-    said: str = ""
-    shown: set[str] = field(default_factory=set)
-    unsettled: set[str] = field(default_factory=set)
-    arrived: int = 0
-    lifetime: int = 0
-    allowed: int = 0
-    unasked: int = 0
-    blocks: int = 0
-    stops: int = 0
-
-    @property
-    def status(self) -> Status | None:
-        return self.session.goal.status if self.session.goal else None
+TYPED = [
+    *(("speak",), ("speak",), ("status",), ("clear",), ("pause",), ("pause", "resume"), ("set",)),
+    *(("1",), ("3",), ("20",), ("100",)),
+]
+TAKEN_UP = [("set",), ("set",), ("resume",), ("100",), ("clear", "set")]
 
 
 class Histories(RuleBasedStateMachine):
@@ -102,28 +81,26 @@ class Histories(RuleBasedStateMachine):
 
     # what people do
 
-    @rule(
-        words=st.sampled_from(["speak", "status", "pause", "pause resume", "clear", "set"]),
-        goal=st.sampled_from(GOALS),
-    )
-    def a_person_types(self, words: str, goal: str) -> None:
-        for word in words.split():
+    @rule(words=st.sampled_from(TYPED), goal=st.sampled_from(GOALS))
+    def a_person_types(self, words: tuple[str, ...], goal: str) -> None:
+        for word in words:
             if word == "speak":
                 self._speak(works=True)
+            elif word.isdigit():
+                self._budget_is_typed(word)
             elif word == "set" or self.line.session.goal is None:
                 self._goal_is_set(goal)
             else:
                 self._word_is_typed(word)
 
     @precondition(lambda self: self.line.status is not Status.ACTIVE)
-    @rule(word=st.sampled_from(["set", "resume", "clear"]), goal=st.sampled_from(GOALS))
-    def a_person_takes_it_up_again(self, word: str, goal: str) -> None:
-        self.a_person_types(word, goal)
+    @rule(words=st.sampled_from(TAKEN_UP), goal=st.sampled_from(GOALS))
+    def a_person_takes_it_up_again(self, words: tuple[str, ...], goal: str) -> None:
+        self.a_person_types(words, goal)
 
-    @rule(budget=st.sampled_from([1, 2, 3, 20, 100]))
-    def a_budget_is_typed(self, budget: int) -> None:
+    def _budget_is_typed(self, number: str) -> None:
         before = self.line.session
-        self._type("retry", str(budget))
+        self._type("retry", number)
         self._moved_along(before, BY_RETRY)
 
     def _goal_is_set(self, goal: str) -> None:
@@ -157,21 +134,23 @@ class Histories(RuleBasedStateMachine):
 
     # what the host does
 
-    @rule(which=st.integers(0, 2), anew=st.booleans())
-    def the_host_resumes_a_session(self, which: int, *, anew: bool) -> None:
+    @rule(which=st.integers(0, 2), what=st.sampled_from(["front", "resume", "fork"]))
+    def the_host_brings_a_session_to_the_front(self, which: int, what: str) -> None:
         self.now = which % len(self.lines)
+        if what == "resume":
+            self._resume()
+        elif what == "fork" and len(self.lines) < LINES:
+            self._fork()
+
+    def _resume(self) -> None:
         line, before = self.line, self.line.session
-        if not anew:
-            return  # only another terminal came to the front
         line.said, line.at_work = "", False
         line.session = resumed(before, self.settings)
         self._moved_along(before, BY_HOST_RESUME_PAUSED if self.settings.resume_paused else set())
         if before.goal and before.goal.status is Status.ACTIVE:
-            line.arrived = len(line.unsettled & line.shown)
+            line.arrived = line.outstanding
 
-    @precondition(lambda self: len(self.lines) < 3)
-    @rule()
-    def the_session_is_forked(self) -> None:
+    def _fork(self) -> None:
         parent = self.line.session
         key = SessionKey(KEY.host, f"s{len(self.lines) + 1}")
         child = Line(forked(parent, key, "/fork"), lifetime=parent.goal.lifetime if parent.goal else 0)
@@ -257,9 +236,11 @@ class Histories(RuleBasedStateMachine):
         assert pending.for_goal == (before is not None and before.status is Status.ACTIVE)
         assert before is None or before.status is not Status.PAUSED
         used = line.arrived if pending.for_goal else line.unasked
-        line.allowed = line.session.retry or (self.settings.max_attempts if pending.for_goal else UNASKED)
-        assert (said.number, said.budget) == (used + 1, line.allowed)
-        assert used < line.allowed
+        budget = line.session.retry or (self.settings.max_attempts if pending.for_goal else UNASKED)
+        assert (said.number, said.budget) == (used + 1, budget)
+        assert used < budget
+        if pending.for_goal:
+            line.allowed = budget
 
     def _moved_along(self, before: Session, table: Moves) -> None:
         old, new = before.goal, self.line.session.goal
@@ -275,11 +256,10 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def exactly_what_arrived_is_charged(self) -> None:
         for line in self.lines:
-            outstanding = len(line.unsettled & line.shown)
             goal = line.session.goal
             if goal is not None and goal.status is not Status.CLEARED:
-                assert goal.spent.continuations == line.arrived - outstanding
-                assert goal.lifetime == line.lifetime - outstanding
+                assert goal.spent.continuations == line.arrived - line.outstanding
+                assert goal.lifetime == line.lifetime - line.outstanding
 
     @invariant()
     def no_budget_is_overdrawn(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.model.effects import AskJudge, Collect, Effect, Reason, Rest, RunGates
+from sidecar.model.effects import AskJudge, Effect, ReadTurn, Reason, Rest, RunGates, Survey
 from sidecar.model.events import GatesRan
 from sidecar.model.gate import Outcome
 from sidecar.model.goal import Spent, Status
@@ -38,18 +38,18 @@ def kinds(orders: tuple[Effect, ...]) -> list[type[Effect]]:
 
 def test_the_cascade_goes_from_cheap_to_dear() -> None:
     played = play(with_goal(checks=("make",)), World(judge=judged(complete())))
-    assert kinds(played.orders) == [Collect, RunGates, AskJudge]
+    assert kinds(played.orders) == [ReadTurn, Survey, RunGates, AskJudge]
 
 
 def test_no_gate_and_no_model_is_paid_for_what_a_rule_settles() -> None:
-    assert kinds(play(session(), World(turn=LIE)).orders) == [Collect]
+    assert kinds(play(session(), World(turn=LIE)).orders) == [ReadTurn, Survey]
 
 
 def test_no_model_is_paid_for_what_a_gate_settles() -> None:
     before = with_goal("all tests pass")
-    assert kinds(play(before, World(runner=PYTEST)).orders) == [Collect, RunGates]
+    assert kinds(play(before, World(runner=PYTEST)).orders) == [ReadTurn, Survey, RunGates]
     failed = World(runner=PYTEST, outcomes={"tests": Outcome.FAILED})
-    assert kinds(play(before, failed).orders) == [Collect, RunGates]
+    assert kinds(play(before, failed).orders) == [ReadTurn, Survey, RunGates]
 
 
 def test_the_judge_sees_the_case_and_nothing_else() -> None:
@@ -121,8 +121,8 @@ def test_in_shadow_mode_other_limits_still_end_a_goal() -> None:
 
 @pytest.mark.parametrize(
     "of",
-    [session(), session(goal=goal(status=Status.CLEARED)), with_goal()],
-    ids=["none", "cleared", "no facts"],
+    [session(), session(goal=goal(status=Status.CLEARED))],
+    ids=["none", "cleared"],
 )
 def test_gates_that_come_back_when_nobody_waits_for_them_decide_nothing(of: object) -> None:
     inquiry = Inquiry(session=of, stop=stopped(), settings=SETTINGS)  # type: ignore[arg-type] # rows

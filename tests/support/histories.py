@@ -1,16 +1,19 @@
-"""Worlds drawn for histories of a session, and what such a world really proves.
+"""What histories of a session are made of: the session as its host sees it, worlds, and what these prove.
 
 The oracle here shares no code with the policy: it reads the drawn world, never what policy made of it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from sidecar.model.events import Judged
+from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.gate import Outcome
 from sidecar.model.goal import Status
+from sidecar.model.session import Session
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
 from sidecar.model.verdict import Complete, Met
 from support.cases import (
@@ -53,6 +56,40 @@ BY_WORD = {
 BY_RETRY = {(Status.EXHAUSTED, Status.ACTIVE)}
 BY_HOST_RESUME_PAUSED = {(Status.ACTIVE, Status.PAUSED)}
 
+
+@dataclass
+class Line:
+    """One session, and what its host and its user know of it.
+
+    `said` is on its way to the host; `shown` are the ids that the host shows as delivered; `unsettled` those
+    that were said and neither charged nor given back. `arrived` and `lifetime` count the continuations for
+    the goal that were delivered since it was set or resumed, and since it was set. `allowed` was the budget
+    when the last of these was said. `blocks` counts as the host does.
+    """
+
+    session: Session
+    at_work: bool = False
+    said: str = ""
+    shown: set[str] = field(default_factory=set)
+    unsettled: set[str] = field(default_factory=set)
+    arrived: int = 0
+    lifetime: int = 0
+    allowed: int = 0
+    unasked: int = 0
+    blocks: int = 0
+    stops: int = 0
+
+    @property
+    def status(self) -> Status | None:
+        return self.session.goal.status if self.session.goal else None
+
+    @property
+    def outstanding(self) -> int:
+        """Continuations for the goal that were delivered, and that no stop was there to charge."""
+        pending = self.session.pending
+        return int(pending is not None and pending.for_goal and pending.id in self.shown)
+
+
 CALLS = [
     (edited(),),
     (edited(), ran("make")),
@@ -64,7 +101,7 @@ CALLS = [
 MESSAGES = ["I did it.", "All tests pass.", "Shall I continue?"]
 
 citations = st.lists(st.sampled_from(["E1", "E2", "E3", "E9"]), min_size=1, max_size=2, unique=True)
-completes = st.builds(
+completes: st.SearchStrategy[Judged] = st.builds(
     lambda cited, sure: judged(
         Complete(
             criteria=tuple(Met(f"point {number}", tuple(ids)) for number, ids in enumerate(cited)),
@@ -74,7 +111,7 @@ completes = st.builds(
     st.lists(citations, min_size=1, max_size=2),
     st.sampled_from([0.9, 0.5, 0.3]),
 )
-judges = st.one_of(
+judges: st.SearchStrategy[Judged | JudgeFailed] = st.one_of(
     st.sampled_from([judged(incomplete("a")), judged(incomplete("b")), judged(incomplete("a", "b"))]),
     st.sampled_from([judged(waiting()), judged(abstain()), judged(impossible()), UNREACHABLE]),
     completes,
@@ -122,7 +159,7 @@ class Rounds(Struct, frozen=True, kw_only=True):
         step = at if self.moving else 0
         seen = Turn(calls=(edited(),), calls_since_arrival=int(self.calling), last_message="I did some.")
         failing = {"check:1": Outcome.FAILED, "tests": Outcome.FAILED}
-        judge = judged(incomplete(f"point {step}"))
+        judge: Judged = judged(incomplete(f"point {step}"))
         return World(turn=seen, tree=f"tree-{step}", runner=PYTEST, outcomes=failing, judge=judge)
 
 

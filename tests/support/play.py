@@ -6,8 +6,19 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from sidecar.model.effects import AskJudge, Case, Collect, Continue, Effect, Reason, Rest, Ruling, RunGates
-from sidecar.model.events import Collected, Fact, GatesRan, Judged, JudgeFailed, Stopped
+from sidecar.model.effects import (
+    AskJudge,
+    Case,
+    Continue,
+    Effect,
+    ReadTurn,
+    Reason,
+    Rest,
+    Ruling,
+    RunGates,
+    Survey,
+)
+from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Stopped, Surveyed, TurnRead
 from sidecar.model.gate import Gate, Outcome
 from sidecar.model.goal import Goal
 from sidecar.model.inquiry import Inquiry
@@ -101,8 +112,10 @@ def play(  # noqa: PLR0913 - all that may differ between two stops
 def answer(order: Effect, world: World) -> Fact:
     """What the world says to an order."""
     match order:
-        case Collect():
-            return Collected(turn=world.turn, tree=world.tree, rubric=RUBRIC, runner=world.runner)
+        case ReadTurn():
+            return TurnRead(world.turn)
+        case Survey():
+            return Surveyed(tree=world.tree, rubric=RUBRIC, runner=world.runner)
         case RunGates():
             tree = world.moved or world.tree
             outcomes = [world.outcomes.get(gate.id, Outcome.PASSED) for gate in order.gates]

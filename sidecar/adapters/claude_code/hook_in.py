@@ -18,7 +18,7 @@ Wanted = TypeVar("Wanted")
 INPUT_LIMIT: Final = 4 * 1024 * 1024
 """Bytes of one hook event."""
 ERROR_LIMIT: Final = 300
-"""Characters of a decoder's complaint that are passed on; it may quote the input."""
+"""Characters of a decoder's complaint that are passed on."""
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event_name"):
@@ -131,7 +131,5 @@ def _read(raw: bytes, decoder: msgspec.json.Decoder[Wanted]) -> Wanted:
 
 
 def _unusable(error: Exception) -> BadInputError:
-    said = "".join(character if character.isprintable() else "?" for character in str(error))
-    return BadInputError(
-        f"hook input cannot be used: {said[:ERROR_LIMIT]}. `supervisor doctor` checks the host's version."
-    )
+    said = str(error)[:ERROR_LIMIT]
+    return BadInputError(f"hook input cannot be used: {said}. `supervisor doctor` checks the host's version.")

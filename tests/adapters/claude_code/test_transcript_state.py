@@ -83,6 +83,8 @@ async def test_a_continuation_of_a_turn_that_was_told_of_long_ago_shows_no_more(
 
 async def test_todos_follow_the_list_that_was_written_last(transcript: Transcript) -> None:
     transcript.prompt("ask")
+    transcript.calls("TodoWrite", "call-first", {"todos": [{"content": str(n)} for n in range(5)]})
+    transcript.result("call-first", "Todos have been modified successfully")
     for n, status in enumerate(("pending", "completed")):
         todos = [{"content": "A", "status": status}, {"content": "B", "status": "in_progress"}]
         transcript.calls("TodoWrite", f"call-{n}", {"todos": todos})

@@ -1,0 +1,159 @@
+"""The script that makes a runtime: with uv or with a Python, and never half."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.relay import LIMIT_S, ROOT
+from sidecar.adapters.paths import of_user
+
+SCRIPT = ROOT / "hooks" / "bootstrap.py"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """The only folder on PATH, beside /bin."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    return folder
+
+
+def fake_uv(tools: Path, *, makes_runtime: bool = True) -> Path:
+    """A uv that writes down what it is told and makes what a real one would."""
+    told = tools / "told"
+    lines = ["#!/bin/sh", f'echo "$PWD $*" >> {told}', "for last; do :; done", 'test "$1" = venv || exit 0']
+    if makes_runtime:
+        lines += ['mkdir -p "$last/bin"', 'touch "$last/pyvenv.cfg" "$last/bin/supervisor"']
+    (tools / "uv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tools / "uv").chmod(0o755)
+    return told
+
+
+def bootstrap(
+    tools: Path, *arguments: str, script: Path = SCRIPT, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    named = {name: os.environ[name] for name in ("HOME", "XDG_STATE_HOME")}
+    return subprocess.run(
+        [sys.executable, str(script), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        env={"PATH": f"{tools}:/bin", **named, **environment},
+    )
+
+
+def test_uv_makes_it_from_the_package_around_the_plugin_and_it_is_recorded(tools: Path) -> None:
+    told = fake_uv(tools)
+    done = bootstrap(tools)
+    made = of_user().state / "runtime-env"
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+    assert "/supervisor:goal" in done.stdout
+    assert of_user().recorded_runtime() == made / "bin" / "supervisor"
+    assert told.read_text(encoding="utf-8").splitlines() == [
+        f"/ venv --quiet --python >=3.11 {made}",
+        f"/ pip install --quiet --compile-bytecode --python {made}/bin/python {ROOT}",
+    ]
+    assert stat.S_IMODE(of_user().state.stat().st_mode) == 0o700
+
+
+def test_the_plugins_own_data_folder_is_used_where_the_host_names_it(tools: Path, tmp_path: Path) -> None:
+    fake_uv(tools)
+    assert bootstrap(tools, CLAUDE_PLUGIN_DATA=str(tmp_path / "data")).returncode == 0
+    assert of_user().recorded_runtime() == tmp_path / "data" / "runtime" / "bin" / "supervisor"
+
+
+def test_an_earlier_runtime_is_made_anew(tools: Path, tmp_path: Path) -> None:
+    fake_uv(tools)
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    (tmp_path / "env" / "old").touch()
+    assert bootstrap(tools, str(tmp_path / "env")).returncode == 0
+    assert sorted(path.name for path in (tmp_path / "env").iterdir()) == ["bin", "pyvenv.cfg"]
+
+
+def test_a_folder_of_something_else_is_left_alone(tools: Path, tmp_path: Path) -> None:
+    fake_uv(tools)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").touch()
+    done = bootstrap(tools, str(tmp_path / "thesis"))
+    assert (done.returncode, "is not empty" in done.stderr) == (1, True)
+    assert (tmp_path / "thesis" / "chapter").exists()
+
+
+def test_a_plugin_without_its_package_installs_the_release_of_its_version(
+    tools: Path, tmp_path: Path
+) -> None:
+    told = fake_uv(tools)
+    for name in ("hooks/bootstrap.py", ".claude-plugin/plugin.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    assert bootstrap(tools, script=tmp_path / "hooks" / "bootstrap.py").returncode == 0
+    assert told.read_text(encoding="utf-8").rstrip().endswith(" supervisor-sidecar==0.1.0")
+
+
+def test_a_step_that_fails_is_told_and_nothing_is_recorded(tools: Path) -> None:
+    (tools / "uv").write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
+    (tools / "uv").chmod(0o755)
+    done = bootstrap(tools)
+    assert done.returncode == 1
+    assert "Supervisor has no runtime yet: this step failed: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert of_user().recorded_runtime() is None
+
+
+def test_an_installation_without_the_command_is_not_recorded(tools: Path) -> None:
+    fake_uv(tools, makes_runtime=False)
+    done = bootstrap(tools)
+    assert (done.returncode, "there is no" in done.stderr) == (1, True)
+    assert of_user().recorded_runtime() is None
+
+
+@pytest.fixture
+def module(tools: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script as a module, with a PATH of its own."""
+    monkeypatch.setenv("PATH", str(tools))
+    spec = importlib.util.spec_from_file_location("bootstrap", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_without_uv_this_python_makes_it_apart_from_what_surrounds_it(
+    module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[str, ...]] = []
+    monkeypatch.setattr(module, "run", lambda *step: steps.append(step))
+    made = tmp_path / "env" / "bin" / "supervisor"
+    with pytest.raises(module.BootstrapError, match="there is no"):
+        module.make(tmp_path / "env", "/package")
+    assert [step[:4] for step in steps] == [
+        (sys.executable, "-I", "-m", "venv"),
+        (str(made.with_name("python")), "-I", "-m", "pip"),
+    ]
+
+
+def test_an_old_python_finds_a_newer_one_and_passes_over_a_shim_of_none(
+    module: Any, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "OLDEST", (99,))
+    for name, code in (("python3.13", 127), ("python3.12", 0)):
+        (tools / name).write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
+        (tools / name).chmod(0o755)
+    assert module.python() == str(tools / "python3.12")
+
+
+def test_without_any_it_says_what_to_install(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OLDEST", (99,))
+    with pytest.raises(module.BootstrapError, match=r"neither uv nor a Python from 3\.11 on"):
+        module.python()

@@ -1,0 +1,281 @@
+"""The relay where no sidecar answers: which runtime it starts, and what it says when there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.conftest import Runtime
+from hooks.relay import EVENTS, PACKAGE_HOME, ROOT, FakeSidecar, Scene, answer, command, path_of, run
+from sidecar.adapters.client import Client
+from sidecar.adapters.paths import Paths, of_user
+
+GOAL = b'{"prompt":"/supervisor:goal all tests pass"}'
+PROMPT = b'{"prompt":"hello"}'
+SETUP = f"Supervisor is installed but has no runtime yet. Type: ! python3 {ROOT}/hooks/bootstrap.py"
+SERVER = Path(__file__).with_name("hook_server.py")
+
+
+def printed(scene: Scene, event: str, given: bytes = b"{}", **environment: str) -> Any:
+    done = run(command(event), given, scene.project, **environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+@pytest.fixture
+def real_runtime(state: Path, tmp_path: Path) -> Any:
+    """Record a runtime that serves; it is ended with the test."""
+    state.mkdir(mode=0o700, parents=True)
+    path = tmp_path / "supervisor"
+    path.write_text(
+        f"#!/bin/sh\nPYTHONPATH={PACKAGE_HOME} exec {sys.executable} {SERVER} $*\n", encoding="utf-8"
+    )
+    path.chmod(0o755)
+    of_user().record_runtime(path)
+    yield path
+    Client(of_user()).stop()
+
+
+# --- no runtime ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "said"),
+    [
+        ("SessionStart", b"{}", {"systemMessage": SETUP}),
+        ("UserPromptExpansion", GOAL, {"decision": "block", "reason": SETUP}),
+        ("UserPromptSubmit", GOAL, {"decision": "block", "reason": SETUP}),
+        ("UserPromptSubmit", b'{"prompt" : "/supervisor:retry"}', {"decision": "block", "reason": SETUP}),
+        ("UserPromptSubmit", b'{"prompt":"/supervisor:goalpost"}', None),
+        ("UserPromptSubmit", b'{"prompt":"say \\"prompt\\":\\"/supervisor:goal x\\""}', None),
+        ("UserPromptSubmit", PROMPT, None),
+        ("Stop", b"{}", None),
+        ("StopFailure", b"{}", None),
+        ("SessionEnd", b"{}", None),
+    ],
+)
+def test_without_a_runtime_it_says_what_to_type_and_refuses_commands(
+    scene: Scene, event: str, given: bytes, said: object
+) -> None:
+    assert printed(scene, event, given) == said
+
+
+def test_what_to_type_can_be_typed_where_the_host_ends_the_root_with_a_slash(scene: Scene) -> None:
+    done = run(command("SessionStart", root=Path(f"{ROOT}/x/..")), b"{}", scene.project)
+    assert b"//" not in done.stdout
+    line = [one.replace(f"{ROOT}/hooks", f"{ROOT}//hooks") for one in command("SessionStart")]
+    assert json.loads(run(line, b"{}", scene.project).stdout) == {"systemMessage": SETUP}
+
+
+# --- which runtime ------------------------------------------------------------------------------------------
+
+
+def test_the_recorded_runtime_comes_before_all_others(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
+) -> None:
+    of_user().record_runtime(runtime(tmp_path / "recorded", "recorded"))
+    named, found = runtime(tmp_path / "named", "named"), runtime(tmp_path / "found", "found")
+    printed(scene, "Stop", SUPERVISOR_BIN=str(named), PATH=path_of(found.parent))
+    assert set(marks.read_text().splitlines()) == {"recorded serve /"}
+
+
+def test_a_named_runtime_comes_before_path(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
+) -> None:
+    named, found = runtime(tmp_path / "named", "named"), runtime(tmp_path / "found", "found")
+    printed(scene, "Stop", SUPERVISOR_BIN=str(named), PATH=path_of(found.parent))
+    assert set(marks.read_text().splitlines()) == {"named serve /"}
+
+
+def test_the_plugins_own_runtime_comes_last(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
+) -> None:
+    runtime(tmp_path / "data" / "runtime" / "bin", "own")
+    printed(scene, "Stop", CLAUDE_PLUGIN_DATA=str(tmp_path / "data"))
+    assert set(marks.read_text().splitlines()) == {"own serve /"}
+    found = runtime(tmp_path / "found", "found")
+    marks.unlink()
+    printed(scene, "Stop", CLAUDE_PLUGIN_DATA=str(tmp_path / "data"), PATH=path_of(found.parent))
+    assert set(marks.read_text().splitlines()) == {"found serve /"}
+
+
+@pytest.mark.parametrize("recorded", ["", "supervisor\n", "/nowhere/supervisor\n", "\0\n"])
+def test_a_record_that_names_no_command_is_passed_over(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path, recorded: str
+) -> None:
+    scene.state.mkdir(parents=True)
+    (scene.state / "runtime").write_text(recorded, encoding="utf-8")
+    found = runtime(tmp_path / "found", "found")
+    printed(scene, "Stop", PATH=path_of(found.parent))
+    assert "found" in marks.read_text()
+
+
+@pytest.mark.parametrize("where", [".", "node_modules/.bin", "deep/er"])
+def test_a_supervisor_inside_the_project_is_not_run(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path, where: str
+) -> None:
+    inside = runtime(scene.project / where, "inside")
+    session = scene.project / "deep" / "er" / "still"
+    session.mkdir(parents=True)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "supervisor").symlink_to(inside)
+    (tmp_path / "folder").symlink_to(inside.parent)
+    folders = path_of(
+        Path("node_modules/.bin"), Path(), inside.parent, tmp_path / "links", tmp_path / "folder"
+    )
+    setup = {"systemMessage": SETUP}
+    assert printed(scene, "SessionStart", PATH=folders, CLAUDE_PROJECT_DIR=str(session)) == setup
+    assert printed(scene, "SessionStart", PATH=folders, PWD=str(session)) == setup
+    event = json.dumps({"cwd": str(session)}).encode()
+    assert printed(scene, "SessionStart", event, PATH=folders) == setup
+    assert not marks.exists()
+
+
+def test_a_project_around_the_home_does_not_forbid_the_homes_own_commands(
+    scene: Scene, runtime: Runtime, marks: Path
+) -> None:
+    home = Path(os.environ["HOME"])
+    (home / ".git").mkdir()
+    mine = runtime(home / ".local" / "bin", "mine")
+    printed(scene, "Stop", PATH=path_of(mine.parent), CLAUDE_PROJECT_DIR=str(home / "code"))
+    assert "mine" in marks.read_text()
+
+
+def test_another_command_of_this_name_is_not_run(scene: Scene, tmp_path: Path, marks: Path) -> None:
+    foreign = tmp_path / "npm" / "supervisor"
+    foreign.parent.mkdir()
+    foreign.write_text(f"#!/bin/sh\necho foreign >> {marks}\n", encoding="utf-8")
+    foreign.chmod(0o755)
+    assert printed(scene, "SessionStart", PATH=path_of(foreign.parent)) == {"systemMessage": SETUP}
+    assert not marks.exists()
+
+
+# --- starting it --------------------------------------------------------------------------------------------
+
+
+def test_the_runtime_knows_little_of_the_session_that_starts_it(scene: Scene, tmp_path: Path) -> None:
+    path = tmp_path / "supervisor"
+    path.write_text(f"#!/bin/sh\nenv > {tmp_path}/env\n", encoding="utf-8")
+    path.chmod(0o755)
+    secrets = {
+        "ANTHROPIC_API_KEY": "k",
+        "PYTHONPATH": "/p",
+        "LD_PRELOAD": "",
+        "MY_HOME": "/",
+        "CLAUDECODE": "1",
+    }
+    kept = {
+        "LC_ALL": "C.UTF-8",
+        "XDG_CONFIG_HOME": "/c",
+        "SUPERVISOR_DEBUG": "1",
+        "TMPDIR": "/t",
+        "USER": "u",
+    }
+    run(command("Stop"), b"{}", scene.project, SUPERVISOR_BIN=str(path), **secrets, **kept)
+    names = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {
+        "HOME",
+        "PATH",
+        "XDG_STATE_HOME",
+        "SUPERVISOR_BIN",
+        *kept,
+    }
+
+
+@pytest.mark.usefixtures("real_runtime")
+def test_a_session_that_begins_without_a_sidecar_gets_one_that_stays(scene: Scene) -> None:
+    first = printed(scene, "SessionStart")
+    assert first["systemMessage"].startswith("hook of ")
+    assert printed(scene, "Stop") == first
+
+
+@pytest.mark.usefixtures("real_runtime")
+def test_a_sidecar_that_died_is_replaced_and_asked_again(scene: Scene) -> None:
+    pid = int(printed(scene, "SessionStart")["systemMessage"].split()[-1])
+    os.kill(pid, signal.SIGKILL)
+    assert printed(scene, "Stop")["systemMessage"] != f"hook of {pid}"
+
+
+@pytest.mark.usefixtures("real_runtime")
+def test_a_sidecar_that_dies_over_an_event_is_replaced_and_asked_again(scene: Scene) -> None:
+    pid = int(printed(scene, "SessionStart")["systemMessage"].split()[-1])
+    said = printed(scene, "Stop", json.dumps({"die": pid}).encode())
+    assert said["systemMessage"].startswith("hook of ")
+    assert said["systemMessage"] != f"hook of {pid}"
+
+
+def test_the_end_of_a_session_starts_nothing(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
+) -> None:
+    named = runtime(tmp_path, "named")
+    assert printed(scene, "SessionEnd", SUPERVISOR_BIN=str(named)) is None
+    assert not marks.exists()
+
+
+@pytest.mark.parametrize("script", ["exit 0", "exit 3"])
+def test_a_runtime_that_ends_at_once_is_said_at_a_stop(scene: Scene, tmp_path: Path, script: str) -> None:
+    path = tmp_path / "supervisor"
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    said = printed(scene, "Stop", SUPERVISOR_BIN=str(path))["systemMessage"]
+    assert said.startswith("Supervisor did not answer (")
+    assert said.endswith("): this stop was not judged. Type: supervisor doctor")
+
+
+def test_a_runtime_that_neither_listens_nor_ends_is_waited_for_no_longer_than_silence(
+    scene: Scene, tmp_path: Path
+) -> None:
+    path, ends = tmp_path / "supervisor", tmp_path / "ends"
+    os.mkfifo(ends)
+    path.write_text(f"#!/bin/sh\nread line < {ends}\n", encoding="utf-8")
+    path.chmod(0o755)
+    done = run(command("Stop", silence="0.2"), b"{}", scene.project, SUPERVISOR_BIN=str(path))
+    assert "was not judged" in json.loads(done.stdout)["systemMessage"]
+    waiting = os.open(ends, os.O_RDWR | os.O_NONBLOCK)
+    os.write(waiting, b"\n\n")
+    os.close(waiting)
+
+
+def test_a_relay_that_is_newer_starts_its_own_runtime_and_prints_the_answer(
+    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
+) -> None:
+    Paths(scene.state, scene.state).record_runtime(runtime(tmp_path, "newer"))
+    os.mkfifo(marks)
+    reply = [b'{"jsonrpc":"2.0","method":"replace"}\n', answer(b'{"a":1}')]
+    reading = os.open(marks, os.O_RDWR)
+    assert scene.prints(reply) == {"a": 1}
+    assert os.read(reading, 100) == b"newer serve /\n"
+    os.close(reading)
+
+
+def test_a_relay_that_is_newer_but_has_no_runtime_still_prints_the_answer(scene: Scene) -> None:
+    assert scene.prints([b'{"jsonrpc":"2.0","method":"replace"}\n', answer(b'{"a":1}')]) == {"a": 1}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_state_folder_that_cannot_be_entered_never_ends_in_an_error(
+    scene: Scene, tmp_path: Path, event: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(command(event), GOAL, scene.project, XDG_STATE_HOME=str(tmp_path / "file"))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not done.stdout or json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("home", ["", "relative", None])
+def test_the_state_folder_is_where_the_sidecar_has_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, home: str | None
+) -> None:
+    if home is None:
+        monkeypatch.delenv("XDG_STATE_HOME")
+    else:
+        monkeypatch.setenv("XDG_STATE_HOME", home)
+    with FakeSidecar(of_user().state, [answer(b'{"a":1}')]):
+        monkeypatch.setenv("XDG_STATE_HOME", home or "")
+        assert printed(scene, "Stop") == {"a": 1}

@@ -1,0 +1,170 @@
+"""The plugin's files: what the host is told to run, and what it may cost."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import inspect
+
+from hooks.relay import EVENTS, RELAY, ROOT, FakeSidecar, Scene, answer, command, entries, run
+from sidecar import __version__
+from sidecar.model.settings import Settings
+from sidecar.servers import wire
+
+SCRIPTS = sorted((ROOT / "hooks").glob("*.py"))
+COMMANDS = sorted((ROOT / "commands").glob("*.md"))
+
+
+def manifest(name: str) -> Any:
+    return json.loads((ROOT / ".claude-plugin" / name).read_text(encoding="utf-8"))
+
+
+# --- the command line of a hook -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_plugin_that_is_gone_ends_in_silence_and_never_in_exit_code_2(
+    scene: Scene, tmp_path: Path, event: str
+) -> None:
+    done = run(command(event, root=tmp_path), b"{}", scene.project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    "text", ["this is no Python", "import sys; sys.exit(2)", "raise KeyboardInterrupt", "\0"]
+)
+def test_a_broken_relay_ends_in_silence_and_never_in_exit_code_2(
+    scene: Scene, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks" / "claude_code.py").write_text(text, encoding="utf-8")
+    done = run(command("Stop", root=tmp_path), b"{}", scene.project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_relay_without_its_second_file_ends_in_silence(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "hooks").mkdir()
+    shutil.copy(RELAY, tmp_path / "hooks")
+    done = run(command("Stop", root=tmp_path), b"{}", scene.project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("arguments", [[], ["Stop"], ["Stop", "soon", "later"]])
+def test_a_relay_with_wrong_arguments_ends_in_silence(scene: Scene, arguments: list[str]) -> None:
+    done = run([*command("Stop")[:-3], *arguments], b"{}", scene.project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_host_that_no_longer_listens_is_no_error(scene: Scene) -> None:
+    with FakeSidecar(scene.state, [answer(b"{}")]):
+        line = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command("Stop")]
+        done = run(line, b"{}", scene.project)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_every_hook_runs_the_relay_by_the_same_command_line_with_its_own_event() -> None:
+    lines = {event: [entry["command"], *entry["args"]] for event, entry in entries().items()}
+    assert {tuple(line[:-3]) for line in lines.values()} == {tuple(lines["Stop"][:-3])}
+    assert {event: line[-3] for event, line in lines.items()} == {event: event for event in lines}
+    assert lines["Stop"][:4] == ["python3", "-I", "-S", "-c"]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_each_limit_is_smaller_than_the_one_around_it(event: str) -> None:
+    entry = entries()[event]
+    silence, total = map(float, entry["args"][-2:])
+    assert silence <= total < entry["timeout"]
+
+
+def test_a_stop_is_waited_for_as_long_as_the_settings_allow_judging() -> None:
+    info = inspect.type_info(Settings)
+    assert isinstance(info, inspect.StructType)
+    (judging,) = (field.type for field in info.fields if field.name == "stop_seconds")
+    assert isinstance(judging, inspect.IntType)
+    assert judging.le is not None
+    assert judging.le < float(entries()["Stop"]["args"][-1])
+
+
+def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:
+    hooks = json.loads((ROOT / "hooks" / "expansion.json").read_text(encoding="utf-8"))["hooks"]
+    matcher = hooks["UserPromptExpansion"][0]["matcher"]
+    assert [bool(re.search(matcher, f"supervisor:{path.stem}")) for path in COMMANDS] == [True, True]
+    assert not re.search(matcher, "supervisor:goals")
+
+
+def test_what_an_older_host_may_not_know_is_in_files_of_its_own() -> None:
+    known = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    assert set(known) == {"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"}
+    assert manifest("plugin.json")["hooks"] == ["./hooks/expansion.json", "./hooks/failure.json"]
+
+
+# --- the scripts --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_is_grammar_that_python_3_8_knows(path: Path) -> None:
+    ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+def test_the_relay_is_short() -> None:
+    assert len(RELAY.read_text(encoding="utf-8").splitlines()) < 80
+
+
+def test_the_way_through_a_sidecar_that_answers_imports_next_to_nothing(scene: Scene) -> None:
+    line = command("Stop")
+    with FakeSidecar(scene.state, [answer(b"{}")]):
+        done = run([line[0], "-X", "importtime", *line[1:]], b"{}", scene.project)
+    imported = {row.rpartition(b"|")[2].strip().decode() for row in done.stderr.splitlines()}
+    assert {"_socket", "_json"} <= imported
+    assert not imported & {
+        "json",
+        "os",
+        "pathlib",
+        "re",
+        "runpy",
+        "selectors",
+        "socket",
+        "subprocess",
+        "typing",
+    }
+
+
+def test_the_relay_and_the_sidecar_agree_on_the_bytes_of_the_line(scene: Scene) -> None:
+    source = RELAY.read_text(encoding="utf-8")
+    for said in (wire.result(1, b""), wire.call("", None)):
+        start = said.decode().rstrip('"}\n') + ('"' if b"method" in said else "")
+        assert repr(start) in source
+    message = wire.parse(scene.asks(b'{"session_id":"s"}'))
+    assert (message.id, message.method) == (1, "hook")
+
+
+def test_all_names_of_the_version_are_one() -> None:
+    assert manifest("plugin.json")["version"] == __version__
+    assert f'"version":"{__version__}"' in RELAY.read_text(encoding="utf-8")
+
+
+# --- what the host shows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_a_command_says_what_it_does_and_is_the_users_alone(path: Path) -> None:
+    _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
+    assert re.search(r"^description: \S", front, re.MULTILINE)
+    assert re.search(r"^argument-hint: '.+'$", front, re.MULTILINE)
+    assert "disable-model-invocation: true\n" in front
+    assert body.strip()
+
+
+def test_the_goal_reaches_the_model_as_it_was_typed() -> None:
+    assert "<goal>\n$ARGUMENTS\n</goal>" in (ROOT / "commands" / "goal.md").read_text(encoding="utf-8")
+
+
+def test_the_marketplace_offers_the_folder_it_is_in() -> None:
+    (offered,) = manifest("marketplace.json")["plugins"]
+    assert (offered["name"], offered["source"]) == (manifest("plugin.json")["name"], "./")
