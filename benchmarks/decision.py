@@ -13,6 +13,7 @@ from measure import Figure, Report, in_turn, rounds
 from sidecar.model.effects import Continue, Effect, ReadTurn, Rest, Survey
 from sidecar.model.events import Fact, Stopped, Surveyed, TurnRead
 from sidecar.model.inquiry import Inquiry
+from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn

@@ -7,7 +7,6 @@ two of its values, and the ratio of the medians is the figure. The spread is tha
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Final, Literal
@@ -83,13 +82,6 @@ def quantile(values: Sequence[float], part: float) -> float:
 def rounds(usual: int, *, quick: bool) -> int:
     """How often to measure."""
     return max(usual // QUICK, LEAST) if quick else usual
-
-
-def clocked(work: Callable[[], object]) -> float:
-    """Milliseconds that it takes."""
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
 
 
 def in_turn(times: int, *jobs: Job, warm_up: int = 2) -> tuple[Series, ...]:

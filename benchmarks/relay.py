@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from host import HostSession, checked
-from measure import Figure, Job, Report, clocked, in_turn, rounds
+from measure import Figure, Job, Report, in_turn, rounds
 from stage import HERE, Line, Stage, Unfit, staged
 
 ROUNDS: Final = 100
@@ -23,7 +23,7 @@ def measured(*, quick: bool) -> Report:
         talker = HostSession(stage)
         jobs, remarks = _jobs(stage, talker)
         with Line(stage) as line:
-            jobs["line"] = lambda: _answered(line, talker.wrote(talker.author.talk()))
+            jobs["line"] = lambda: line.timed(talker.wrote(talker.author.talk()))
             found = dict(zip(jobs, in_turn(rounds(ROUNDS, quick=quick), *jobs.values()), strict=True))
         checked(talker, "only-talk")
     bare = "python -I -S -c pass"
@@ -71,7 +71,3 @@ def _quiet(stage: Stage, command: list[str], event: bytes) -> float:
     if answer != b"{}":
         raise RuntimeError(f"{command[0]} said {answer!r}")
     return cost
-
-
-def _answered(line: Line, event: bytes) -> float:
-    return clocked(lambda: line.hook(event))

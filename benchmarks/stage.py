@@ -160,6 +160,12 @@ class Line:
             raise RuntimeError(answer.decode())
         return answer
 
+    def timed(self, event: bytes) -> float:
+        """Tell of an event; milliseconds until the answer is there."""
+        begun = time.perf_counter()
+        self.hook(event)
+        return (time.perf_counter() - begun) * 1000
+
     def send(self, method: str, params: Mapping[str, object]) -> None:
         """Ask something."""
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -1,7 +1,8 @@
 """Whether a stop costs what was added to the transcript, and not what is in it: 50 MB against 50 KB.
 
 Both end in the same turn. "At first sight": a session that the sidecar does not know; "followed": one whose
-last stop it saw. Measured on the socket, without the relay's process, which would hide a difference.
+last stop it saw. The aim is for the whole stop, as the host waits for it; then come the socket without the
+relay's process, and the reader alone, where a difference cannot hide.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import os
 import shutil
 import time
 import uuid
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from host import HostSession, checked
-from measure import Figure, Report, Series, clocked, in_turn, rounds
+from measure import Figure, Report, Series, in_turn, rounds
+from relay import relayed
 from stage import Line, Stage, staged
 from transcripts import Author, append
 
@@ -35,6 +38,10 @@ ROOM: Final = 2000
 LONG_TURN: Final = 3500
 """Tool calls of a turn that is longer than what is looked back, 16 MiB."""
 AIM: Final = 1.2
+
+
+Tell = Callable[[bytes], float]
+"""Tells the sidecar of an event; what that cost, in ms."""
 
 
 class Sample:
@@ -64,15 +71,13 @@ class Sample:
         os.link(self._file, path)
         return path
 
-    def stop_at_first_sight(self, line: Line) -> float:
+    def stop_at_first_sight(self, tell: Tell) -> float:
         """A session that the sidecar does not know stops."""
-        event = HostSession(self._stage, self.unseen()).stopped(self.said)
-        return clocked(lambda: line.hook(event))
+        return tell(HostSession(self._stage, self.unseen()).stopped(self.said))
 
-    def next_stop(self, line: Line) -> float:
+    def next_stop(self, tell: Tell) -> float:
         """The followed session does another turn, and stops."""
-        event = self.followed.wrote(self.followed.author.turn(CALLS, ROOM))
-        return clocked(lambda: line.hook(event))
+        return tell(self.followed.wrote(self.followed.author.turn(CALLS, ROOM)))
 
     def read(self, runner: asyncio.Runner) -> float:
         """Our reader sees it for the first time."""
@@ -96,27 +101,35 @@ class Sample:
 
 
 def measured(*, quick: bool) -> Report:
-    """First the sidecar, then its reader alone."""
+    """Through the relay, on the socket, and our reader alone."""
     times = rounds(ROUNDS, quick=quick)
     with staged() as stage:
         small, large = Sample(stage, SMALL), Sample(stage, LARGE)
         long = Sample(stage, SMALL, LONG_TURN)
+        sizes = f"{small.size:,} bytes, {large.size:,} bytes, and {long.size:,} bytes in one turn"
         stage.start()
+        figures = _stops(small, large, times, lambda event: relayed(stage, "Stop", event), AIM)
         with Line(stage) as line:
-            first = in_turn(times, *(partial(one.stop_at_first_sight, line) for one in (small, large, long)))
-            then = in_turn(times, *(partial(one.next_stop, line) for one in (small, large)))
+            figures += _stops(small, large, times, line.timed)
+            first = in_turn(times, *(partial(one.stop_at_first_sight, line.timed) for one in (small, long)))
         checked(large.followed, "nothing-suspicious")
         with asyncio.Runner() as runner:
             read = in_turn(times, *(partial(one.read, runner) for one in (small, large)))
-    return Report(
-        (
-            _figure("a stop, at first sight", first[1], first[0], AIM),
-            _figure("a stop, followed", then[1], then[0], AIM),
-            _figure("reading alone, at first sight", read[1], read[0]),
-            _figure("a stop, at first sight, its turn longer than 16 MB", first[2], first[0]),
-        )
-    )
+    figures += [
+        _figure("reading alone, at first sight", read),
+        _figure("on the socket, at first sight, a turn of over 16 MB", first),
+    ]
+    return Report(tuple(figures), (f"the transcripts: {sizes}",))
 
 
-def _figure(name: str, large: Series, small: Series, aim: float | None = None) -> Figure:
-    return Figure(name=name, ours=large, against="the same with 50 KB", peer=small, aim=aim)
+def _stops(small: Sample, large: Sample, times: int, tell: Tell, aim: float | None = None) -> list[Figure]:
+    """Both kinds of stop, told in this way."""
+    how = "whole stop" if aim else "on the socket"
+    first = in_turn(times, *(partial(one.stop_at_first_sight, tell) for one in (small, large)))
+    then = in_turn(times, *(partial(one.next_stop, tell) for one in (small, large)))
+    return [_figure(f"{how}, at first sight", first, aim), _figure(f"{how}, followed", then, aim)]
+
+
+def _figure(name: str, found: tuple[Series, ...], aim: float | None = None) -> Figure:
+    """From what the small and the large one cost."""
+    return Figure(name=name, ours=found[1], against="the same with 50 KB", peer=found[0], aim=aim)

@@ -45,11 +45,11 @@ class Author:
         self._clock = 0
 
     def history(self, size: int) -> Iterator[bytes]:
-        """Turns of work, cut off after `size` bytes at the end of a line."""
+        """Turns of work, cut off at the end of a line: at most `size` bytes."""
         written = 0
         while True:
             for line in self.turn(self._dice.randint(2, 20)):
-                if written >= size:
+                if written + len(line) > size:
                     return
                 written += len(line)
                 yield line

@@ -1,7 +1,7 @@
 """The hook relay of Claude Code: one event in, one line to the sidecar, its answer out. It decides nothing.
 
-Arguments: the event's name, the longest silence and the longest wait in all (seconds). It imports little, for
-every event pays for it, prints one JSON object or nothing, and ends with 0. cold.py does the rest.
+Arguments: its path, the event's name, the longest silence and the longest wait in all (seconds). It imports
+little, as every event pays for it, prints one JSON object or nothing, and ends with 0. cold.py does the rest.
 """
 
 import posix

@@ -48,7 +48,6 @@ def build_house() -> House:
     """The house with the real adapters."""
     texts = plugin_root() / "rubric"
     state = of_user().state
-    sessions = state / "sessions"
     clock = SystemClock()
     return House(
         clock=clock,
@@ -56,9 +55,9 @@ def build_house() -> House:
         gates=ProjectGates(),
         judge=ChosenJudge(ClaudeCliJudge(texts)),
         phrasebook=PhrasebookFiles(texts),
-        record=RecordFiles(sessions),
+        record=RecordFiles(state),
         rubrics=RubricFiles(texts / "rubric.md"),
-        store=SessionFiles(sessions),
+        store=SessionFiles(state),
         switches=SwitchFile(state),
         transcripts=ClaudeTranscripts(clock.pause),
         workspace=GitWorkspace(),

@@ -63,8 +63,7 @@ class DigestChain:
         return digest == last.digest or (self._remembered is None and digest == last.previous)
 
     def enter(self, link: Link) -> None:
-        """Announce the write of `link`. Until `made` confirms it, only the document before it is expected."""
-        self._remembered = Link(link.serial - 1, NONE, link.previous)
+        """Announce the write of `link`. Until `made` confirms it, the document before it is expected."""
         self._append(link)
 
     def made(self, link: Link) -> None:

@@ -77,7 +77,7 @@ ERROR_LINE: Final = (
     re.compile(r"^(?P<what>error(?:\[\w+\])?: .+)$"),  # rustc, git
     re.compile(r"^(?:E {3})?(?P<what>\w*(?:Error|Exception): .+)$"),  # the last line of a Python traceback
 )
-"""Lines that name another fault; looked for where no test is named."""
+"""Lines that name another fault; looked for where no test is named. A warning is none."""
 
 
 class Report(Struct, frozen=True):
@@ -96,7 +96,8 @@ def plain(output: bytes) -> str:
 def read_text(text: str) -> Report:
     """What the summary lines say."""
     lines = text.split("\n")
-    failing = list(_named(lines, FAILED_TEST)) or _named(lines, ERROR_LINE)
+    faults = (line for line in lines if "warning" not in line.lower())
+    failing = list(_named(lines, FAILED_TEST)) or _named(faults, ERROR_LINE)
     return Report(_executed(lines), _first(failing))
 
 
@@ -135,7 +136,7 @@ def _counts(line: str) -> Iterator[int]:
         yield int(total["ran"] or 0) - int(total.groupdict().get("less") or 0)
 
 
-def _named(lines: list[str], patterns: tuple[re.Pattern[str], ...]) -> Iterator[str]:
+def _named(lines: Iterable[str], patterns: tuple[re.Pattern[str], ...]) -> Iterator[str]:
     for line in lines:
         for found in filter(None, (pattern.match(line) for pattern in patterns)):
             yield found["what"].replace(" - ", ": ", 1)

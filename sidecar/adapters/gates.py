@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from sidecar.adapters import processes, pytest_runs
 from sidecar.adapters.gate_memory import GateMemory, circumstances
-from sidecar.adapters.gate_output import FAILURE_LIMIT, TAIL, Report, plain, read_junit, read_text
+from sidecar.adapters.gate_output import FAILURE_LIMIT, FAILURES, TAIL, Report, plain, read_junit, read_text
 from sidecar.adapters.project_python import PythonMissingError, at_home, interpreter
 from sidecar.adapters.runners import PYTEST, detect
 from sidecar.model.gate import Gate, GateRun, Outcome
@@ -112,7 +112,7 @@ def _outcome(blank: GateRun, order: _Order, done: Finished) -> GateRun:
     report = _report(order, text)
     counts = blank.gate.counts or order.report is not None
     outcome, reason = _ruled(done, text, report, pytest=order.report is not None, counts=counts)
-    failures = report.failures or tuple(filter(None, [reason]))
+    failures = tuple(filter(None, (reason, *report.failures)))[:FAILURES]
     return replace(
         blank,
         outcome=outcome,
@@ -145,7 +145,7 @@ def _ruled(done: Finished, text: str, report: Report, *, pytest: bool, counts: b
     why = _unrun(code, text) or (pytest_runs.could_not_run(code, text) if pytest else "")
     if why:
         return Outcome.COULD_NOT_RUN, why[:FAILURE_LIMIT]
-    empty = report.executed == 0 and counts and not report.failures
+    empty = report.executed == 0 and counts
     if empty and (code == 0 or (pytest and code == pytest_runs.NOTHING_COLLECTED)):
         return Outcome.FAILED, NOTHING
     return (Outcome.PASSED, "") if code == 0 else (Outcome.FAILED, _crash(code))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from sidecar.adapters.memory import FixedConfiguration, FixedRubrics, ManualClock, MemoryRecord
 from sidecar.model.rubric import Criterion, Rubric
 from sidecar.model.session import SessionKey
@@ -15,6 +17,17 @@ def test_a_manual_clock_stands_still_until_told() -> None:
     assert clock.now() == 101.5
     clock.advance(-10)
     assert clock.now() == 91.5
+
+
+async def test_a_pause_ends_when_the_clock_was_moved_so_far() -> None:
+    clock = ManualClock()
+    pause = asyncio.create_task(clock.pause(5))
+    for seconds in (0, 4.5):
+        clock.advance(seconds)
+        done, _ = await asyncio.wait([pause], timeout=0)
+        assert not done
+    clock.advance(0.5)
+    await asyncio.wait_for(pause, 10)
 
 
 def test_a_fixed_configuration_may_have_errors() -> None:

@@ -324,6 +324,19 @@ def test_a_chain_that_is_no_plain_file_is_set_aside_too(
     assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=1)
 
 
+@pytest.mark.parametrize("damage", [link, folder_in_its_place, to_bytes(b"nothing of ours\n")])
+def test_a_chain_that_says_nothing_vouches_for_nothing_after_a_restart(
+    folder: Path, state: Path, damage: Callable[[Path], None]
+) -> None:
+    saved(folder, SESSION)
+    damage(state.with_suffix(".chain"))
+    store = SessionFiles(folder)
+    assert store.load(KEY) is None
+    assert "claude-code-s1.json.edited-" in reasons(folder)[-1]
+    store.save(replace(SESSION, stalls=1))
+    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=1)
+
+
 def test_a_torn_line_in_the_chain_does_no_harm(folder: Path, state: Path) -> None:
     saved(folder, SESSION)
     with state.with_suffix(".chain").open("ab") as chain:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from sidecar.adapters.clock import SystemClock
@@ -10,6 +12,8 @@ from sidecar.ports import Clock
 
 WRITTEN = 1_700_000_000
 """Seconds since the epoch, a day before this test was written."""
+BOUND = 10
+"""Seconds after which a wait is given up."""
 
 
 @pytest.fixture(params=(SystemClock, ManualClock))
@@ -22,3 +26,7 @@ def test_time_is_in_seconds_since_the_epoch(clock: Clock) -> None:
     now = clock.now()
     assert isinstance(now, float)
     assert WRITTEN < now < 100 * WRITTEN
+
+
+async def test_a_pause_of_no_time_ends_at_once(clock: Clock) -> None:
+    await asyncio.wait_for(clock.pause(0), BOUND)

@@ -61,6 +61,11 @@ def test_a_relay_with_wrong_arguments_ends_in_silence(scene: Scene, arguments: l
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_a_relay_that_is_run_by_hand_ends_in_silence_too(scene: Scene) -> None:
+    done = run(["python3", str(RELAY)], b"{}", scene.project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def test_a_host_that_no_longer_listens_is_no_error(scene: Scene) -> None:
     with FakeSidecar(scene.state, [answer(b"{}")]):
         line = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command("Stop")]

@@ -76,6 +76,7 @@ def test_a_large_answer_arrives_whole(scene: Scene) -> None:
         answer(b"null"),
         answer(b"[1]"),
         answer(b'"text"'),
+        answer(b"cut}"),
         b'{"jsonrpc":"2.0","id":1,"error":{}}\n',
         b'{"jsonrpc":"2.0","id":1,"error":{"message":7}\n',
         b"\xff\xfe\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -80,7 +81,8 @@ def supervised(host: Host, model: ScriptedModel, *, environment: Mapping[str, st
     (host.project / "test_shop.py").write_text(TEST, encoding="utf-8")
     (host.project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
     subprocess.run(["git", "init", "-q", "."], cwd=host.project, env=dict(host.env), check=True, timeout=30)
-    under = Supervised(host.having(**environment), model)
+    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
+    under = Supervised(host.having(**{"PATH": path, **environment}), model)
     under.state.mkdir(parents=True, mode=0o700)
     (under.state / "runtime").write_text(f"{SUPERVISOR}\n", encoding="utf-8")
     try:

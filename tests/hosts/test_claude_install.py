@@ -25,8 +25,7 @@ PIP = {
 
 @pytest.fixture
 def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
-    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
-    with supervised(host, model, environment={"PATH": path}) as made:
+    with supervised(host, model, environment={}) as made:
         (made.state / "runtime").unlink()
         yield made
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec.structs import replace
 
 from sidecar.model.effects import Continue
@@ -28,10 +28,11 @@ from support.histories import (
     Line,
     Moves,
     Rounds,
+    Work,
     proved,
     rarely,
     rounds,
-    worlds,
+    stretches,
 )
 from support.play import Played, World, play
 
@@ -45,7 +46,8 @@ TYPED = [
     *(("speak",), ("speak",), ("status",), ("clear",), ("pause",), ("pause", "resume"), ("set",)),
     *(("1",), ("3",), ("20",), ("100",)),
 ]
-TAKEN_UP = [("set",), ("set",), ("resume",), ("100",), ("clear", "set")]
+TAKEN_UP = [("set",), ("set",), ("set",), ("resume",), ("100",), ("clear", "set"), ("speak",), ("speak",)]
+"""What is typed where no goal is active, before the agent goes on."""
 
 
 class Histories(RuleBasedStateMachine):
@@ -68,16 +70,22 @@ class Histories(RuleBasedStateMachine):
         budget=st.sampled_from([1, 2, 16, 100]),
         paused=rarely(),
         goal=st.sampled_from(["", *GOALS]),
+        worn=rarely(),
     )
-    def a_session_begins(self, *, shadow: bool, budget: int, paused: bool, goal: str) -> None:
+    def a_session_begins(self, *, shadow: bool, budget: int, paused: bool, goal: str, worn: bool) -> None:
         self.settings = Settings(
             mode="shadow" if shadow else "on",
             max_attempts=budget,
             goal_max_seconds=10**6,
             resume_paused=paused,
         )
-        if goal:
-            self._goal_is_set(goal)
+        if not goal:
+            return
+        self._goal_is_set(goal)
+        if worn and self.line.session.goal:  # it was resumed many times
+            old = replace(self.line.session.goal, lifetime=LIFETIME_CONTINUATIONS - 3)
+            self.line.session = replace(self.line.session, goal=old)
+            self.line.lifetime = old.lifetime
 
     # what people do
 
@@ -92,11 +100,6 @@ class Histories(RuleBasedStateMachine):
                 self._goal_is_set(goal)
             else:
                 self._word_is_typed(word)
-
-    @precondition(lambda self: self.line.status is not Status.ACTIVE)
-    @rule(words=st.sampled_from(TAKEN_UP), goal=st.sampled_from(GOALS))
-    def a_person_takes_it_up_again(self, words: tuple[str, ...], goal: str) -> None:
-        self.a_person_types(words, goal)
 
     def _budget_is_typed(self, number: str) -> None:
         before = self.line.session
@@ -160,21 +163,16 @@ class Histories(RuleBasedStateMachine):
 
     # what the agent does
 
-    @rule(
-        world=worlds(),
-        lost=rarely(),
-        seconds=st.integers(0, 60),
-        plan=rarely(),
-        headless=st.booleans(),
-        busy=rarely(),
-    )
-    def the_agent_works_and_stops(  # noqa: PLR0913 - drawn
-        self, world: World, *, lost: bool, seconds: int, plan: bool, headless: bool, busy: bool
-    ) -> None:
-        self._set_to_work(lost=lost)
-        self.at += seconds
-        background = (task(f"b{self.line.stops}"),) if busy else ()
-        self._stop(world, stopped(read_only=plan, headless=headless, background=background))
+    @rule(first=st.sampled_from(TAKEN_UP), goal=st.sampled_from(GOALS), stretch=stretches)
+    def the_agent_works_and_stops(self, first: tuple[str, ...], goal: str, stretch: list[Work]) -> None:
+        for work in stretch:
+            if self.line.status is not Status.ACTIVE:
+                self.a_person_types(first, goal)
+            self._set_to_work(lost=work.lost)
+            self.at += work.seconds
+            background = (task(f"b{self.line.stops}"),) if work.busy else ()
+            stop = stopped(read_only=work.plan, headless=work.headless, background=background)
+            self._stop(work.world, stop)
 
     @rule(rounds=rounds)
     def the_agent_goes_round(self, rounds: Rounds) -> None:
@@ -280,4 +278,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = hypothesis_settings(max_examples=150, stateful_step_count=40)
+TestHistories.settings = hypothesis_settings(max_examples=100, stateful_step_count=40)

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from sidecar.adapters.scripted.agent import ScriptedAgent
 from sidecar.adapters.scripted.project import REPAIRED
 from support import mortal_sidecar
 from support.scene import Stage
@@ -15,11 +16,12 @@ from support.scene import Stage
 FAILING = "test_a_tenth_is_taken_off"
 
 
-def _mortal(stage: Stage, step: str, deaths: int) -> None:
-    """Let the hooks start a sidecar that dies at `step` so many times."""
+async def _mortal(stage: Stage, agent: ScriptedAgent, step: str, deaths: int) -> None:
+    """Let a sidecar run that dies at `step` so many times, and so do those that hooks start after it."""
     lives = stage.runtime.with_name("lives")
     lives.write_text("\n".join("x" * deaths), encoding="utf-8")
     stage.run_by(f'exec {shlex.join([sys.executable, mortal_sidecar.__file__, step, str(lives)])} "$@"')
+    await agent.start("compact")
 
 
 def _all_files_are_whole(stage: Stage) -> None:
@@ -33,7 +35,7 @@ async def test_a_sidecar_killed_once_is_asked_again_and_nothing_is_charged_twice
     stage: Stage, step: str
 ) -> None:
     agent = await stage.agent_with_goal()
-    _mortal(stage, step, deaths=1)
+    await _mortal(stage, agent, step, deaths=1)
     agent.say("All tests pass. Done.")
     assert FAILING in (await agent.stop()).feedback
     _all_files_are_whole(stage)
@@ -51,7 +53,7 @@ async def test_a_sidecar_killed_at_every_try_lets_the_agent_rest_and_the_next_st
     stage: Stage, step: str
 ) -> None:
     agent = await stage.agent_with_goal()
-    _mortal(stage, step, deaths=2)
+    await _mortal(stage, agent, step, deaths=2)
     agent.say("All tests pass. Done.")
     told = await agent.stop()
     assert (told.feedback, told.exit_code) == ("", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 
@@ -165,6 +166,27 @@ async def test_requests_that_come_before_the_methods_are_built_wait_for_them(sta
     assert (await (await bench.caller()).ask("hello"))["result"]["version"] == "1.2.3"
     built.set()
     assert (await caller.hear())["result"] == 3
+
+
+async def test_a_peer_that_does_not_wait_for_the_methods_takes_them_from_nobody(start: Start) -> None:
+    left = threading.Event()
+    bench: Bench
+
+    def build(control: Control) -> Methods:
+        assert left.wait(LIMIT_S)
+        return bench.methods(control)
+
+    bench = start(build=build)
+    stays, leaves = await bench.caller(), await bench.caller()
+    stays.call("echo", 3)
+    leaves.call("echo", 4)
+    assert "result" in await leaves.ask("hello")
+    leaves.leave()
+    async with asyncio.timeout(LIMIT_S):
+        while bench.control.connections > 1:
+            assert "result" in await stays.ask("hello")
+    left.set()
+    assert (await stays.hear())["result"] == 3
 
 
 async def test_methods_that_cannot_be_built_are_told_and_end_the_process_as_an_error(start: Start) -> None:

@@ -31,7 +31,7 @@ from support.cases import (
 from support.play import Played, World
 
 DECIDED_BY_GATES = ("all tests pass", "all checks pass")
-CONDITIONS = (*DECIDED_BY_GATES, "the parser accepts comments", "the parser is documented and tested")
+CONDITIONS = (*DECIDED_BY_GATES, "the parser accepts comments", "the parser has docs and tests")
 GOALS = [*CONDITIONS, *(f'{condition} --check "make"' for condition in CONDITIONS)]
 SURE = 0.5
 
@@ -98,25 +98,27 @@ CALLS = [
     (edited(), ran("pytest", 1)),
     (edited(), ran("pytest")),
 ]
-MESSAGES = ["I did it.", "All tests pass.", "Shall I continue?"]
+MESSAGES = [*["I did it."] * 4, "All tests pass.", "Shall I continue?"]
 
-citations = st.lists(st.sampled_from(["E1", "E2", "E3", "E9"]), min_size=1, max_size=2, unique=True)
+citations = st.sampled_from([("E1",), ("E2",), ("E2",), ("E3",), ("E9",), ("E1", "E2"), ("E1", "E9")])
 completes: st.SearchStrategy[Judged] = st.builds(
     lambda cited, sure: judged(
         Complete(
-            criteria=tuple(Met(f"point {number}", tuple(ids)) for number, ids in enumerate(cited)),
+            criteria=tuple(Met(f"point {number}", ids) for number, ids in enumerate(cited)),
             confidence=sure,
         )
     ),
     st.lists(citations, min_size=1, max_size=2),
-    st.sampled_from([0.9, 0.5, 0.3]),
+    st.sampled_from([0.9, 0.9, 0.5, 0.3]),
 )
 judges: st.SearchStrategy[Judged | JudgeFailed] = st.one_of(
     st.sampled_from([judged(incomplete("a")), judged(incomplete("b")), judged(incomplete("a", "b"))]),
-    st.sampled_from([judged(waiting()), judged(abstain()), judged(impossible()), UNREACHABLE]),
+    st.sampled_from([judged(waiting()), judged(abstain()), judged(impossible())]),
+    st.just(UNREACHABLE),
+    completes,
     completes,
 )
-outcomes = st.sampled_from([*[Outcome.PASSED] * 3, Outcome.FAILED, Outcome.COULD_NOT_RUN])
+outcomes = st.sampled_from([*[Outcome.PASSED] * 4, *[Outcome.FAILED] * 2, Outcome.COULD_NOT_RUN])
 calls_made = st.sampled_from(CALLS)
 
 
@@ -132,7 +134,7 @@ def worlds(draw: st.DrawFn) -> World:
         calls=draw(calls_made),
         last_message=draw(st.sampled_from(MESSAGES)),
         calls_since_arrival=draw(st.integers(0, 1)),
-        todos=todos(*draw(st.sampled_from([(), (), ("x",), ("x", "y")]))),
+        todos=todos(*draw(st.sampled_from([(), (), (), (), (), ("x",), ("x", "y")]))),
         queued=draw(rarely()),
         interrupted=draw(rarely()),
         tokens=draw(st.integers(0, 20_000)),
@@ -140,7 +142,7 @@ def worlds(draw: st.DrawFn) -> World:
     return World(
         turn=seen,
         tree=draw(st.sampled_from(["tree-a", "tree-b"])),
-        moved="tree-moved" if draw(rarely()) else "",
+        moved=draw(st.sampled_from(["", "", "", "tree-moved"])),
         runner=draw(st.sampled_from([PYTEST, PYTEST, None])),
         outcomes={"check:1": draw(outcomes), "tests": draw(outcomes)},
         judge=draw(judges),
@@ -165,9 +167,35 @@ class Rounds(Struct, frozen=True, kw_only=True):
 
 rounds = st.builds(
     Rounds,
-    number=st.one_of(st.integers(1, 9), st.just(110)),
+    number=st.sampled_from([1, 2, 3, 5, 8, 20, 110]),
     moving=st.sampled_from([True, True, False]),
     calling=st.sampled_from([True, True, False]),
+)
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """What an agent does until it stops. `lost`: the continuation before it never arrived."""
+
+    world: World
+    seconds: int
+    lost: bool
+    plan: bool
+    headless: bool
+    busy: bool
+
+
+stretches = st.lists(
+    st.builds(
+        Work,
+        world=worlds(),
+        seconds=st.integers(0, 60),
+        lost=rarely(),
+        plan=rarely(),
+        headless=st.booleans(),
+        busy=rarely(),
+    ),
+    min_size=1,
+    max_size=4,
 )
 
 

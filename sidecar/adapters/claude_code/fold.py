@@ -23,13 +23,13 @@ from sidecar.adapters.claude_code.queue import Queue
 from sidecar.adapters.claude_code.text import middle_out, plain
 from sidecar.adapters.claude_code.todos import TOOLS, Todos
 from sidecar.adapters.claude_code.tools import called, finished, returned
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.model.turn import CallOutcome, ToolCall, Turn
 
 PROMPT_LIMIT: Final = 4000
+"""Characters of one prompt, and of the condition of the host's own goal."""
 PROMPTS_LIMIT: Final = 20
 CALLS_LIMIT: Final = 400
 MESSAGE_LIMIT: Final = 20_000
-CONDITION_LIMIT: Final = 4000
 ARRIVED_LIMIT: Final = 100
 REQUESTS_LIMIT: Final = 5000
 """Requests to the model whose tokens are remembered one by one, the newest."""
@@ -102,7 +102,7 @@ class Fold:
             prompts=tuple(self._prompts),
             prompt_id=self._prompt_id,
             calls=tuple(each.call for each in noted),
-            last_message=middle_out(self.last_text, MESSAGE_LIMIT),
+            last_message=middle_out(plain(self.last_text), MESSAGE_LIMIT),
             last_message_id=self.last_id,
             arrived=tuple(name for _, name in arrived),
             calls_since_arrival=sum(1 for each in noted if each.at > since),
@@ -203,7 +203,7 @@ class Fold:
         """A command that ran in the background is over."""
         name, outcome, exit_code = finished(notice)
         noted = self._calls.get(name)
-        if noted is not None and noted.call.doing is Doing.RUN:
+        if noted is not None:
             call = msgspec.structs.replace(noted.call, outcome=outcome, exit_code=exit_code)
             self._calls[name] = msgspec.structs.replace(noted, call=call)
 

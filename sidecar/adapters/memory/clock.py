@@ -28,6 +28,8 @@ class ManualClock:
 
     async def pause(self, seconds: float) -> None:
         """Wait until the clock was moved so far."""
+        if seconds <= 0:
+            return
         waiter = (self._at + seconds, asyncio.Event())
         self._waiting.append(waiter)
         try:

@@ -156,6 +156,15 @@ async def test_an_edited_notebook_is_a_path_too(transcript: Transcript) -> None:
     assert (await read(transcript.path)).calls[0].paths == ("/p/a.ipynb",)
 
 
+async def test_a_structured_result_beside_two_results_belongs_to_neither(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.calls("Bash", "call-1", {"command": "a"})
+    transcript.calls("Bash", "call-2", {"command": "b"})
+    results = [{"type": "tool_result", "tool_use_id": f"call-{n}", "content": "x"} for n in (1, 2)]
+    transcript.record("user", message={"content": results}, toolUseResult={"interrupted": True})
+    assert [call.outcome for call in (await read(transcript.path)).calls] == [CallOutcome.OK, CallOutcome.OK]
+
+
 async def test_output_keeps_its_end_without_colours(transcript: Transcript) -> None:
     transcript.prompt("ask")
     text = [

@@ -124,11 +124,15 @@ async def test_when_the_newest_record_is_of_no_known_branch_all_records_count(tr
 
 
 async def test_a_compaction_in_the_middle_of_a_turn_ends_no_turn(transcript: Transcript) -> None:
+    old = transcript.says("Done before.")
     transcript.prompt("ask")
     transcript.runs("ls", "a", "call-1")
     transcript.record("system", parent=None, subtype="compact_boundary", logicalParentUuid="uuid-3")
     transcript.prompt("This session is being continued from", isCompactSummary=True)
     transcript.runs("ls", "b", "call-2")
+    leaf, transcript.leaf = transcript.leaf, old
+    transcript.calls("Bash", "call-left-behind")
+    transcript.leaf = leaf
     transcript.says("Done.")
     turn = await read(transcript.path)
     assert turn.prompts == ("ask",)
@@ -157,5 +161,8 @@ async def test_an_interrupt_counts_until_something_is_said_or_asked(transcript: 
     turn = await read(transcript.path)
     assert turn.interrupted
     assert turn.prompts == ("ask",)
+    transcript.says("Going on.")
+    assert not (await read(transcript.path)).interrupted
+    transcript.prompt([{"type": "text", "text": "[Request interrupted by user]"}])
     transcript.prompt("next")
     assert not (await read(transcript.path)).interrupted

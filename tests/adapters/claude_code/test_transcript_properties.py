@@ -38,7 +38,7 @@ DEEDS = st.one_of(
         st.sampled_from([b"\n", b"{\n", b"\xff\n", b'{"type":"user"}\n', b"x" * 70_000 + b"\n"]),
     ),
 )
-"""What a host may write, in any order: calls without results, results that come twice, branches going back."""
+"""What a host may write, in any order: calls without results, results that come twice, going back."""
 
 
 def do(transcript: Transcript, deed: tuple[Any, ...]) -> None:

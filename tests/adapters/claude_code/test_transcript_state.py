@@ -70,6 +70,15 @@ async def test_a_continuation_that_arrived_before_a_new_prompt_still_shows(trans
     assert turn.calls_since_arrival == 1
 
 
+async def test_all_continuations_of_the_turn_show_however_far_the_caller_was(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.context("[supervisor a1b2c3] go on")
+    transcript.says("Done.")
+    told = transcript.path.stat().st_size
+    transcript.context("[supervisor d4e5f6] go on")
+    assert (await read(transcript.path, counted_to=told)).arrived == ("a1b2c3", "d4e5f6")
+
+
 async def test_a_continuation_of_a_turn_that_was_told_of_long_ago_shows_no_more(
     transcript: Transcript,
 ) -> None:

@@ -1,0 +1,162 @@
+"""Installing and uninstalling, beside a claude that keeps simple books."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar import cli
+from sidecar.adapters import plugin
+from sidecar.adapters.paths import of_user
+
+BOOKS = """\
+#!/bin/sh
+echo "$*" >> "$HOME/asked"
+case "$*" in
+  "plugin list --json") cat "$HOME/installed" ;;
+  "plugin marketplace list --json") cat "$HOME/known" ;;
+  *) echo "the host did it" ;;
+esac
+"""
+
+
+class Host:
+    """A claude on PATH, and the `supervisor` that asks it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.claude = home / "bin" / "claude"
+        self.claude.parent.mkdir()
+        self.claude.write_text(BOOKS, encoding="utf-8")
+        self.claude.chmod(0o755)
+        self.keeps("[]", "[]")
+
+    def keeps(self, installed: str, known: str) -> None:
+        (self.home / "installed").write_text(installed, encoding="utf-8")
+        (self.home / "known").write_text(known, encoding="utf-8")
+
+    @property
+    def asked(self) -> list[str]:
+        """What it was asked to change."""
+        asked = self.home / "asked"
+        lines = asked.read_text(encoding="utf-8").splitlines() if asked.exists() else []
+        return [line for line in lines if not line.endswith("--json")]
+
+
+@pytest.fixture
+def host(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
+    host = Host(home_is_a_fresh_folder)
+    monkeypatch.setenv("PATH", f"{host.claude.parent}:/bin")
+    monkeypatch.setattr(plugin, "COMPILED", ("sidecar",))
+    monkeypatch.chdir(tmp_path)
+    return host
+
+
+@pytest.fixture
+def command(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The `supervisor` that runs."""
+    path = home_is_a_fresh_folder / "venv" / "supervisor"
+    path.parent.mkdir()
+    path.touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    return path
+
+
+USER = '{"id":"supervisor@supervisor","scope":"user"}'
+ADD = f"plugin marketplace add {plugin.plugin_root()}"
+KNOWN = '[{"name":"supervisor"}]'
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_installing_records_the_runtime_and_asks_the_host_to_do_the_rest(
+    host: Host, command: Path, capsys: pytest.CaptureFixture[str], scope: str
+) -> None:
+    for _ in range(2):
+        assert cli.run(["install", "claude-code", "--scope", scope]) == 0
+    assert of_user().recorded_runtime() == command
+    assert host.asked == [ADD, f"plugin install supervisor@supervisor --scope {scope}"] * 2
+    said = capsys.readouterr().out
+    for line in (
+        f"record {command} in ",
+        f"claude {host.asked[0]}",
+        f"claude {host.asked[1]}",
+        "the host did it",
+    ):
+        assert line in said
+
+
+@pytest.mark.usefixtures("command")
+def test_print_only_says_the_same_and_does_nothing(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    host.claude.unlink()
+    assert cli.run(["install", "claude-code", "--print-only"]) == 0
+    said = capsys.readouterr().out
+    assert f"claude {ADD}\nclaude plugin install supervisor@supervisor --scope user\n" in said
+    assert not of_user().state.exists()
+
+
+@pytest.mark.usefixtures("command")
+def test_without_the_host_nothing_is_half_done(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    host.claude.unlink()
+    assert cli.run(["install", "claude-code"]) == 1
+    assert "  - name it: supervisor install claude-code --claude /path/to/claude\n" in capsys.readouterr().err
+    assert of_user().recorded_runtime() is None
+
+
+@pytest.mark.usefixtures("host")
+def test_a_sidecar_without_a_command_that_a_host_could_start_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py")])
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    assert cli.run(["install", "claude-code"]) == 1
+    assert "there is no `supervisor` command" in capsys.readouterr().err
+
+
+def test_uninstalling_undoes_it_and_names_what_stays(
+    host: Host, command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_user().record_runtime(command)
+    host.keeps(f"[{USER}]", KNOWN)
+    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert host.asked == [
+        "plugin uninstall supervisor@supervisor --scope user",
+        "plugin marketplace remove supervisor",
+    ]
+    assert of_user().recorded_runtime() is None
+    assert f"stays in {of_user().state}" in capsys.readouterr().out
+
+
+def test_uninstalling_twice_is_no_error(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert host.asked == []
+    assert "not installed in the scope user" in capsys.readouterr().out
+
+
+def test_what_another_scope_still_needs_stays(host: Host, command: Path) -> None:
+    of_user().record_runtime(command)
+    host.keeps(f'[{USER},{{"id":"supervisor@supervisor","scope":"project","projectPath":"/p"}}]', KNOWN)
+    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert host.asked == ["plugin uninstall supervisor@supervisor --scope user"]
+    assert of_user().recorded_runtime() == command
+
+
+def test_a_project_is_taken_out_where_it_is_meant(host: Host, tmp_path: Path) -> None:
+    one, other = (
+        f'{{"id":"supervisor@supervisor","scope":"project","projectPath":"{path}"}}'
+        for path in (tmp_path, "/p")
+    )
+    host.keeps(f"[{one},{other}]", KNOWN)
+    assert cli.run(["uninstall", "claude-code", "--scope", "project"]) == 0
+    assert host.asked == ["plugin uninstall supervisor@supervisor --scope project"]
+
+
+def test_print_only_uninstalls_nothing(host: Host, command: Path) -> None:
+    of_user().record_runtime(command)
+    host.keeps(f"[{USER}]", KNOWN)
+    assert cli.run(["uninstall", "claude-code", "--print-only"]) == 0
+    assert host.asked == []
+    assert of_user().recorded_runtime() == command
+    assert os.access(command, os.X_OK)

@@ -1,0 +1,156 @@
+"""The command `supervisor` as a whole: its help, its three endings, its one report."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import sidecar
+from sidecar import cli
+from sidecar.adapters.client import SidecarError
+from sidecar.adapters.paths import of_user
+from sidecar.ports import BadInputError
+
+LIMIT_S = 30.0
+
+
+def supervisor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    home = str(Path(sidecar.__file__).parents[1])
+    return subprocess.run(
+        [sys.executable, "-m", "sidecar", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": home, **environment},
+    )
+
+
+@pytest.fixture
+def broken_verb(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    """The verb `doctor`, which raises what is put into the list."""
+    errors: list[Exception] = []
+
+    @click.command()
+    def broken() -> None:
+        raise errors[0]
+
+    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda *_: broken)
+    return errors
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
+def test_help_lists_every_verb_and_imports_none(arguments: list[str]) -> None:
+    done = supervisor(*arguments)
+    assert done.returncode == 0
+    for name, verb in cli.VERBS.items():
+        assert f"  {name} " in done.stdout
+        assert verb.summary in done.stdout
+
+
+def test_help_is_quick_for_it_imports_no_verb() -> None:
+    code = "import sys, sidecar.cli; sidecar.cli.run(['--help']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert not loaded & {
+        "asyncio",
+        "msgspec",
+        "rich",
+        "platformdirs",
+        "sidecar.wiring",
+        "sidecar.cli.install",
+    }
+
+
+@pytest.mark.parametrize("name", cli.VERBS)
+def test_every_verb_is_there_and_explains_itself(name: str) -> None:
+    command = cli.main.get_command(click.Context(cli.main), name)
+    assert command is not None
+    assert command.name == name
+    assert command.help
+
+
+def test_a_wrong_usage_ends_in_2() -> None:
+    done = supervisor("nope")
+    assert (done.returncode, "No such command 'nope'" in done.stderr) == (2, True)
+
+
+def test_the_version_is_told() -> None:
+    assert supervisor("--version").stdout == f"supervisor, version {sidecar.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (BadInputError("no session is known"), "supervisor: no session is known\n"),
+        (SidecarError("it hangs", "stop it", "ask"), "supervisor: it hangs\n  - stop it\n  - ask\n"),
+        (click.ClickException("not so"), "Error: not so\n"),
+        (click.Abort(), "Aborted.\n"),
+    ],
+)
+def test_a_refusal_ends_in_1_with_its_reason_and_the_next_moves(
+    broken_verb: list[Exception], capsys: pytest.CaptureFixture[str], error: Exception, said: str
+) -> None:
+    broken_verb.append(error)
+    assert cli.run(["doctor"]) == 1
+    assert capsys.readouterr().err == said
+
+
+def test_a_fault_of_ours_ends_in_70_and_names_a_report_without_showing_it(
+    broken_verb: list[Exception], capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken_verb.append(KeyError("deep inside"))
+    assert cli.run(["doctor"]) == 70
+    shown = capsys.readouterr().err
+    report = of_user().log.with_name("error.log")
+    assert str(report) in shown
+    assert "Traceback" not in shown
+    text = report.read_text(encoding="utf-8")
+    assert text.startswith(f"supervisor {sidecar.__version__}, Python 3.")
+    assert "KeyError: 'deep inside'" in text
+
+
+def test_a_fault_of_ours_is_shown_where_debugging_is_wanted(
+    broken_verb: list[Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUPERVISOR_DEBUG", "1")
+    broken_verb.append(KeyError("deep inside"))
+    assert cli.run(["doctor"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_fault_without_a_place_for_its_report_still_ends_in_70(
+    broken_verb: list[Exception],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    broken_verb.append(KeyError("deep inside"))
+    assert cli.run(["doctor"]) == 70
+    assert "SUPERVISOR_DEBUG=1" in capsys.readouterr().err
+
+
+def test_the_verb_serve_is_handed_down_from_above() -> None:
+    assert cli.run(["serve"], serve=lambda: 7) == 7
+
+
+def test_a_state_folder_that_cannot_be_made_is_told_by_serve(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = supervisor("serve", XDG_STATE_HOME=str(tmp_path / "file"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("supervisor: the state folder cannot be used: ")
+
+
+def test_stop_says_that_nothing_runs() -> None:
+    assert supervisor("stop").stdout == "The sidecar: it was not running.\n"
