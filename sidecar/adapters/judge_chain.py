@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from sidecar.model.effects import Case
 from sidecar.model.events import Judged, JudgeFailed
-from sidecar.model.settings import Settings
-from sidecar.ports import Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sidecar.model.effects import Case
+    from sidecar.model.settings import Settings
+    from sidecar.ports import Judge
 
 
 class ChosenJudge:
@@ -22,5 +26,5 @@ class ChosenJudge:
     ) -> Judged | JudgeFailed:
         """One verdict, or why there is none."""
         if settings.judge.backend == "rules":
-            return JudgeFailed("no judge model is wanted (judge.backend is rules)")
+            return JudgeFailed("no judge model is configured (judge.backend = rules)")
         return await self._claude.ask(case, environment, settings)

@@ -1,17 +1,19 @@
 """Asks the host's own model: `claude -p`, without tools, plugins, settings or a trace.
 
 The answer must fit model/verdict.py to the letter; one that does not is sent back once with what is wrong.
-Everything that goes wrong is a JudgeFailed with one line for a person. All tries share one deadline.
+Everything that goes wrong is a JudgeFailed with one line for a person. All tries share one deadline. The case
+goes to the host by its standard input;
+the instructions and the rubric are an argument, which processes of this machine can see.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Final
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -20,18 +22,39 @@ from sidecar.adapters import processes
 from sidecar.adapters.judge_prompt import Prompt, word, word_repair
 from sidecar.adapters.judge_schema import answer_schema
 from sidecar.adapters.processes import Ending, Finished
-from sidecar.model.effects import Case
 from sidecar.model.events import Judged, JudgeFailed
-from sidecar.model.settings import Settings
-from sidecar.model.verdict import Answer, Judgement
+from sidecar.model.verdict import Answer, Judgement, Verdict
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sidecar.model.effects import Case
+    from sidecar.model.settings import Settings
+
+BACKEND: Final = "claude-cli"
 MARKER: Final = "SUPERVISOR_WORKER"
 """Set for what we start, so that our own hooks in it keep quiet."""
 RETRIES: Final = "2"
 """How often the host repeats a request that failed; it honours the model's Retry-After."""
-OUTPUT_LIMIT: Final = 1 << 20
-ABSENT: Final = Raw(b"null")
-OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+OUTPUT_LIMIT: Final = 1 << 21
+"""Bytes of the host's answer that are kept, half from each end; its own limit is far below."""
+LINE_LIMIT: Final = 200
+"""Characters of what a host or model said that go into a reason."""
+OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
+NULL: Final = Raw(b"null")
+ENGINES: Final = frozenset(("bun", "deno", "node"))
+"""Programs that may run a host's script: as CLAUDE_CODE_EXECPATH they are not the host."""
+LOGIN: Final = "Claude Code is not logged in: run `claude` and type /login"
+STATUSES: Final = {
+    401: "the model service refused the credentials (401): run `claude` and type /login, or mend the API key",
+    403: "the model service forbids the request (403)",
+    404: "the model service does not know the model (404): see judge.model in the settings",
+    429: "the limit of the model service is reached (429)",
+    529: "the model service is overloaded (529)",
+}
+SUBTYPES: Final = {
+    "error_max_structured_output_retries": "the model gave no answer in the asked form, in several tries",
+}
 
 
 class _Usage(Struct, frozen=True):
@@ -41,32 +64,45 @@ class _Usage(Struct, frozen=True):
 
 
 class _Result(Struct, frozen=True):
-    """The line that `claude -p --output-format json` ends with."""
+    """What `claude -p --output-format json` prints."""
 
+    type: str
     is_error: bool = False
     subtype: str = ""
-    result: str = ""
+    result: str | None = None
     api_error_status: int | None = None
-    structured_output: Raw = ABSENT
+    structured_output: Raw = NULL
     usage: _Usage = _Usage()
     total_cost_usd: float = 0.0
 
     @property
     def answer(self) -> str:
-        """The JSON that the model gave: by the tool it was told to use, else somewhere in its text."""
-        if self.structured_output != ABSENT:
-            return bytes(self.structured_output).decode("utf-8", "replace")
-        found = OBJECT.search(self.result)
-        return found[0] if found else self.result
-
-    @property
-    def tokens(self) -> int:
-        """Uncached input plus output."""
-        return self.usage.input_tokens + self.usage.cache_creation_input_tokens + self.usage.output_tokens
+        """What the model answered: by the tool it was told to use, else what looks like it in its text."""
+        given = bytes(self.structured_output)
+        if given != bytes(NULL):
+            return given.decode("utf-8", "replace")
+        found = OBJECT.search(self.result or "")
+        return found[0] if found else self.result or ""
 
 
-class _FailedError(Exception):
-    """No answer could be had. The text is one line."""
+class _Bill(Struct):
+    """What all tries cost. Tokens are uncached input plus output."""
+
+    tokens: int = 0
+    cents: float = 0.0
+
+    def add(self, result: _Result) -> None:
+        usage = result.usage
+        self.tokens += usage.input_tokens + usage.cache_creation_input_tokens + usage.output_tokens
+        self.cents += 100 * result.total_cost_usd
+
+
+class _NoVerdictError(Exception):
+    """No verdict can be had. The text is one line for a person."""
+
+
+class _UnfitError(Exception):
+    """The model answered, but not in the asked form. The text says what is wrong."""
 
 
 class ClaudeCliJudge:
@@ -80,82 +116,117 @@ class ClaudeCliJudge:
         self, case: Case, environment: Mapping[str, str], settings: Settings
     ) -> Judged | JudgeFailed:
         """One verdict, or why there is none."""
-        end = asyncio.get_running_loop().time() + settings.judge.seconds
-        tokens, cents, fault = 0, 0.0, ""
+        bill = _Bill()
         try:
-            prompt = word(case, self._texts)
-            for _ in range(2):
-                result = await self._try(prompt, environment, settings.judge.model, end)
-                tokens, cents = tokens + result.tokens, cents + 100 * result.total_cost_usd
-                try:
-                    verdict = msgspec.json.decode(result.answer, type=Answer).answer
-                except (msgspec.DecodeError, RecursionError) as error:
-                    fault = str(error)
-                    prompt = word_repair(prompt, result.answer, fault, self._texts)
-                else:
-                    judgement = Judgement(verdict=verdict, backend="claude-cli", tokens=tokens, cents=cents)
-                    return Judged(judgement)
-        except (_FailedError, OSError) as error:
-            return JudgeFailed(f"judge: {error}", tokens)
-        return JudgeFailed(f"judge: its answer did not fit, twice: {fault}"[:500], tokens)
+            call = _Call(environment, settings, bill)
+            verdict = await self._verdict(call, word(case, self._texts))
+        except _NoVerdictError as error:
+            return JudgeFailed(str(error), bill.tokens)
+        except (OSError, UnicodeError) as error:
+            return JudgeFailed(f"the judge could not be asked: {error}", bill.tokens)
+        return Judged(Judgement(verdict=verdict, backend=BACKEND, tokens=bill.tokens, cents=bill.cents))
 
-    async def _try(self, prompt: Prompt, environment: Mapping[str, str], model: str, end: float) -> _Result:
-        claude = processes.find("claude", environment, environment.get("CLAUDE_PROJECT_DIR", ""))
-        if not claude:
-            raise _FailedError("claude is not on the session's PATH")
-        left = end - asyncio.get_running_loop().time()
-        if left <= 0:
-            raise _FailedError("no answer in time")
+    async def _verdict(self, call: _Call, prompt: Prompt) -> Verdict:
+        """Ask, and once more where the answer is unfit."""
+        answer = await call.answer(prompt)
+        try:
+            return _fit(answer)
+        except _UnfitError as fault:
+            again = word_repair(prompt, answer, str(fault), self._texts)
+        try:
+            return _fit(await call.answer(again))
+        except _UnfitError as fault:
+            raise _NoVerdictError(f"the judge's answer was unfit twice: {_line(str(fault))}") from None
+
+
+class _Call:
+    """How the host is asked about one case, as often as it takes, until one deadline."""
+
+    def __init__(self, environment: Mapping[str, str], settings: Settings, bill: _Bill) -> None:
+        """The deadline begins now. Raises _NoVerdictError where there is no host."""
+        self._program = _program(environment)
+        self._environment = {**environment, MARKER: "1", "CLAUDE_CODE_MAX_RETRIES": RETRIES}
+        self._settings = settings.judge
+        self._bill = bill
+        self._until = asyncio.get_running_loop().time() + settings.judge.seconds
+
+    async def answer(self, prompt: Prompt) -> str:
+        """What the model answered, fit or not. Raises _NoVerdictError where it did not, OSError."""
         with tempfile.TemporaryDirectory(prefix="supervisor-judge-", ignore_cleanup_errors=True) as folder:
             ended = await processes.run(
-                (claude, *_arguments(prompt.system, model)),
+                (self._program, *_arguments(prompt.system, self._settings.model)),
                 cwd=folder,
-                environment={**environment, MARKER: "1", "CLAUDE_CODE_MAX_RETRIES": RETRIES},
-                seconds=left,
+                environment=self._environment | {"PWD": folder},
+                seconds=self._until - asyncio.get_running_loop().time(),
                 stdin=prompt.case.encode("utf-8", "replace"),
                 keep=OUTPUT_LIMIT,
                 separate=True,
             )
-        return _understood(ended)
+        if ended.ending is Ending.TIMED_OUT:
+            raise _NoVerdictError(f"the judge did not answer within {self._settings.seconds} s")
+        result = _result(ended)
+        self._bill.add(result)
+        if result.is_error:
+            raise _NoVerdictError(_complaint(result))
+        return result.answer
+
+
+def _program(environment: Mapping[str, str]) -> str:
+    """The host that the session runs in, else the one on its PATH. Raises _NoVerdictError."""
+    running = environment.get("CLAUDE_CODE_EXECPATH", "")
+    if (
+        PurePath(running).is_absolute()
+        and PurePath(running).name not in ENGINES
+        and os.access(running, os.X_OK)
+    ):
+        return running
+    project = environment.get("CLAUDE_PROJECT_DIR") or environment.get("PWD", "")
+    found = processes.find("claude", environment, project)
+    if not found:
+        raise _NoVerdictError("no judge model: `claude` is not on the session's PATH")
+    return found
 
 
 def _arguments(system: str, model: str) -> tuple[str, ...]:
+    """The options of the host: nothing of the user's or the project's is loaded, and nothing is kept."""
     schema = msgspec.json.encode(answer_schema()).decode()
     return (
-        "-p",
-        "--safe-mode",
-        "--no-session-persistence",
-        "--output-format",
-        "json",
-        "--json-schema",
-        schema,
-        "--tools",
-        "",
-        "--model",
-        model,
-        "--system-prompt",
-        system,
+        *("-p", "--safe-mode", "--no-session-persistence", "--output-format", "json"),
+        *("--json-schema", schema, "--tools", "", "--model", model, "--system-prompt", system),
     )
 
 
-def _understood(ended: Finished) -> _Result:
-    """What the host said; raises _FailedError where it is no answer."""
-    if ended.ending is Ending.TIMED_OUT:
-        raise _FailedError("no answer in time")
+def _result(ended: Finished) -> _Result:
+    """What the host printed; raises _NoVerdictError where that is no result."""
     if ended.ending is Ending.NOT_LAUNCHED:
-        raise _FailedError(f"claude could not be started: {ended.reason}")
+        raise _NoVerdictError(f"claude could not be started: {_line(ended.reason)}")
     try:
-        result = msgspec.json.decode(ended.output, type=_Result)
+        return msgspec.json.decode(ended.output, type=_Result)
     except msgspec.DecodeError:
-        said = _line(ended.errors or ended.output)
-        raise _FailedError(f"claude ended with {ended.exit_code} and no result: {said}") from None
-    if result.is_error and result.structured_output == ABSENT:
-        status = f" (status {result.api_error_status})" if result.api_error_status else ""
-        raise _FailedError(
-            f"the model gave no answer{status}: {_line((result.result or result.subtype).encode())}"
-        )
-    return result
+        said = _line((ended.errors.strip() or ended.output).decode("utf-8", "replace"))
+        raise _NoVerdictError(
+            f"claude ended with exit code {ended.exit_code} and no result: {said}"
+        ) from None
 
 
-def _line(text: bytes) -> str:
-    return " ".join(text.decode("utf-8", "replace").split())[:200]
+def _complaint(result: _Result) -> str:
+    """Why the host says that the model did not answer, in words that help a person."""
+    said = _line(result.result or result.subtype)
+    if "/login" in said and result.api_error_status is None:
+        return LOGIN
+    known = SUBTYPES.get(result.subtype) or STATUSES.get(result.api_error_status or 0)
+    return known or f"the model did not answer: {said}"
+
+
+def _fit(answer: str) -> Verdict:
+    """The verdict in an answer. Raises _UnfitError."""
+    if not answer.lstrip().startswith("{"):
+        raise _UnfitError("it is not in the asked structure")
+    try:
+        return msgspec.json.decode(answer, type=Answer).answer
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _UnfitError(str(error)) from None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:LINE_LIMIT]

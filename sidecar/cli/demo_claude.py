@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 
 from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.processes import find, run
 from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
 from sidecar.adapters.scripted.project import REPAIRED, Scene
+from sidecar.cli.story import Story
 
 GOAL = "/supervisor:goal all tests pass"
+CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
+REPORT = "total() now multiplies by the rate. I ran pytest: 2 passed."
 FAKE_KEY = "sk-ant-fake"
 DEADLINE_SECONDS = 180.0
 
@@ -21,55 +22,61 @@ class _Result(msgspec.Struct, frozen=True):
     num_turns: int = 0
 
 
-async def play_claude(console: Console, scene: Scene) -> None:
+async def play_claude(story: Story, scene: Scene) -> None:
     """One run of `claude -p`: the model claims success, is sent back, repairs, and may rest."""
     claude = find("claude", scene.environment, str(scene.project))
     if not claude:
-        console.print("[red]claude is not on PATH.[/] Install it: npm install -g @anthropic-ai/claude-code")
+        story.trouble("claude is not on PATH. Install it: npm install -g @anthropic-ai/claude-code")
         return
-    console.print(f"[bold]you        >[/] claude -p {escape(GOAL)!r}")
+    story.person(f'claude -p "{GOAL}"')
+    story.agent(CLAIM)
+    story.stops()
     with ScriptedModel(_script(scene)) as model:
-        environment = {
-            **scene.environment,
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": FAKE_KEY,
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "DISABLE_TELEMETRY": "1",
-            "IS_SANDBOX": "1",
-        }
         line = [claude, "--plugin-dir", str(plugin_root()), "-p", GOAL, "--output-format", "json"]
-        line += ["--permission-mode", "bypassPermissions"]
         ended = await run(
-            line, cwd=str(scene.project), environment=environment, seconds=DEADLINE_SECONDS, separate=True
+            [*line, "--permission-mode", "bypassPermissions"],
+            cwd=str(scene.project),
+            environment={**scene.environment, **_clean_room(model.url)},
+            seconds=DEADLINE_SECONDS,
+            separate=True,
         )
         for request in model.requests:
-            for told in _continuations(request.last):
-                console.print(f"[bold yellow]supervisor ⎿[/] {escape(told)}")
+            _tell(story, request.last)
     if ended.exit_code != 0:
-        console.print(
-            f"[red]claude ended with {ended.exit_code}:[/] {escape(ended.errors.decode(errors='replace'))}"
-        )
+        story.trouble(f"claude ended with {ended.exit_code}: {ended.errors.decode(errors='replace')}")
         return
     result = msgspec.json.decode(ended.output, type=_Result)
-    console.print(f"[cyan]agent      ●[/] {escape(result.result)} [dim]({result.num_turns} turns)[/]")
+    story.agent(f"{result.result} ({result.num_turns} turns)")
+
+
+def _clean_room(url: str) -> dict[str, str]:
+    """No login, no telemetry, no updates: the host talks to the scripted model and to nobody else."""
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": FAKE_KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "IS_SANDBOX": "1",
+    }
 
 
 def _script(scene: Scene) -> list[Rule]:
     agent = Match(has_tool="Bash")
-    write = ToolCall("Write", {"file_path": str(scene.project / "shop.py"), "content": REPAIRED})
-    look = ToolCall("Read", {"file_path": str(scene.project / "shop.py")})
-    tests = ToolCall("Bash", {"command": "python -m pytest -q", "description": "Run the tests"})
+    shop = str(scene.project / "shop.py")
     return [
-        Rule(say("I looked at shop.py. Everything is in order, all tests pass. Done."), agent),
-        Rule(call(look), agent),
-        Rule(call(write), agent),
-        Rule(call(tests), agent),
-        Rule(say("total() now multiplies by the rate. I ran pytest: 2 passed."), agent),
+        Rule(say(CLAIM), agent),
+        Rule(call(ToolCall("Read", {"file_path": shop})), agent),
+        Rule(call(ToolCall("Write", {"file_path": shop, "content": REPAIRED})), agent),
+        Rule(
+            call(ToolCall("Bash", {"command": "python -m pytest -q", "description": "Run the tests"})), agent
+        ),
+        Rule(say(REPORT), agent),
     ]
 
 
-def _continuations(text: str) -> list[str]:
-    """The continuation in what the model was told, without the host's wrapping."""
+def _tell(story: Story, text: str) -> None:
+    """Show the continuation in what the model was told, without the host's wrapping."""
     _, found, rest = text.partition("Stop hook additional context: ")
-    return [rest.partition("</system-reminder>")[0].strip()] if found else []
+    if found:
+        story.told(rest.partition("</system-reminder>")[0].strip())

@@ -195,10 +195,16 @@ def test_what_is_missing_is_cut_before_the_condition(shipped: PhrasebookFiles) -
     assert "... 15 more" in text
 
 
-def test_the_limit_counts_as_the_host_does(shipped: PhrasebookFiles) -> None:
-    text = shipped.continuation(replace(FEEDBACK, condition="🌱" * 4000, next_step="🌱" * 1000))
+@pytest.mark.parametrize("kind", [*KINDS, "none"])
+def test_the_limit_counts_as_the_host_does(shipped: PhrasebookFiles, kind: str) -> None:
+    full = "🌱" * 4000
+    evidence = (Evidence(id="E1", source=Source.GATE, fact=full, detail=full),) * 20
+    text = shipped.continuation(
+        replace(FEEDBACK, kind=kind, condition=full, missing=(full,) * 20, next_step=full, evidence=evidence)
+    )
     assert len(text.encode("utf-16-le")) < 2 * 9000
-    assert "🌱" * 499 in text
+    assert f"\n{'🌱' * 499}" in text
+    assert f": {'🌱' * 1499}" in text
 
 
 def test_wordings_that_are_too_long_give_way_to_plain_ones(tmp_path: Path) -> None:

@@ -199,11 +199,14 @@ def test_a_file_of_exactly_eight_kibibytes_serves(house: House) -> None:
     assert house.load().origin == str(house.ours)
 
 
-def test_byte_order_mark_and_windows_line_ends_are_accepted(house: House) -> None:
-    plain = house.load()
-    house.ours.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    assert house.load().patterns == plain.patterns
-    assert house.load().antipatterns == plain.antipatterns
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_byte_order_mark_and_foreign_line_ends_are_accepted(house: House, end: str) -> None:
+    text = "## Patterns\n- **DONE**: it is\n  done\n\n### WIRED\none\ntwo\n## Antipatterns\n- TALK\n"
+    house.ours.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", end).encode())
+    rubric = house.load()
+    assert rubric.rejected == ()
+    assert rubric.patterns == (Criterion("DONE", "**DONE**: it is\ndone"), Criterion("WIRED", "one\ntwo"))
+    assert rubric.antipatterns == (Criterion("TALK", "TALK"),)
 
 
 # --- what counts from when ---

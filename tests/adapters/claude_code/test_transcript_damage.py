@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shutil import copyfile
+
 import msgspec
 import pytest
 

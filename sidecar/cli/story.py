@@ -1,0 +1,61 @@
+"""How the demo tells its story: who speaks, and what the agent is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+
+WEB_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+COLUMNS = 100
+"""Widest line of the story."""
+
+
+class Story:
+    """Tells on a terminal; plainly where there is none."""
+
+    def __init__(self, *, record: bool) -> None:
+        """`record`: keep what is shown, to draw it afterwards."""
+        self._console = Console(highlight=False, record=record, width=COLUMNS if record else None)
+
+    def person(self, text: str) -> None:
+        """What the user types."""
+        self._console.print(f"[bold]you        >[/] {escape(text)}")
+
+    def agent(self, text: str) -> None:
+        """What the agent says."""
+        self._console.print(f"[cyan]agent      ●[/] {escape(text)}")
+
+    def does(self, text: str) -> None:
+        """What the agent does."""
+        self._console.print(f"[cyan]           └[/] {escape(text)}")
+
+    def stops(self) -> None:
+        """The moment that it is all about."""
+        self._console.print("           [dim]■ the agent stops; Supervisor runs the tests itself[/]")
+
+    def supervisor(self, text: str) -> None:
+        """What Supervisor says to the user."""
+        self._console.print(f"[bold yellow]supervisor └[/] {escape(text.removeprefix('Supervisor: '))}")
+
+    def told(self, feedback: str) -> None:
+        """What Supervisor says to the agent."""
+        width = min(self._console.width, COLUMNS)
+        panel = Panel(escape(feedback), title="what the agent is told", title_align="left", width=width)
+        self._console.print(panel)
+
+    def trouble(self, text: str) -> None:
+        """What went wrong."""
+        self._console.print(f"[red]{escape(text)}[/]")
+
+    def ends(self, *, well: bool) -> None:
+        """The last line."""
+        self._console.print("[bold green]✔ goal achieved[/]" if well else "[bold red]✘ goal not achieved[/]")
+
+    def draw(self, path: str) -> None:
+        """Write what was shown as an SVG that loads nothing from elsewhere; raises OSError."""
+        drawn = self._console.export_svg(title="supervisor demo")
+        Path(path).write_text(WEB_FONT.sub("", drawn), encoding="utf-8")

@@ -1,0 +1,225 @@
+"""The loop of one stop: orders are carried out, the outcome is saved before it is said, and the story is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sidecar.adapters.memory import FixedConfiguration
+from sidecar.adapters.scripted.gates import FAILED, PASSED
+from sidecar.model.effects import Continue, Nothing, Reason
+from sidecar.model.goal import Status
+from sidecar.model.settings import Gates, Settings
+from sidecar.model.turn import CallOutcome, Doing
+from support.cases import (
+    PYTEST,
+    UNREACHABLE,
+    called,
+    complete,
+    incomplete,
+    ran,
+    session,
+    stopped,
+    talk,
+    turn,
+    with_goal,
+)
+from support.fakes import LIMIT, Fakes
+
+LIE = turn(ran("pytest", 1), message="All tests pass.", last_message_id="m1")
+
+
+async def test_a_stop_without_a_goal_is_let_go_and_written_down(fakes: Fakes) -> None:
+    assert (await fakes.rest()).reason is Reason.CLEAN
+    (entry,) = fakes.record.read(stopped().key)
+    assert (entry.event, entry.decided, entry.stage, entry.at) == (
+        "stop",
+        "nothing-suspicious",
+        "rules",
+        fakes.clock.now(),
+    )
+
+
+async def test_a_stop_that_is_let_go_by_the_transcript_alone_is_not_surveyed(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fakes.workspace, "fingerprint", None)  # calling it would raise
+    fakes.transcripts.script(talk())
+    assert (await fakes.rest()).reason is Reason.TALK
+
+
+async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes) -> None:
+    fakes.transcripts.script(LIE)
+    answer = await fakes.sent_back()
+    pending = fakes.state().pending
+    assert pending is not None
+    assert (pending.id, pending.said_at) == (answer.feedback.id, fakes.clock.now())
+    (entry,) = fakes.record.read(stopped().key)
+    assert (entry.decided, entry.continuation) == ("continue", answer.feedback.id)
+    assert "you say that tests pass" in entry.detail
+
+
+async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fakes) -> None:
+    fakes.store.save(with_goal("all tests pass", checks=("make",)))
+    fakes.gates.runner = PYTEST
+    fakes.gates.script("make", PASSED)
+    fakes.gates.script("pytest -q", PASSED)
+    assert (await fakes.rest()).reason is Reason.ACHIEVED
+    assert fakes.gates.ran == ["make", "pytest -q"]
+    (entry,) = fakes.record.read(stopped().key)
+    assert entry.gates == ("check:1: passed", "tests: passed")
+    assert (entry.tree, entry.stage) == ("tree-1", "gates")
+
+
+async def test_a_gate_gets_the_deadline_of_the_settings(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    real = fakes.gates.run
+
+    async def run(*arguments: object) -> object:
+        asked.append(arguments[-1])  # type: ignore[arg-type] # seconds
+        return await real(*arguments)  # type: ignore[arg-type] # the port's
+
+    monkeypatch.setattr(fakes.gates, "run", run)
+    fakes.configuration = FixedConfiguration(Settings(gates=Gates(seconds=7)))
+    fakes.__post_init__()
+    fakes.store.save(with_goal(checks=("make",)))
+    await fakes.sent_back()
+    assert asked == [7]
+
+
+async def test_a_failing_gate_sends_back_though_no_judge_can_be_reached(fakes: Fakes) -> None:
+    fakes.store.save(with_goal(checks=("make",)))
+    fakes.gates.script("make", FAILED)
+    answer = await fakes.sent_back()
+    assert answer.feedback.kind == "gates-failed"
+    assert fakes.judge.cases == []
+
+
+async def test_the_judge_is_asked_in_the_sessions_own_environment_about_the_case(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(complete())
+    assert (await fakes.rest()).reason is Reason.ACHIEVED
+    assert [case.condition for case in fakes.judge.cases] == ["the parser accepts comments"]
+    assert fakes.goal().status is Status.ACHIEVED
+
+
+async def test_a_whole_goal_from_sent_back_to_achieved(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), complete())
+    fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
+    first = await fakes.sent_back()
+    fakes.transcripts.arrived.append(first.feedback.id)
+    fakes.clock.advance(60)
+    assert (await fakes.rest(continued=True)).alarm
+    spent = fakes.goal().spent
+    assert (fakes.goal().status, spent.continuations, spent.seconds) == (Status.ACHIEVED, 1, 60.0)
+    assert fakes.story() == ["stop: continue", "stop: achieved"]
+
+
+async def test_a_continuation_that_never_arrived_is_given_back(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), incomplete())
+    first = await fakes.sent_back()
+    second = await fakes.sent_back()
+    assert second.feedback.number == first.feedback.number == 1
+    assert second.feedback.id != first.feedback.id
+
+
+async def test_tokens_are_counted_from_where_the_last_stop_ended(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), complete())
+    fakes.transcripts.script(
+        turn(last_message_id="m1", tokens=5, position=100), turn(last_message_id="m2", tokens=7, position=200)
+    )
+    await fakes.sent_back()
+    await fakes.rest()
+    assert [counted_to for _, counted_to in fakes.transcripts.reads] == [0, 100]
+    assert (fakes.goal().spent.tokens, fakes.state().counted_to) == (12, 200)
+
+
+UNTOUCHED = {
+    Reason.SUBAGENT: {"subagent": True},
+    Reason.PLAN_MODE: {"read_only": True},
+}
+
+
+@pytest.mark.parametrize("reason", UNTOUCHED, ids=str)
+async def test_a_stop_that_is_none_of_our_business_leaves_no_trace_in_the_state(
+    fakes: Fakes, reason: Reason
+) -> None:
+    assert (await fakes.rest(**UNTOUCHED[reason])).reason is reason
+    assert fakes.store.load(stopped().key) is None
+    assert fakes.story() == [f"stop: {reason}"]
+
+
+async def test_a_paused_goal_is_left_alone(fakes: Fakes) -> None:
+    fakes.store.save(with_goal(status=Status.PAUSED))
+    assert (await fakes.rest()).reason is Reason.PAUSED
+    assert fakes.state() == with_goal(status=Status.PAUSED)
+
+
+async def test_our_own_judges_and_workers_are_not_even_written_down(fakes: Fakes) -> None:
+    assert await fakes.tell(stopped(ours=True)) == Nothing()
+    assert fakes.story() == []
+
+
+@pytest.mark.parametrize("project", [None, "/home/user/project"], ids=["for you", "for this project"])
+async def test_switched_off_nothing_is_judged_and_the_record_says_for_whom(
+    fakes: Fakes, project: str | None
+) -> None:
+    fakes.transcripts.script(LIE)
+    fakes.switches.turn(on=False, project=project)
+    answer = await fakes.rest()
+    assert answer.reason is Reason.OFF
+    assert answer.detail == f"off for {'you' if project is None else 'this project'}"
+    fakes.switches.turn(on=True, project=project)
+    await fakes.sent_back()
+
+
+async def test_in_shadow_mode_the_record_says_what_would_have_been_said(fakes: Fakes) -> None:
+    shadow = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
+    shadow.transcripts.script(LIE)
+    assert (await shadow.rest()).reason is Reason.SHADOW
+    (entry,) = shadow.record.read(stopped().key)
+    assert entry.detail.startswith("would have sent back: false-complete: ")
+    assert shadow.state().pending is None
+
+
+async def test_a_judge_that_fails_leaves_the_goal_active_and_everyone_can_see_why(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(UNREACHABLE)
+    answer = await fakes.rest()
+    assert answer.note.startswith("Supervisor: this stop was not judged: no backend can be reached")
+    assert (fakes.goal().status, fakes.goal().unjudged) == (Status.ACTIVE, "no backend can be reached")
+
+
+async def test_a_question_that_is_open_lets_the_agent_wait(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.transcripts.script(turn(called(Doing.ASK, CallOutcome.PENDING)))
+    assert (await fakes.rest()).reason is Reason.QUESTION
+
+
+async def test_a_prompt_that_was_queued_before_the_ruling_keeps_the_continuation_back(fakes: Fakes) -> None:
+    fakes.transcripts.script(LIE)
+    fakes.transcripts.waits = True
+    assert (await fakes.rest()).reason is Reason.QUEUED
+    assert fakes.store.load(stopped().key) is None
+
+
+async def test_two_sessions_do_not_disturb_each_other(fakes: Fakes) -> None:
+    one, other = session().key, stopped().key.__class__("claude-code", "s2")
+    fakes.store.save(with_goal())
+    fakes.judge.hold()
+    fakes.judge.script(incomplete())
+    fakes.transcripts.script(LIE, session="s2")
+    async with asyncio.timeout(LIMIT):
+        first = asyncio.create_task(fakes.supervisor.tell(stopped(key=one)))
+        await fakes.judge.asked.wait()
+        second = await fakes.tell(stopped(key=other))
+        fakes.judge.released.set()
+        answer = await first
+    assert isinstance(answer, Continue)
+    assert isinstance(second, Continue)
+    assert answer.feedback.id != second.feedback.id
+    assert (fakes.state(one).goal is None, fakes.state(other).goal is None) == (False, True)

@@ -1,0 +1,185 @@
+"""A house of fakes under the real use cases, and the events that hosts tell it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sidecar.adapters.memory import (
+    FixedConfiguration,
+    FixedRubrics,
+    ManualClock,
+    MemoryRecord,
+    MemoryStore,
+    MemorySwitches,
+    PlainPhrasebook,
+)
+from sidecar.adapters.scripted.gates import ScriptedGates
+from sidecar.adapters.scripted.judge import ScriptedJudge
+from sidecar.adapters.scripted.workspace import ScriptedWorkspace
+from sidecar.app.house import House
+from sidecar.app.supervisor import Supervisor
+from sidecar.model.effects import Case, Continue, HostAnswer, Reply, Rest
+from sidecar.model.events import (
+    CommandTyped,
+    Judged,
+    JudgeFailed,
+    Origin,
+    PromptSubmitted,
+    SessionStarted,
+    Told,
+)
+from sidecar.model.gate import Gate, GateRun
+from sidecar.model.goal import Goal
+from sidecar.model.session import Session, SessionKey
+from sidecar.model.settings import Settings
+from sidecar.model.verdict import Verdict
+from sidecar.ports import Entry
+from support.cases import KEY, PROJECT, RUBRIC, stopped
+from support.transcripts import ScriptedTranscripts
+
+LIMIT = 10.0
+"""Bound of every wait, in seconds."""
+
+
+class HeldJudge(ScriptedJudge):
+    """A judge that says when it was asked. Held, it answers when `released` is set."""
+
+    def __init__(self, *answers: Verdict | JudgeFailed) -> None:
+        super().__init__(*answers)
+        self.asked = asyncio.Event()
+
+    def hold(self) -> None:
+        self.released.clear()
+
+    async def ask(
+        self, case: Case, environment: Mapping[str, str], settings: Settings
+    ) -> Judged | JudgeFailed:
+        self.asked.set()
+        return await super().ask(case, environment, settings)
+
+
+class HeldGates(ScriptedGates):
+    """Gates that say when one was started."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started = asyncio.Event()
+
+    async def run(
+        self, gate: Gate, project: str, tree: str, environment: Mapping[str, str], seconds: float
+    ) -> GateRun:
+        self.started.set()
+        return await super().run(gate, project, tree, environment, seconds)
+
+
+class FailingStore(MemoryStore):
+    """A store on a disk that may be full or unreadable."""
+
+    full = False
+    unreadable = False
+
+    def load(self, key: SessionKey) -> Session | None:
+        if self.unreadable:
+            raise OSError(errno.EACCES, "Permission denied")
+        return super().load(key)
+
+    def save(self, session: Session) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().save(session)
+
+
+class FailingRecord(MemoryRecord):
+    """A record on a disk that may be full."""
+
+    full = False
+
+    def append(self, key: SessionKey, entry: Entry) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().append(key, entry)
+
+
+@dataclass
+class Fakes:
+    """Every port's fake, and the supervisor that lives on them."""
+
+    clock: ManualClock = field(default_factory=ManualClock)
+    configuration: FixedConfiguration = field(default_factory=FixedConfiguration)
+    gates: HeldGates = field(default_factory=HeldGates)
+    judge: HeldJudge = field(default_factory=HeldJudge)
+    record: FailingRecord = field(default_factory=FailingRecord)
+    store: FailingStore = field(default_factory=FailingStore)
+    switches: MemorySwitches = field(default_factory=MemorySwitches)
+    transcripts: ScriptedTranscripts = field(default_factory=ScriptedTranscripts)
+    workspace: ScriptedWorkspace = field(default_factory=ScriptedWorkspace)
+
+    def __post_init__(self) -> None:
+        self.house = House(
+            clock=self.clock,
+            configuration=self.configuration,
+            gates=self.gates,
+            judge=self.judge,
+            phrasebook=PlainPhrasebook(),
+            record=self.record,
+            rubrics=FixedRubrics(RUBRIC),
+            store=self.store,
+            switches=self.switches,
+            transcripts=self.transcripts,
+            workspace=self.workspace,
+        )
+        self.supervisor = Supervisor(self.house)
+
+    async def tell(self, event: Told) -> HostAnswer:
+        async with asyncio.timeout(LIMIT):
+            return await self.supervisor.tell(event)
+
+    async def reply(self, event: CommandTyped) -> Reply:
+        answer = await self.tell(event)
+        assert isinstance(answer, Reply), answer
+        return answer
+
+    async def rest(self, **fields: Any) -> Rest:
+        """Let the agent stop, and be let rest."""
+        answer = await self.tell(stopped(**fields))
+        assert isinstance(answer, Rest), answer
+        return answer
+
+    async def sent_back(self, **fields: Any) -> Continue:
+        """Let the agent stop, and be sent back."""
+        answer = await self.tell(stopped(**fields))
+        assert isinstance(answer, Continue), answer
+        return answer
+
+    def state(self, key: SessionKey = KEY) -> Session:
+        session = self.store.load(key)
+        assert session is not None
+        return session
+
+    def goal(self, key: SessionKey = KEY) -> Goal:
+        goal = self.state(key).goal
+        assert goal is not None
+        return goal
+
+    def story(self, key: SessionKey = KEY) -> list[str]:
+        """What was decided, oldest first."""
+        return [f"{entry.event}: {entry.decided}" for entry in self.record.read(key)]
+
+
+def command(arguments: str, name: str = "goal", **fields: Any) -> CommandTyped:
+    usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "prompt_id": ""}
+    return CommandTyped(**usual | {"name": name, "arguments": arguments} | fields)
+
+
+def prompt(**fields: Any) -> PromptSubmitted:
+    usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "prompt_id": "p1", "human": True}
+    return PromptSubmitted(**usual | fields)
+
+
+def started(origin: Origin, **fields: Any) -> SessionStarted:
+    usual: dict[str, Any] = {"key": KEY, "project": PROJECT}
+    return SessionStarted(**usual | {"origin": origin} | fields)

@@ -1,0 +1,43 @@
+"""Transcripts that show what they are told to show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from msgspec.structs import replace
+
+from sidecar.model.events import Stopped
+from sidecar.model.turn import Turn
+from support.cases import turn
+
+
+class ScriptedTranscripts:
+    """The Transcripts port, without files.
+
+    Each stop reads the next turn of its session, the last one from then on. `arrived` are the continuations
+    that the host shows; `waits`: a human prompt waits in the host's queue; `bytes` is every transcript's size.
+    """
+
+    def __init__(self) -> None:
+        self.arrived: list[str] = []
+        self.waits = False
+        self.bytes = 0
+        self.reads: list[tuple[Stopped, int]] = []
+        self._turns: defaultdict[str, list[Turn]] = defaultdict(list)
+
+    def script(self, *turns: Turn, session: str = "s1") -> None:
+        """Say what the next stops of a session show."""
+        self._turns[session] += turns
+
+    async def read(self, stop: Stopped, counted_to: int) -> Turn:
+        """Show the next turn, under a message id of its own unless the turn names one."""
+        self.reads.append((stop, counted_to))
+        turns = self._turns[stop.key.id]
+        shown = turns.pop(0) if len(turns) > 1 else next(iter(turns), turn(last_message_id=""))
+        return replace(shown, arrived=(*shown.arrived, *self.arrived))
+
+    def size(self, path: str) -> int:  # noqa: ARG002 - the port's
+        return self.bytes
+
+    def queued(self, path: str, position: int) -> bool:  # noqa: ARG002 - the port's
+        return self.waits
