@@ -2,8 +2,7 @@
 
 The answer must fit model/verdict.py to the letter; one that does not is sent back once with what is wrong.
 Everything that goes wrong is a JudgeFailed with one line for a person. All tries share one deadline. The case
-goes to the host by its standard input;
-the instructions and the rubric are an argument, which processes of this machine can see.
+goes in by standard input; instructions and rubric are an argument, which other users of the machine may list.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Story:
 
     def does(self, text: str) -> None:
         """What the agent does."""
-        self._console.print(f"[cyan]           └[/] {escape(text)}")
+        self._console.print(f"           [cyan]└[/] {escape(text)}")
 
     def stops(self) -> None:
         """The moment that it is all about."""

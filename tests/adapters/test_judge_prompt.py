@@ -130,9 +130,9 @@ def test_no_text_can_end_its_own_section_or_look_like_evidence(name: str) -> Non
 def test_a_long_message_is_cut_before_anything_else() -> None:
     full = facts(20, detail="d" * 900)
     shown = sections(word(replace(CASE, evidence=full, last_message="m" * 50_000), TEXTS).case)
-    assert len(shown["last message"]) in (1_000, 3_000, 6_000)
+    assert 990 < len(shown["last message"]) <= 3_000
     assert "characters left out" in shown["last message"]
-    assert shown["evidence"].count("d" * 300) >= 20 or len(shown["last message"]) == 1_000
+    assert shown["evidence"].count("d" * 900) == 20
     assert shown["prompts"] == sections(word(CASE, TEXTS).case)["prompts"]
 
 
@@ -141,7 +141,7 @@ def test_then_details_are_cut_and_the_prompts_last() -> None:
     some = replace(CASE, evidence=facts(20, detail="d" * 2_000), last_message="m" * 9_000, prompts=(prompt,))
     shown = sections(word(some, TEXTS).case)
     assert shown["prompts"] == f"1. {prompt}"
-    assert len(shown["last message"]) == 1_000
+    assert 990 < len(shown["last message"]) <= 1_000
     assert "d" * 400 not in shown["evidence"]
     shown = sections(word(replace(some, evidence=facts(60, bad=True), prompts=(prompt * 9,)), TEXTS).case)
     assert shown["prompts"].startswith("1. first p")
