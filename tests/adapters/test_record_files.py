@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import resource
 import stat
 from typing import TYPE_CHECKING
 
@@ -14,22 +12,12 @@ from sidecar.adapters import record_files
 from sidecar.adapters.record_files import RecordFiles
 from sidecar.model.session import SessionKey
 from sidecar.ports import Entry
+from support.disks import files_of_at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 KEY = SessionKey("claude-code", "s1")
-
-
-@contextlib.contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture

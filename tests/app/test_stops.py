@@ -10,16 +10,17 @@ from sidecar.adapters.memory import FixedConfiguration
 from sidecar.adapters.scripted.gates import FAILED, PASSED
 from sidecar.model.effects import Continue, Nothing, Reason
 from sidecar.model.goal import Status
+from sidecar.model.session import SessionKey
 from sidecar.model.settings import Gates, Settings
 from sidecar.model.turn import CallOutcome, Doing
 from support.cases import (
+    KEY,
     PYTEST,
     UNREACHABLE,
     called,
     complete,
     incomplete,
     ran,
-    session,
     stopped,
     talk,
     turn,
@@ -32,7 +33,7 @@ LIE = turn(ran("pytest", 1), message="All tests pass.", last_message_id="m1")
 
 async def test_a_stop_without_a_goal_is_let_go_and_written_down(fakes: Fakes) -> None:
     assert (await fakes.rest()).reason is Reason.CLEAN
-    (entry,) = fakes.record.read(stopped().key)
+    (entry,) = fakes.record.read(KEY)
     assert (entry.event, entry.decided, entry.stage, entry.at) == (
         "stop",
         "nothing-suspicious",
@@ -41,12 +42,12 @@ async def test_a_stop_without_a_goal_is_let_go_and_written_down(fakes: Fakes) ->
     )
 
 
-async def test_a_stop_that_is_let_go_by_the_transcript_alone_is_not_surveyed(
-    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fakes.workspace, "fingerprint", None)  # calling it would raise
-    fakes.transcripts.script(talk())
+async def test_a_stop_that_is_let_go_by_the_transcript_alone_looks_at_no_file(fakes: Fakes) -> None:
+    fakes.transcripts.script(talk(), LIE)
     assert (await fakes.rest()).reason is Reason.TALK
+    assert fakes.workspace.looks == 0
+    await fakes.sent_back()
+    assert fakes.workspace.looks == 1
 
 
 async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes) -> None:
@@ -55,7 +56,7 @@ async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes
     pending = fakes.state().pending
     assert pending is not None
     assert (pending.id, pending.said_at) == (answer.feedback.id, fakes.clock.now())
-    (entry,) = fakes.record.read(stopped().key)
+    (entry,) = fakes.record.read(KEY)
     assert (entry.decided, entry.continuation) == ("continue", answer.feedback.id)
     assert "you say that tests pass" in entry.detail
 
@@ -67,25 +68,16 @@ async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fa
     fakes.gates.script("pytest -q", PASSED)
     assert (await fakes.rest()).reason is Reason.ACHIEVED
     assert fakes.gates.ran == ["make", "pytest -q"]
-    (entry,) = fakes.record.read(stopped().key)
+    (entry,) = fakes.record.read(KEY)
     assert entry.gates == ("check:1: passed", "tests: passed")
     assert (entry.tree, entry.stage) == ("tree-1", "gates")
 
 
-async def test_a_gate_gets_the_deadline_of_the_settings(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[float] = []
-    real = fakes.gates.run
-
-    async def run(*arguments: object) -> object:
-        asked.append(arguments[-1])  # type: ignore[arg-type] # seconds
-        return await real(*arguments)  # type: ignore[arg-type] # the port's
-
-    monkeypatch.setattr(fakes.gates, "run", run)
-    fakes.configuration = FixedConfiguration(Settings(gates=Gates(seconds=7)))
-    fakes.__post_init__()
+async def test_a_gate_gets_the_deadline_of_the_settings() -> None:
+    fakes = Fakes(configuration=FixedConfiguration(Settings(gates=Gates(seconds=7))))
     fakes.store.save(with_goal(checks=("make",)))
     await fakes.sent_back()
-    assert asked == [7]
+    assert fakes.gates.deadlines == [7]
 
 
 async def test_a_failing_gate_sends_back_though_no_judge_can_be_reached(fakes: Fakes) -> None:
@@ -149,7 +141,7 @@ async def test_a_stop_that_is_none_of_our_business_leaves_no_trace_in_the_state(
     fakes: Fakes, reason: Reason
 ) -> None:
     assert (await fakes.rest(**UNTOUCHED[reason])).reason is reason
-    assert fakes.store.load(stopped().key) is None
+    assert fakes.store.load(KEY) is None
     assert fakes.story() == [f"stop: {reason}"]
 
 
@@ -177,13 +169,13 @@ async def test_switched_off_nothing_is_judged_and_the_record_says_for_whom(
     await fakes.sent_back()
 
 
-async def test_in_shadow_mode_the_record_says_what_would_have_been_said(fakes: Fakes) -> None:
-    shadow = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
-    shadow.transcripts.script(LIE)
-    assert (await shadow.rest()).reason is Reason.SHADOW
-    (entry,) = shadow.record.read(stopped().key)
+async def test_in_shadow_mode_the_record_says_what_would_have_been_said() -> None:
+    fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
+    fakes.transcripts.script(LIE)
+    assert (await fakes.rest()).reason is Reason.SHADOW
+    (entry,) = fakes.record.read(KEY)
     assert entry.detail.startswith("would have sent back: false-complete: ")
-    assert shadow.state().pending is None
+    assert fakes.state().pending is None
 
 
 async def test_a_judge_that_fails_leaves_the_goal_active_and_everyone_can_see_why(fakes: Fakes) -> None:
@@ -204,11 +196,11 @@ async def test_a_prompt_that_was_queued_before_the_ruling_keeps_the_continuation
     fakes.transcripts.script(LIE)
     fakes.transcripts.waits = True
     assert (await fakes.rest()).reason is Reason.QUEUED
-    assert fakes.store.load(stopped().key) is None
+    assert fakes.store.load(KEY) is None
 
 
 async def test_two_sessions_do_not_disturb_each_other(fakes: Fakes) -> None:
-    one, other = session().key, stopped().key.__class__("claude-code", "s2")
+    one, other = KEY, SessionKey(host=KEY.host, id="s2")
     fakes.store.save(with_goal())
     fakes.judge.hold()
     fakes.judge.script(incomplete())

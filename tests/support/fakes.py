@@ -63,17 +63,29 @@ class HeldJudge(ScriptedJudge):
 
 
 class HeldGates(ScriptedGates):
-    """Gates that say when one was started."""
+    """Gates that say when one was started, and with which deadline in seconds."""
 
     def __init__(self) -> None:
         super().__init__()
         self.started = asyncio.Event()
+        self.deadlines: list[float] = []
 
     async def run(
         self, gate: Gate, project: str, tree: str, environment: Mapping[str, str], seconds: float
     ) -> GateRun:
         self.started.set()
+        self.deadlines.append(seconds)
         return await super().run(gate, project, tree, environment, seconds)
+
+
+class WatchedWorkspace(ScriptedWorkspace):
+    """A workspace that counts how often it was looked at."""
+
+    looks = 0
+
+    async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
+        self.looks += 1
+        return await super().fingerprint(project, environment)
 
 
 class FailingStore(MemoryStore):
@@ -116,7 +128,7 @@ class Fakes:
     store: FailingStore = field(default_factory=FailingStore)
     switches: MemorySwitches = field(default_factory=MemorySwitches)
     transcripts: ScriptedTranscripts = field(default_factory=ScriptedTranscripts)
-    workspace: ScriptedWorkspace = field(default_factory=ScriptedWorkspace)
+    workspace: WatchedWorkspace = field(default_factory=WatchedWorkspace)
 
     def __post_init__(self) -> None:
         self.house = House(

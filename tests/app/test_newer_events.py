@@ -1,0 +1,231 @@
+"""The user wins: whatever is newer ends the judging of an older stop, and a late verdict is dropped (law 1)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from sidecar.adapters.scripted.gates import Ended
+from sidecar.app.generations import Generations, SupersededError
+from sidecar.model.effects import HostAnswer, Reason, Rest
+from sidecar.model.events import SessionEnded, Told, TurnFailed
+from sidecar.model.goal import Status
+from sidecar.model.session import SessionKey
+from support.cases import KEY, PROJECT, complete, incomplete, stopped, with_goal
+from support.fakes import LIMIT, Fakes, command, prompt
+
+ASKED = with_goal()
+CHECKED = with_goal(checks=("make",))
+
+
+@contextlib.asynccontextmanager
+async def judging(fakes: Fakes) -> AsyncIterator[asyncio.Task[HostAnswer]]:
+    """Stop with a goal, and go on while the judge thinks."""
+    fakes.store.save(ASKED)
+    fakes.judge.hold()
+    fakes.judge.script(complete())
+    task = asyncio.create_task(fakes.supervisor.tell(stopped()))
+    async with asyncio.timeout(LIMIT):
+        await fakes.judge.asked.wait()
+        yield task
+
+
+@contextlib.asynccontextmanager
+async def checking(fakes: Fakes) -> AsyncIterator[asyncio.Task[HostAnswer]]:
+    """Stop with a goal, and go on while a gate runs."""
+    fakes.store.save(CHECKED)
+    fakes.gates.script("make", Ended(released=asyncio.Event()))
+    task = asyncio.create_task(fakes.supervisor.tell(stopped()))
+    async with asyncio.timeout(LIMIT):
+        await fakes.gates.started.wait()
+        yield task
+
+
+NEWER: dict[str, Told] = {
+    "a prompt": prompt(),
+    "the goal is cleared": command("clear"),
+    "the goal is paused": command("pause"),
+    "another goal": command("the docs build"),
+    "a look at the status": command(""),
+    "a budget": command("5", name="retry"),
+    "the turn failed": TurnFailed(key=KEY, project=PROJECT, error="rate_limit"),
+    "the session was closed": SessionEnded(key=KEY, project=PROJECT, reason="prompt_input_exit"),
+    "another stop": stopped(read_only=True),
+}
+
+
+@pytest.mark.parametrize("what", NEWER)
+async def test_something_newer_ends_the_judges_thinking_and_the_older_stop_rests(
+    fakes: Fakes, what: str
+) -> None:
+    async with judging(fakes) as older:
+        await fakes.tell(NEWER[what])
+        assert await older == Rest(reason=Reason.SUPERSEDED)
+    assert fakes.judge.cancelled == 1
+    assert "stop: superseded" in fakes.story()
+
+
+@pytest.mark.parametrize("what", NEWER)
+async def test_something_newer_ends_a_running_gate(fakes: Fakes, what: str) -> None:
+    async with checking(fakes) as older:
+        await fakes.tell(NEWER[what])
+        assert await older == Rest(reason=Reason.SUPERSEDED)
+    assert fakes.gates.cancelled == ["make"]
+
+
+async def test_a_notice_of_the_host_about_background_work_is_nothing_newer(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        await fakes.tell(prompt(human=False))
+        fakes.judge.released.set()
+        answer = await older
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
+
+
+async def test_events_of_helpers_and_of_our_own_workers_are_nothing_newer(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        await fakes.tell(prompt(subagent=True))
+        await fakes.tell(prompt(ours=True))
+        await fakes.tell(stopped(ours=True))
+        fakes.judge.released.set()
+        answer = await older
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
+
+
+async def test_what_was_cleared_stays_cleared_whatever_the_judge_would_have_said(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        await fakes.tell(command("clear"))
+        fakes.judge.released.set()
+        await older
+    assert (fakes.goal().status, fakes.state().pending) == (Status.CLEARED, None)
+
+
+@pytest.mark.parametrize("verdict", [complete(), incomplete()], ids=["complete", "incomplete"])
+async def test_a_verdict_that_was_given_but_not_taken_yet_is_dropped_too(fakes: Fakes, verdict: object) -> None:
+    """The judging has ended, and in the same turn of the loop the user clears the goal."""
+    waiting = asyncio.Event()
+
+    async def clear_as_soon_as_the_judge_answers() -> None:
+        waiting.set()
+        await fakes.judge.released.wait()
+        await fakes.supervisor.tell(command("clear"))
+
+    async with judging(fakes) as older:
+        user = asyncio.create_task(clear_as_soon_as_the_judge_answers())
+        await waiting.wait()
+        fakes.judge.released.set()
+        await user
+        assert await older == Rest(reason=Reason.SUPERSEDED)
+    assert fakes.judge.cancelled == 0
+    assert (fakes.goal().status, fakes.state().pending) == (Status.CLEARED, None)
+
+
+@pytest.mark.parametrize("at_work", [judging, checking], ids=["judge", "gate"])
+async def test_a_prompt_that_is_queued_meanwhile_ends_the_judging_at_the_next_glance(
+    fakes: Fakes, at_work: Callable[[Fakes], contextlib.AbstractAsyncContextManager[asyncio.Task[HostAnswer]]]
+) -> None:
+    async with at_work(fakes) as older:
+        fakes.transcripts.waits = True
+        fakes.clock.advance(1.0)
+        assert await older == Rest(reason=Reason.QUEUED)
+    assert fakes.judge.cancelled + len(fakes.gates.cancelled) == 1
+    assert fakes.story() == ["stop: prompt-queued"]
+    assert fakes.state().judged == ""
+
+
+async def test_nothing_glances_any_more_once_the_stop_is_ruled(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        fakes.judge.released.set()
+        await older
+    fakes.transcripts.waits = True
+    fakes.clock.advance(100.0)
+    assert fakes.story() == ["stop: achieved"]
+
+
+@pytest.mark.parametrize("at_work", [judging, checking], ids=["judge", "gate"])
+async def test_when_the_host_lets_go_all_work_ends_and_the_record_says_so(
+    fakes: Fakes, at_work: Callable[[Fakes], contextlib.AbstractAsyncContextManager[asyncio.Task[HostAnswer]]]
+) -> None:
+    async with at_work(fakes) as older:
+        before = fakes.state()
+        older.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await older
+    assert fakes.judge.cancelled + len(fakes.gates.cancelled) == 1
+    (entry,) = fakes.record.read(KEY)
+    assert (entry.decided, entry.detail) == ("interrupted", "the host let go")
+    assert fakes.state() == before
+
+
+async def test_after_the_host_let_go_the_same_message_is_judged_anew(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        older.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await older
+    fakes.judge.released.set()
+    assert (await fakes.rest()).reason is Reason.ACHIEVED
+
+
+async def test_the_newer_of_two_stops_is_the_one_that_counts(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        fakes.judge.asked.clear()
+        newer = asyncio.create_task(fakes.supervisor.tell(stopped()))
+        await fakes.judge.asked.wait()
+        fakes.judge.released.set()
+        answer = await newer
+        assert await older == Rest(reason=Reason.SUPERSEDED)
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
+
+
+async def test_an_event_of_another_session_is_nothing_newer(fakes: Fakes) -> None:
+    other = SessionKey(host=KEY.host, id="s2")
+    async with judging(fakes) as older:
+        await fakes.tell(prompt(key=other))
+        await fakes.tell(command("clear", key=other))
+        fakes.judge.released.set()
+        answer = await older
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
+
+
+async def test_a_session_that_nothing_runs_for_cannot_be_superseded() -> None:
+    generations = Generations()
+    generations.supersede(KEY)
+
+    async def work() -> str:
+        return "done"
+
+    async with asyncio.timeout(LIMIT):
+        assert await generations.judge(KEY, work()) == "done"
+        generations.supersede(KEY)
+        assert await generations.judge(KEY, work()) == "done"
+
+
+async def test_work_that_fails_says_so_to_whoever_asked() -> None:
+    async def work() -> None:
+        raise LookupError("a fault of ours")
+
+    async with asyncio.timeout(LIMIT):
+        with pytest.raises(LookupError):
+            await Generations().judge(KEY, work())
+
+
+async def test_whoever_is_superseded_learns_why() -> None:
+    generations, begun = Generations(), asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(LIMIT):
+        task = asyncio.create_task(generations.judge(KEY, work()))
+        await begun.wait()
+        generations.supersede(KEY, Reason.QUEUED)
+        with pytest.raises(SupersededError) as newer:
+            await task
+    assert newer.value.reason is Reason.QUEUED

@@ -1,0 +1,88 @@
+"""A saved session, what may happen to its file, and what Supervisor says of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from sidecar.adapters import digest_chain
+from sidecar.adapters.record_files import RecordFiles
+from sidecar.adapters.session_files import SessionFiles
+from sidecar.model.goal import Goal
+from sidecar.model.session import Session, SessionKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+KEY = SessionKey("claude-code", "s1")
+SESSION = Session(key=KEY, goal=Goal(id="g1", condition="tests pass"), seen_at=5.0)
+
+
+def saved(folder: Path, *sessions: Session) -> SessionFiles:
+    store = SessionFiles(folder)
+    for session in sessions:
+        store.save(session)
+    return store
+
+
+def document(state: Path) -> dict[str, Any]:
+    read: dict[str, Any] = msgspec.json.decode(state.read_bytes())
+    return read
+
+
+def reasons(folder: Path) -> tuple[str, ...]:
+    return RecordFiles(folder).set_aside(KEY)
+
+
+def half(state: Path) -> None:
+    state.write_bytes(state.read_bytes()[: state.stat().st_size // 2])
+
+
+def big(state: Path) -> None:
+    state.write_bytes(b"[" * 10_000_000)
+
+
+def link(state: Path) -> None:
+    real = state.with_name("elsewhere")
+    state.rename(real)
+    state.symlink_to(real)
+
+
+def folder_in_its_place(state: Path) -> None:
+    state.unlink()
+    state.mkdir()
+    (state / "something").write_bytes(b"x")
+
+
+def pipe(state: Path) -> None:
+    state.unlink()
+    os.mkfifo(state)
+
+
+def to_version(version: object) -> Callable[[Path], None]:
+    def damage(state: Path) -> None:
+        state.write_bytes(msgspec.json.encode(document(state) | {"version": version}))
+
+    return damage
+
+
+def to_bytes(content: bytes) -> Callable[[Path], None]:
+    def damage(state: Path) -> None:
+        state.write_bytes(content)
+
+    return damage
+
+
+def by_hand(state: Path) -> None:
+    state.write_bytes(state.read_bytes().replace(b"tests pass", b"tests exist"))
+
+
+def by_a_clever_hand(state: Path) -> None:
+    """Change the condition and reckon the digest anew, as `_document` does."""
+    old = document(state)
+    body = state.read_bytes().split(b'"session":', 1)[1].rstrip()[:-1].replace(b"tests pass", b"tests exist")
+    said = digest_chain.digest(1, old["serial"], old["previous"], body)
+    state.write_bytes(msgspec.json.encode(old | {"digest": said, "session": msgspec.Raw(body)}))
