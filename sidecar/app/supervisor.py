@@ -32,6 +32,9 @@ from sidecar.ports import Entry
 REMEMBERED = 1000
 """Typed commands remembered, because hosts tell of one command twice."""
 
+SCHEDULED = Reply(text="Supervisor: only what you type yourself can change a goal or a budget.", refused=True)
+"""The answer to a command in a prompt that the host did not get from a person (law 9)."""
+
 log = logging.getLogger(__name__)
 
 
@@ -85,6 +88,7 @@ class Supervisor:
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
         at = self._house.clock.now()
         if not event.human:
+            self._remember(event.key, event.prompt_id, SCHEDULED)
             return self._changed(event, lambda session: sessions.woken(session, at))
         self._generations.supersede(event.key)
         return self._changed(event, lambda session: sessions.prompted(session, at))
@@ -112,8 +116,11 @@ class Supervisor:
         if told is not None:
             return Nothing() if told.work else told
         self._generations.supersede(event.key)
-        reply = self._carry_out(event)
-        self._typed[event.key, event.prompt_id] = reply
+        return self._remember(event.key, event.prompt_id, self._carry_out(event))
+
+    def _remember(self, key: SessionKey, prompt_id: str, reply: Reply) -> Reply:
+        """Keep the answer to what this prompt tells for the second telling of it."""
+        self._typed.setdefault((key, prompt_id), reply)
         while len(self._typed) > REMEMBERED:
             self._typed.popitem(last=False)
         return reply

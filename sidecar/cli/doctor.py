@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -70,18 +69,21 @@ def doctor(*, no_probe: bool) -> None:
 
 
 async def _examine(console: Console, *, probe: bool) -> int:
-    checks: list[Callable[[], Awaitable[list[Line]]]] = [_runtime, _sidecar, _report, _host]
-    checks += [_hooks] if probe else []
-    worst = 0
-    for check in checks:
-        for line in await check():
-            console.print(
-                f"{line.level:<8}{line.what}", markup=False, soft_wrap=True, style=STYLES[line.level]
-            )
-            if line.remedy:
-                console.print(f"        type: {line.remedy}", markup=False, soft_wrap=True)
-            worst |= line.level is Level.ERROR
-    return worst
+    """Check one link after the other. The probe comes last, and only where all else is well: on a host without
+    our hooks it would be a prompt for the model.
+    """
+    broken = [_show(console, await check()) for check in (_runtime, _sidecar, _report, _host)]
+    if probe and _claude() and not any(broken):
+        broken.append(_show(console, await _hooks()))
+    return int(any(broken))
+
+
+def _show(console: Console, lines: list[Line]) -> bool:
+    """Print what was found; whether an error is among it."""
+    for line in lines:
+        text = f"{line.level:<8}{line.what}" + (f"\n        type: {line.remedy}" if line.remedy else "")
+        console.print(text, markup=False, soft_wrap=True, style=STYLES[line.level])
+    return any(line.level is Level.ERROR for line in lines)
 
 
 STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
@@ -190,8 +192,6 @@ def _installed(listing: bytes) -> Line:
 
 async def _hooks() -> list[Line]:
     """A real call: the host, its hooks, the relay and the sidecar, at no model request."""
-    if not _claude():
-        return []
     with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
         said = await _ask_host("-p", PROBE, "--no-session-persistence", seconds=PROBE_SECONDS, folder=folder)
     text = said.output.decode(errors="replace")

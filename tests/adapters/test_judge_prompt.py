@@ -161,7 +161,7 @@ def test_goal_rubric_and_failing_facts_are_never_cut() -> None:
         CASE,
         condition="c" * 4_000,
         rubric=rubric,
-        evidence=(*passing, *failing),
+        evidence=(*failing, *passing),
         prompts=("p" * 9_000,),
         last_message="m" * 9_000,
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.adapters.memory import FixedConfiguration
-from sidecar.adapters.memory import PlainPhrasebook
+from sidecar.adapters.memory import FixedConfiguration, PlainPhrasebook
 from sidecar.app import supervisor
 from sidecar.model.effects import Nothing
 from sidecar.model.goal import Spent, Status

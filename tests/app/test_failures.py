@@ -33,7 +33,7 @@ def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
 
 
 async def stop_that_takes_too_long(fakes: Fakes, begun: asyncio.Event, jump: Jump) -> Rest:
-    """Stop, and let the deadline of the settings pass once `begun` is set. The bound of the wait is beyond it."""
+    """Stop, and let the deadline pass once `begun` is set; only the later wait is bounded after the jump."""
     task: asyncio.Task[HostAnswer] = asyncio.create_task(fakes.supervisor.tell(stopped()))
     async with asyncio.timeout(LIMIT):
         await begun.wait()
@@ -44,7 +44,9 @@ async def stop_that_takes_too_long(fakes: Fakes, begun: asyncio.Event, jump: Jum
     return answer
 
 
-async def test_a_judge_that_never_answers_lets_the_agent_rest_at_the_deadline(fakes: Fakes, jump: Jump) -> None:
+async def test_a_judge_that_never_answers_lets_the_agent_rest_at_the_deadline(
+    fakes: Fakes, jump: Jump
+) -> None:
     fakes.store.save(with_goal())
     fakes.judge.hold()
     answer = await stop_that_takes_too_long(fakes, fakes.judge.asked, jump)
@@ -56,7 +58,7 @@ async def test_a_judge_that_never_answers_lets_the_agent_rest_at_the_deadline(fa
     assert fakes.goal().unjudged == "judging took longer than 840 seconds"
 
 
-async def test_gates_that_never_end_let_the_agent_rest_at_the_deadline(jump: Jump) -> None:
+async def test_gates_that_never_end_hold_nobody_beyond_the_deadline(jump: Jump) -> None:
     fakes = Fakes(configuration=FixedConfiguration(Settings(stop_seconds=30)))
     fakes.store.save(with_goal(checks=("make",)))
     fakes.gates.script("make", Ended(released=asyncio.Event()))

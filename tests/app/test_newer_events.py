@@ -1,4 +1,4 @@
-"""The user wins: whatever is newer ends the judging of an older stop, and a late verdict is dropped (law 1)."""
+"""The user wins: whatever is newer ends the judging of an older stop; a late verdict is dropped (law 1)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sidecar.model.effects import HostAnswer, Reason, Rest
 from sidecar.model.events import SessionEnded, Told, TurnFailed
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
+from sidecar.model.verdict import Verdict
 from support.cases import KEY, PROJECT, complete, incomplete, stopped, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt
 
@@ -22,11 +23,11 @@ CHECKED = with_goal(checks=("make",))
 
 
 @contextlib.asynccontextmanager
-async def judging(fakes: Fakes) -> AsyncIterator[asyncio.Task[HostAnswer]]:
+async def judging(fakes: Fakes, verdict: Verdict | None = None) -> AsyncIterator[asyncio.Task[HostAnswer]]:
     """Stop with a goal, and go on while the judge thinks."""
     fakes.store.save(ASKED)
     fakes.judge.hold()
-    fakes.judge.script(complete())
+    fakes.judge.script(verdict or complete())
     task = asyncio.create_task(fakes.supervisor.tell(stopped()))
     async with asyncio.timeout(LIMIT):
         await fakes.judge.asked.wait()
@@ -105,7 +106,7 @@ async def test_what_was_cleared_stays_cleared_whatever_the_judge_would_have_said
 
 
 @pytest.mark.parametrize("verdict", [complete(), incomplete()], ids=["complete", "incomplete"])
-async def test_a_verdict_that_was_given_but_not_taken_yet_is_dropped_too(fakes: Fakes, verdict: object) -> None:
+async def test_a_verdict_given_but_not_taken_yet_is_dropped_too(fakes: Fakes, verdict: Verdict) -> None:
     """The judging has ended, and in the same turn of the loop the user clears the goal."""
     waiting = asyncio.Event()
 
@@ -114,7 +115,7 @@ async def test_a_verdict_that_was_given_but_not_taken_yet_is_dropped_too(fakes: 
         await fakes.judge.released.wait()
         await fakes.supervisor.tell(command("clear"))
 
-    async with judging(fakes) as older:
+    async with judging(fakes, verdict) as older:
         user = asyncio.create_task(clear_as_soon_as_the_judge_answers())
         await waiting.wait()
         fakes.judge.released.set()

@@ -1,4 +1,4 @@
-"""The loop of one stop: orders are carried out, the outcome is saved before it is said, and the story is told."""
+"""The loop of one stop: orders are carried out, the outcome is saved before it is said, the story is told."""
 
 from __future__ import annotations
 

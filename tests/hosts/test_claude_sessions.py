@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from hosts.host import Host
-from hosts.supervised import AGENT, Supervised, says, supervised
+from hosts.install import PINNED
+from hosts.supervised import AGENT, Supervised, runs, says, supervised
 from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
 
 GOAL = "/supervisor:goal all tests pass"
@@ -42,14 +43,17 @@ def test_a_resumed_session_goes_on_with_its_goal_and_counts_anew(under: Supervis
     assert len(under.continuations()) == 6
 
 
-def test_a_forked_session_has_the_goal_and_leaves_its_parents_as_it_was(under: Supervised) -> None:
+def test_a_forked_session_leaves_its_parents_goal_as_it_was(under: Supervised, claude_version: str) -> None:
     _stalled(under)
     before = under.supervisor("goal", "status", "--session", SESSION).stdout
     result = under.ask("Go on.", "--resume", SESSION, "--fork-session")
     assert result.session_id != SESSION
     child = under.supervisor("goal", "status", "--session", result.session_id).stdout
-    assert "goal stalled: all tests pass" in child
-    assert "continuations 3/16" in child
+    if claude_version == PINNED:
+        assert "goal stalled: all tests pass" in child
+        assert "continuations 3/16" in child
+    else:  # newer hosts do not say whose fork it is, and nothing is guessed
+        assert "no goal is set" in child
     assert under.supervisor("goal", "status", "--session", SESSION).stdout == before
 
 
@@ -74,6 +78,7 @@ def test_headless_the_agent_is_told_to_wait_for_or_stop_its_background_work(unde
     under.script(
         _in_background("until [ -e release ]; do sleep 0.1; done"),
         says("Started."),
+        runs("touch release"),
         Rule(say("All tests pass."), AGENT, times=None),
     )
     under.ask(GOAL)

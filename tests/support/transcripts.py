@@ -15,7 +15,7 @@ class ScriptedTranscripts:
     """The Transcripts port, without files.
 
     Each stop reads the next turn of its session, the last one from then on. `arrived` are the continuations
-    that the host shows; `waits`: a human prompt waits in the host's queue; `bytes` is every transcript's size.
+    that the host shows; `waits`: a human prompt waits in the host's queue; `bytes` is each transcript's size.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class ScriptedTranscripts:
         self._turns[session] += turns
 
     async def read(self, stop: Stopped, counted_to: int) -> Turn:
-        """Show the next turn, under a message id of its own unless the turn names one."""
+        """Show the next turn, and all that arrived."""
         self.reads.append((stop, counted_to))
         turns = self._turns[stop.key.id]
         shown = turns.pop(0) if len(turns) > 1 else next(iter(turns), turn(last_message_id=""))

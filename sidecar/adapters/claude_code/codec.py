@@ -113,8 +113,8 @@ def _told(event: hook_in.Event, common: _Common, environment: Environment) -> To
 
 
 def _origin(source: str) -> Origin:
-    """Newer sources ("fork") are as good as a new session: they inherit nothing."""
-    return Origin(source) if source in set(Origin) else Origin.STARTUP
+    """A session forked within a process belongs to the one before it, as a resumed one does."""
+    return Origin.RESUME if source == "fork" else Origin(source) if source in set(Origin) else Origin.STARTUP
 
 
 def _expanded(event: hook_in.UserPromptExpansion, common: _Common) -> Told:

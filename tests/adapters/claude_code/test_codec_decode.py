@@ -97,7 +97,7 @@ def test_no_more_than_fifty_background_tasks_are_taken_in() -> None:
         ("resume", Origin.RESUME),
         ("clear", Origin.CLEAR),
         ("compact", Origin.COMPACT),
-        ("fork", Origin.STARTUP),
+        ("fork", Origin.RESUME),
         ("of-a-later-version", Origin.STARTUP),
     ],
 )
