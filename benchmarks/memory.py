@@ -51,8 +51,7 @@ def _idle(stage: Stage) -> float:
     stage.end()
     stage.start()
     with Line(stage) as line:
-        line.send("no such method", {})  # what answers it is there when all is built
-        line.receive()
+        line.await_built()
         return resident(stage.pid())
 
 

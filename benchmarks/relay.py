@@ -23,6 +23,7 @@ def measured(*, quick: bool) -> Report:
         talker = HostSession(stage)
         jobs, remarks = _jobs(stage, talker)
         with Line(stage) as line:
+            line.await_built()
             jobs["line"] = lambda: line.timed(talker.wrote(talker.author.talk()))
             found = dict(zip(jobs, in_turn(rounds(ROUNDS, quick=quick), *jobs.values()), strict=True))
         checked(talker, "only-talk")

@@ -166,6 +166,11 @@ class Line:
         self.hook(event)
         return (time.perf_counter() - begun) * 1000
 
+    def await_built(self) -> None:
+        """Wait until the sidecar has built everything: before, it cannot say what it does not know."""
+        self.send("no such method", {})
+        self.receive()
+
     def send(self, method: str, params: Mapping[str, object]) -> None:
         """Ask something."""
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

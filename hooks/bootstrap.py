@@ -117,11 +117,13 @@ def main(arguments: list[str]) -> int:
     os.umask(0o077)
     try:
         sys.stderr.write(f"Making Supervisor's runtime in {folder}\n")
-        record(make(folder, source(Path(__file__).resolve().parent.parent)))
+        made = make(folder, source(Path(__file__).resolve().parent.parent))
+        record(made)
     except (BootstrapError, OSError, ValueError, LookupError) as error:
         sys.stderr.write(f"Supervisor has no runtime yet: {error}\n")
         return 1
     sys.stdout.write("Supervisor is ready. Type in Claude Code: /supervisor:goal <condition>\n")
+    sys.stdout.write("For a shell: " + str(made) + " status\n")
     return 0
 
 

@@ -36,7 +36,7 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
     about = ABOUT % (posix.getppid(), ",".join([quote(name) + ":" + quote(value) for name, value in texts]))
     posix.chdir(state + b"/run")  # from here the name is short: a socket's path may have 108 bytes
     link = socket(AF_UNIX, SOCK_STREAM)
-    link.settimeout(silence)
+    link.settimeout(max(0.001, min(silence, end - monotonic())))
     link.connect("sidecar.sock")
     link.sendall(CALL % (event.replace(b"\n", b" "), about.encode()))
     heard = b""

@@ -18,6 +18,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from select import select
+from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def rescue(
 
     That there is no sidecar, and that it hangs up, is forgiven once each. A session's end is worth no start.
     """
-    event, state, silence, _ = arguments
+    event, state, silence, end = arguments
     forgiven = set()
     while sys.argv[2] != "SessionEnd" and isinstance(trouble, (ConnectionError, FileNotFoundError)):
         absent = isinstance(trouble, (ConnectionRefusedError, FileNotFoundError))
@@ -46,7 +47,7 @@ def rescue(
         forgiven.add(absent)
         try:
             if absent:
-                start(state, event, silence)
+                start(state, event, max(0.001, min(silence, end - monotonic())))
             return ask(*arguments)
         except Exception as error:
             trouble = error

@@ -51,6 +51,8 @@ class Transcripts(Protocol):
     async def read(self, stop: Stopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`. Costs what was added since the last read.
 
+        Tokens are those recorded from byte `counted_to` on, those of this turn where it is negative.
+
         Never raises for a missing or damaged transcript: `readable` is false then.
         """
 

@@ -48,19 +48,19 @@ def build_house() -> House:
     """The house with the real adapters."""
     texts = plugin_root() / "rubric"
     state = of_user().state
-    clock = SystemClock()
+    clock, workspace = SystemClock(), GitWorkspace()
     return House(
         clock=clock,
         configuration=ConfigurationFile(os.environ),
-        gates=ProjectGates(),
+        gates=ProjectGates(look=workspace.fingerprint),
         judge=ChosenJudge(ClaudeCliJudge(texts)),
         phrasebook=PhrasebookFiles(texts),
         record=RecordFiles(state),
-        rubrics=RubricFiles(texts / "rubric.md"),
+        rubrics=RubricFiles(texts / "rubric.md", os.environ),
         store=SessionFiles(state),
         switches=SwitchFile(state),
         transcripts=ClaudeTranscripts(clock.pause),
-        workspace=GitWorkspace(),
+        workspace=workspace,
     )
 
 

@@ -30,12 +30,10 @@ ANSI: Final = re.compile(
     r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
 """Colours, cursor moves and titles of terminals, and what else cannot be shown."""
-OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n])")
-"""What a carriage return lets be written over, as progress bars do."""
 ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 """An address in memory: another one in every run, so that the same failure would look new."""
 
-PAIR: Final = re.compile(r"(\d+) (?:passed|failed|passing|failing|xfailed|xpassed)\b")
+PAIR: Final = re.compile(r"(?<!\d)(\d{1,9}) (?:passed|failed|passing|failing|xfailed|xpassed)\b")
 PAIRED: Final = (
     re.compile(
         r"^=* ?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s"
@@ -47,10 +45,12 @@ PAIRED: Final = (
 )
 """Summary lines in which "3 passed, 1 failed" is to be added up. The first is pytest's."""
 TOTAL: Final = (
-    re.compile(r"^(?P<ran>\d+) examples?, \d+ failures?(?:, (?P<less>\d+) pending)?"),  # rspec
-    re.compile(r"^(?:\d+ doctests?, )?(?P<ran>\d+) tests?, \d+ failures?(?:, (?P<less>\d+) \w+)?"),  # mix
-    re.compile(r"^Ran (?P<ran>\d+) tests? in "),  # unittest
-    re.compile(r"^(?:#|\u2139) (?:pass|fail) (?P<ran>\d+)$"),  # node --test
+    re.compile(r"^(?P<ran>\d{1,9}) examples?, \d+ failures?(?:, (?P<less>\d{1,9}) pending)?"),  # rspec
+    re.compile(
+        r"^(?:\d+ doctests?, )?(?P<ran>\d{1,9}) tests?, \d+ failures?(?:, (?P<less>\d{1,9}) \w+)?"
+    ),  # mix
+    re.compile(r"^Ran (?P<ran>\d{1,9}) tests? in "),  # unittest
+    re.compile(r"^(?:#|\u2139) (?:pass|fail) (?P<ran>\d{1,9})$"),  # node --test
     re.compile(r"^(?:=* ?no tests ran in|No tests? (?:files? )?found\b)(?P<ran>)"),  # pytest; jest, vitest
 )
 """Summary lines with a total, from which what was left out is taken."""
@@ -90,7 +90,15 @@ class Report(Struct, frozen=True):
 def plain(output: bytes) -> str:
     """Output as text without terminal codes and overwritten progress."""
     text = ANSI.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
-    return OVERWRITTEN.sub("", text)
+    return "\n".join(map(_last_written, text.split("\n"))) if "\r" in text else text
+
+
+def _last_written(line: str) -> str:
+    """What a line shows in the end: a carriage return lets be written over, as progress bars do.
+
+    Without a pattern, as one would take minutes for a line of 256 KiB.
+    """
+    return line[line.rfind("\r", 0, -1) + 1 :]
 
 
 def read_text(text: str) -> Report:

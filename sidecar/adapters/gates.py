@@ -5,7 +5,8 @@ The laws of this file:
 - Three outcomes. A command that is missing, killed from outside or late could not run; it has not failed.
 - A test runner that is green with nothing executed has not passed.
 - The session's own environment holds, the project's virtual environment first, without marks of agents.
-- Passes are remembered for the same tree only, failures only to tell what is flaky.
+- Passes are remembered for the same tree only, failures only to tell what is flaky. A pass during which the
+  files moved is a pass on no tree that anyone has seen: it is not remembered.
 - One run at a time for each project; the deadline counts the wait for one's turn.
 """
 
@@ -15,6 +16,7 @@ import asyncio
 import shlex
 import signal
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
@@ -45,6 +47,10 @@ SHELL_SIGNAL: Final = 128
 NOTHING: Final = "nothing was executed"
 
 
+Look = Callable[[str, "Mapping[str, str]"], Awaitable[str]]
+"""Takes a project and the session's environment; see ports.Workspace."""
+
+
 class _Order(Struct, frozen=True):
     """A gate made ready: its line, its whole environment, and where pytest reports if it is pytest."""
 
@@ -56,8 +62,10 @@ class _Order(Struct, frozen=True):
 class ProjectGates:
     """Implements `GateRunner`."""
 
-    def __init__(self, memory: GateMemory | None = None) -> None:
+    def __init__(self, memory: GateMemory | None = None, look: Look | None = None) -> None:
+        """`look` tells the tree as it is now; without it the caller's word holds for the whole run."""
         self._memory = memory or GateMemory()
+        self._look = look
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def detect_tests(self, project: str) -> Gate | None:
@@ -78,8 +86,16 @@ class ProjectGates:
             return replace(blank, reason=f"other checks of this project took all of {seconds:g} s")
         try:
             at = circumstances(gate, project, tree, environment)
-            known = self._memory.recall(at, gate)
-            return known or self._memory.note(at, await _run(blank, project, environment, until - clock()))
+            if known := self._memory.recall(at, gate):
+                return known
+            run = await _run(blank, project, environment, until - clock())
+            if (
+                self._look
+                and run.outcome is Outcome.PASSED
+                and await self._look(project, environment) != tree
+            ):
+                return run
+            return self._memory.note(at, run)
         finally:
             turn.release()
 
@@ -91,7 +107,8 @@ async def _run(blank: GateRun, project: str, environment: Mapping[str, str], sec
             done = await processes.run(
                 order.line, cwd=project, environment=order.environment, seconds=seconds, keep=KEEP
             )
-            return _outcome(blank, order, done)
+            # In a thread, for a report may have many megabytes.
+            return await asyncio.to_thread(_outcome, blank, order, done)
     except (PythonMissingError, OSError) as error:
         return replace(blank, reason=str(error))
 

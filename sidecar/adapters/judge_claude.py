@@ -8,8 +8,6 @@ goes in by standard input; instructions and rubric are an argument, which other 
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import tempfile
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
@@ -39,7 +37,6 @@ OUTPUT_LIMIT: Final = 1 << 21
 """Bytes of the host's answer that are kept, half from each end; its own limit is far below."""
 LINE_LIMIT: Final = 200
 """Characters of what a host or model said that go into a reason."""
-OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
 NULL: Final = Raw(b"null")
 ENGINES: Final = frozenset(("bun", "deno", "node"))
 """Programs that may run a host's script: as CLAUDE_CODE_EXECPATH they are not the host."""
@@ -80,8 +77,8 @@ class _Result(Struct, frozen=True):
         given = bytes(self.structured_output)
         if given != bytes(NULL):
             return given.decode("utf-8", "replace")
-        found = OBJECT.search(self.result or "")
-        return found[0] if found else self.result or ""
+        said = self.result or ""
+        return said[said.find("{") : said.rfind("}") + 1] or said
 
 
 class _Bill(Struct):
@@ -171,16 +168,15 @@ class _Call:
 
 
 def _program(environment: Mapping[str, str]) -> str:
-    """The host that the session runs in, else the one on its PATH. Raises _NoVerdictError."""
-    running = environment.get("CLAUDE_CODE_EXECPATH", "")
-    if (
-        PurePath(running).is_absolute()
-        and PurePath(running).name not in ENGINES
-        and os.access(running, os.X_OK)
-    ):
-        return running
+    """The host that the session runs in, else the one on its PATH; none inside the project, whose settings
+    may name variables. Raises _NoVerdictError.
+    """
     project = environment.get("CLAUDE_PROJECT_DIR") or environment.get("PWD", "")
-    found = processes.find("claude", environment, project)
+    running = PurePath(environment.get("CLAUDE_CODE_EXECPATH", ""))
+    found = ""
+    if running.is_absolute() and running.name not in ENGINES:
+        found = processes.find(running.name, {**environment, "PATH": str(running.parent)}, project)
+    found = found or processes.find("claude", environment, project)
     if not found:
         raise _NoVerdictError("no judge model: `claude` is not on the session's PATH")
     return found

@@ -62,15 +62,19 @@ class _Criteria(NamedTuple):
 
 
 class RubricFiles:
-    """The Rubrics of project, user and package. `default` is the packaged rubric.md."""
+    """The Rubrics of project, user and package. `default` is the packaged rubric.md.
 
-    def __init__(self, default: Path) -> None:
+    `own` tells where the user's is when a caller speaks for no session, and so has no environment.
+    """
+
+    def __init__(self, default: Path, own: Environment | None = None) -> None:
         self._default = default
+        self._own = own or {}
         self._read: dict[Path, tuple[tuple[int, ...], _Criteria | _RejectedError]] = {}
 
     def load(self, project: str, environment: Environment) -> Rubric:
         rejected: list[str] = []
-        for place in _places(project, environment, self._default):
+        for place in _places(project, environment or self._own, self._default):
             try:
                 criteria = self._criteria(place)
             except FileNotFoundError:

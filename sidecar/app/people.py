@@ -96,7 +96,9 @@ class People:
         if session is None:
             where = order.who.session or order.who.project
             raise BadInputError(
-                f"no session is known for {where}. Start the host there once, or name one with --session."
+                f"no session is known as {where}. Its folder's `supervisor status` knows its name."
+                if order.who.session
+                else f"no session is known for {where}. Start the host there once, or name one: --session"
             )
         answer = await self._supervisor.tell(
             CommandTyped(

@@ -7,6 +7,8 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 
+from msgspec.structs import replace
+
 from sidecar.app.generations import Generations, SupersededError
 from sidecar.app.house import House
 from sidecar.model.effects import Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
@@ -123,7 +125,7 @@ class StopJudge:
         if isinstance(ruling, Rest) and ruling.reason in UNTOUCHED:
             return ruling
         try:
-            self._house.store.save(inquiry.session)
+            self._house.store.save(replace(inquiry.session, seen_at=self._house.clock.now()))
         except OSError as error:
             why = f"the state could not be saved: {error.strerror or error}"
             log.warning("%s: %s", inquiry.stop.key.id, why)

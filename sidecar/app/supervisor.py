@@ -26,7 +26,7 @@ from sidecar.model.events import (
 from sidecar.model.goal import Status
 from sidecar.model.session import Session, SessionKey
 from sidecar.policy import commands, sessions
-from sidecar.policy.status import describe
+from sidecar.policy.status import describe, switch_on
 from sidecar.ports import Entry
 
 REMEMBERED = 1000
@@ -128,13 +128,13 @@ class Supervisor:
     def _carry_out(self, event: CommandTyped) -> Reply:
         """A command fails closed (law 4): what is not saved and enforced is refused."""
         house, at = self._house, self._house.clock.now()
-        if off := house.switches.off(event.project):
-            return Reply(text=f"Supervisor is {off}. Type in a shell: supervisor on", refused=True)
         settings, errors = house.configuration.load()
         before = sessions.prompted(self._family.session_of(event), at)
         position = house.transcripts.size(event.transcript) or before.counted_to
         command = commands.Typed(name=event.name, arguments=event.arguments, at=at, position=position)
         session, reply = commands.typed(before, settings, command)
+        if (off := house.switches.off(event.project)) and _enforces(session, before):
+            return Reply(text=f"Supervisor is {off}. Type in a shell: {switch_on(off)}", refused=True)
         try:
             house.store.save(self._touched(session, event))
         except OSError as error:
@@ -177,3 +177,9 @@ def _without_state(event: Told, error: OSError) -> HostAnswer:
         note = f"Supervisor: this stop was not judged: {why}."
         return Rest(reason=Reason.UNJUDGED, detail=why, note=note)
     return Nothing()
+
+
+def _enforces(after: Session, before: Session) -> bool:
+    """Whether a command made a goal that is to be enforced from now on."""
+    goal = after.goal
+    return goal is not None and goal.status is Status.ACTIVE and goal != before.goal

@@ -97,7 +97,7 @@ def _expected(error: Exception) -> bool:
     """Whether the error says by itself what a person can do."""
     from sidecar.ports import BadInputError  # noqa: PLC0415 - help and usage need none of it
 
-    return hasattr(error, "moves") or isinstance(error, BadInputError)
+    return hasattr(error, "moves") or isinstance(error, BadInputError | OSError)
 
 
 def _refused(error: Exception) -> int:

@@ -38,6 +38,8 @@ def demo(host: str, svg: str | None) -> None:
 
     A real project with a really failing test, the real hooks and sidecar; only the agent is scripted.
     """
+    if svg and not Path(svg).absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no folder {Path(svg).absolute().parent}", param_hint="--svg")
     story = Story(record=svg is not None)
     achieved = asyncio.run(_in_a_folder_of_its_own(story, host))
     story.ends(well=achieved)

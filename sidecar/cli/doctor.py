@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sidecar.adapters.paths import of_user
 from sidecar.adapters.processes import Ending, Finished, find, run
 from sidecar.app.people import Report, Who
 from sidecar.cli.link import ask, greet
+from sidecar.policy.status import switch_on
 
 TESTED = ("2.1.197", "2.1.330")
 """Versions of Claude Code that the real-host tests run; older than the first is a warning."""
@@ -69,13 +71,22 @@ def doctor(*, no_probe: bool) -> None:
 
 
 async def _examine(console: Console, *, probe: bool) -> int:
-    """Check one link after the other. The probe comes last, and only where all else is well: on a host without
-    our hooks it would be a prompt for the model.
+    """Check one link after the other.
+
+    The probe comes last, and only where all else is well: without our hooks the model would be asked.
     """
-    broken = [_show(console, await check()) for check in (_runtime, _sidecar, _report, _host)]
+    broken = [_show(console, await _tried(check)) for check in (_runtime, _sidecar, _report, _host)]
     if probe and _claude() and not any(broken):
         broken.append(_show(console, await _hooks()))
     return int(any(broken))
+
+
+async def _tried(check: Callable[[], Awaitable[list[Line]]]) -> list[Line]:
+    try:
+        return await check()
+    except OSError as trouble:
+        place = trouble.filename or of_user().state
+        return [error(f"{place} cannot be used: {trouble.strerror or trouble}", f"ls -ld {place}")]
 
 
 def _show(console: Console, lines: list[Line]) -> bool:
@@ -124,7 +135,7 @@ async def _report() -> list[Line]:
         report = await asyncio.to_thread(ask, "report", Who(project=str(Path.cwd())), Report)
     except SidecarError as trouble:
         return [error(f"the sidecar cannot report: {trouble}", "supervisor stop")]
-    lines = [warning(f"Supervisor is {report.off}", "supervisor on")] if report.off else []
+    lines = [warning(f"Supervisor is {report.off}", switch_on(report.off))] if report.off else []
     lines += [warning(trouble, "mend that file") for trouble in report.troubles]
     lines += [
         warning(f"set aside: {why}", "nothing: the session went on without it") for why in report.set_aside

@@ -13,6 +13,8 @@ import msgspec
 from sidecar.app.people import Order, Report, Who
 from sidecar.cli.link import ask
 from sidecar.model.effects import Reply
+from sidecar.policy.commands import WORDS
+from sidecar.policy.status import switch_on
 
 HERE = click.option(
     "--session", default="", help="The host's session id; else the one seen last in this folder."
@@ -37,15 +39,40 @@ def status(session: str, *, exit_code: bool, as_json: bool) -> None:
     """Where the goal stands."""
     report = ask("report", who(session), Report)
     click.echo(msgspec.json.format(msgspec.json.encode(report)).decode() if as_json else report.text)
+    if report.off and not as_json:
+        click.echo(f"Supervisor is {report.off}. Type: {switch_on(report.off)}")
     sys.exit(report.exit_code if exit_code else 0)
 
 
-@goal.command(name="set", context_settings={"ignore_unknown_options": True})
+@goal.command(name="set")
 @HERE
+@click.option(
+    "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
+)
+@click.option("--max-minutes", type=click.IntRange(min=1), help="Minutes that the agent may be at work.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Uncached input plus output tokens.")
 @click.argument("condition", nargs=-1, required=True)
-def set_(session: str, condition: tuple[str, ...]) -> None:
-    """Set or replace the goal, as /supervisor:goal does."""
-    _order(session, "goal", " ".join(condition))
+def set_(
+    session: str,
+    checks: tuple[str, ...],
+    max_minutes: int | None,
+    max_tokens: int | None,
+    condition: tuple[str, ...],
+) -> None:
+    """Set or replace the goal, as /supervisor:goal does. The next prompt in the host starts the work."""
+    words = " ".join(condition).strip()
+    if not words or words.lower() in WORDS:
+        raise click.UsageError(f"{words!r} is no condition. Example: supervisor goal set all tests pass")
+    options = [f"--check {_quoted(check)}" for check in checks]
+    options += [f"--max-minutes {max_minutes}"] if max_minutes else []
+    options += [f"--max-tokens {max_tokens}"] if max_tokens else []
+    _order(session, "goal", " ".join([words, *options]))
+
+
+def _quoted(check: str) -> str:
+    """A value in the quotes of /supervisor:goal."""
+    escaped = check.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _word(name: str, about: str) -> Callable[..., Any]:

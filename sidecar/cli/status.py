@@ -12,6 +12,7 @@ from rich.table import Table
 from sidecar.app.people import Report
 from sidecar.cli.goal import HERE, who
 from sidecar.cli.link import ask
+from sidecar.policy.status import switch_on
 from sidecar.ports import Entry
 
 
@@ -27,7 +28,7 @@ def status(session: str, *, as_json: bool) -> None:
     console = Console(highlight=False)
     console.print(report.text, markup=False)
     if report.off:
-        console.print(f"Supervisor is {report.off}.", markup=False)
+        console.print(f"Supervisor is {report.off}. Type: {switch_on(report.off)}", markup=False)
     if report.story:
         console.print(_table(report.story))
     for line in (*report.set_aside, *report.troubles):

@@ -21,7 +21,8 @@ class Inquiry(Struct, frozen=True, kw_only=True):
 
     `session` is what will be saved with the ruling. `off` says why Supervisor is switched off here, empty
     where it is on. `arrived`: the continuation said before was seen to arrive; `lost`: it never did, and is
-    given back. `suspicion` is what a rule found without being certain.
+    given back. `left_running` is background work that a headless host will kill. `suspicion` is what a rule
+    found without being certain.
     """
 
     session: Session
@@ -34,5 +35,6 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     lost: bool = False
     runs: tuple[GateRun, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    left_running: tuple[str, ...] = ()
     suspicion: str = ""
     stage: str = "skip rules"

@@ -6,6 +6,9 @@ from msgspec import Struct
 
 from sidecar.model.goal import Goal
 
+THIS_TURN = -1
+"""A `counted_to` for a transcript that began with another session's: only the turn at hand counts."""
+
 
 class SessionKey(Struct, frozen=True):
     """The host's name and the host's own id of the session."""
@@ -57,5 +60,4 @@ class Session(Struct, frozen=True, kw_only=True):
     told_native: bool = False
     counted_to: int = 0
     active_since: float | None = None
-    last_stop: str = ""
     seen_at: float = 0.0

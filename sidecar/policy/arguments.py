@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from msgspec import Struct
 
 OPTION = re.compile(
     r"""(?:^|(?<=\s))--(?P<name>check|max-minutes|max-tokens)\b(?:=|\s+)?"""
-    r"""(?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'-]\S*)?"""
+    r"""(?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|(?:[^\s"'-]|-\d)\S*)?"""
 )
+UNKNOWN = re.compile(r"(?:^|(?<=\s))--(?P<name>[a-z][a-z-]*)")
+QUOTES = ("'", '"')
+CLOSE = 0.85
+"""How alike two options must be, by difflib's ratio, that one is taken for a slip of the other."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is what the person is told, not a fault of ours
@@ -32,14 +37,17 @@ def parse_goal(text: str) -> GoalArguments:
     for found in OPTION.finditer(text):
         name, value = found["name"], _unquoted(found["value"] or "")
         if not value:
-            raise Refusal(f"--{name} needs a value, for example: {EXAMPLES[name]}")
+            lack = "has a quote that is not closed" if text[found.end() :][:1] in QUOTES else "needs a value"
+            raise Refusal(f"--{name} {lack}. Example: {EXAMPLES[name]}")
         if name == "check":
             checks.append(value)
         else:
             limits[name] = _positive(name, value)
+    rest = OPTION.sub(" ", text)
+    _refuse_typos(rest)
     minutes = limits.get("max-minutes")
     return GoalArguments(
-        condition=" ".join(OPTION.sub(" ", text).split()) if checks or limits else text.strip(),
+        condition=_condition(" ".join(rest.split()) if checks or limits else text.strip()),
         checks=tuple(checks),
         max_seconds=None if minutes is None else minutes * 60,
         max_tokens=limits.get("max-tokens"),
@@ -51,6 +59,20 @@ EXAMPLES = {
     "max-minutes": "/supervisor:goal all tests pass --max-minutes 60",
     "max-tokens": "/supervisor:goal all tests pass --max-tokens 200000",
 }
+
+
+def _refuse_typos(prose: str) -> None:
+    """An option that is nearly one of ours is a slip; any other is the user's own word."""
+    for found in UNKNOWN.finditer(prose):
+        meant = get_close_matches(found["name"], EXAMPLES, n=1, cutoff=CLOSE)
+        if meant:
+            raise Refusal(f"there is no --{found['name']}. Did you mean --{meant[0]}? {EXAMPLES[meant[0]]}")
+
+
+def _condition(text: str) -> str:
+    """The prose without quotes around the whole of it."""
+    bare = text[1:-1]
+    return bare.strip() if len(text) > 1 and text[0] == text[-1] in QUOTES and text[0] not in bare else text
 
 
 def _unquoted(value: str) -> str:

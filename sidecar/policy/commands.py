@@ -18,6 +18,7 @@ from sidecar.model.session import Session
 from sidecar.model.settings import Settings
 from sidecar.policy import budget
 from sidecar.policy.arguments import Refusal, parse_goal
+from sidecar.policy.skip import active_goal
 from sidecar.policy.status import describe
 
 Outcome = tuple[Session, Reply]
@@ -44,7 +45,10 @@ def typed(session: Session, settings: Settings, command: Typed) -> Outcome:
 
 def _goal(session: Session, settings: Settings, command: Typed) -> Outcome:
     word = command.arguments.strip().lower()
-    return WORDS[word](session, settings) if word in WORDS else _set(session, settings, command)
+    if word not in WORDS:
+        return _set(session, settings, command)
+    after, reply = WORDS[word](session, settings)
+    return _uncounted(session, after, command.position), reply
 
 
 def _set(session: Session, settings: Settings, command: Typed) -> Outcome:
@@ -73,6 +77,11 @@ def _set(session: Session, settings: Settings, command: Typed) -> Outcome:
     return session, Reply(
         text=f"Supervisor: goal set, up to {total} continuations: {goal.condition}{checks}", work=True
     )
+
+
+def _limits(goal: Goal) -> str:
+    minutes = f", {goal.max_seconds // 60} minutes" if goal.max_seconds else ""
+    return minutes + (f", {goal.max_tokens} tokens" if goal.max_tokens else "")
 
 
 def _afresh(session: Session) -> Session:
@@ -107,7 +116,7 @@ def _resume(session: Session, settings: Settings) -> Outcome:
     if goal is not None and goal.status is Status.EXHAUSTED:
         raise Refusal("the budget is spent. A greater one makes the goal active again: /supervisor:retry N")
     session = replace(session, stalls=0, streak=0, movement=None)
-    return _move(session, settings, RESUMABLE, Status.ACTIVE, "goal active again")
+    return _move(session, settings, RESUMABLE, Status.ACTIVE, "goal active again; type a prompt to go on")
 
 
 CLEARABLE = frozenset(Status) - {Status.CLEARED}
@@ -115,20 +124,43 @@ PAUSABLE = frozenset({Status.ACTIVE})
 RESUMABLE = frozenset({Status.PAUSED, Status.STALLED, Status.UNVERIFIED})
 
 
+def _uncounted(before: Session, after: Session, position: int) -> Session:
+    """What the agent did while its goal was paused does not count towards it.
+
+    Except where a continuation is on its way: to know that it arrived, one must look behind `position`.
+    """
+    over = before.goal is not None and before.goal.status is Status.PAUSED and active_goal(after) is not None
+    if not over or after.pending is not None:
+        return after
+    return replace(after, counted_to=max(after.counted_to, position))
+
+
 def _move(
     session: Session, settings: Settings, allowed: frozenset[Status], to: Status, words: str
 ) -> Outcome:
     goal = session.goal
     if goal is None or goal.status not in allowed:
-        return session, Reply(text=f"Supervisor: nothing to do. {describe(session, settings)}")
+        return session, Reply(text=f"Supervisor: nothing to do, {_state(session, settings)}")
     moved = replace(goal, status=to, unjudged="", asked_to_run=())
     pending = None if to is Status.CLEARED else session.pending  # a paused one may still arrive
     return replace(session, goal=moved, pending=pending), Reply(text=f"Supervisor: {words}: {goal.condition}")
 
 
+def _state(session: Session, settings: Settings) -> str:
+    return describe(session, settings).removeprefix("Supervisor: ")
+
+
+def _help(session: Session, _: Settings) -> Outcome:
+    return session, Reply(text=USAGE)
+
+
+USAGE = """Supervisor: /supervisor:goal <condition> [--check "command"]... [--max-minutes N] [--max-tokens N]
+/supervisor:goal shows it; clear, pause, resume do what they say; /supervisor:retry [1-100] is the budget"""
+
 WORDS: dict[str, Callable[[Session, Settings], Outcome]] = {
     "": _show,
     "status": _show,
+    **dict.fromkeys(("help", "--help", "-h"), _help),
     **dict.fromkeys(("clear", "stop", "off", "reset", "none", "cancel"), _clear),
     "pause": _pause,
     "resume": _resume,
@@ -148,9 +180,8 @@ def _retry(session: Session, settings: Settings, text: str) -> Outcome:
         text = f"{_budget_line(session, settings)} The goal stays exhausted: {spent} are spent."
         return session, Reply(text=text)
     session = replace(session, goal=replace(goal, status=Status.ACTIVE), stalls=0, streak=0, movement=None)
-    return session, Reply(
-        text=f"{_budget_line(session, settings)} The goal is active again: {goal.condition}"
-    )
+    active = f"The goal is active again, type a prompt to go on: {goal.condition}"
+    return session, Reply(text=f"{_budget_line(session, settings)} {active}")
 
 
 def _budget_line(session: Session, settings: Settings) -> str:

@@ -25,19 +25,26 @@ from sidecar.policy.skip import active_goal
 def settle(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
     """Charge the pending continuation if it arrived, else give it back. Returns whether it arrived.
 
-    Where the host keeps no transcript, its own word (`continued`) is the sign of arrival.
+    Where the transcript does not show it, the host's own word (`continued`) is the sign of arrival, so that
+    no change of the transcript's format makes a budget endless; but not at a stop that was judged before.
     """
     pending = session.pending
     if pending is None:
         return session, False
+    repeated = bool(turn.last_message_id) and turn.last_message_id == session.judged
     session = replace(session, pending=None)
-    if pending.id not in turn.arrived and not (continued and not turn.readable):
-        return session, False
+    if pending.id not in turn.arrived and (repeated or not continued):
+        return replace(session, goal=_unsaid(session.goal)), False
     streak = 0 if turn.calls_since_arrival else session.streak + 1
     session = replace(session, streak=streak)
     if not pending.for_goal:
         return replace(session, unasked=session.unasked + 1), True
     return replace(session, goal=_charged(session.goal)), True
+
+
+def _unsaid(goal: Goal | None) -> Goal | None:
+    """What a lost continuation asked for was never asked."""
+    return replace(goal, asked_to_run=()) if goal is not None else None
 
 
 def _charged(goal: Goal | None) -> Goal | None:
@@ -83,7 +90,7 @@ def _enough(inquiry: Inquiry, goal: Goal | None, lack: Lack) -> tuple[Inquiry, R
             return inquiry, Rest(reason=Reason.UNASKED_SPENT, detail=lack.reason)
         return None
     if spent := budget.spent_reason(goal, session, inquiry.settings):
-        return end(inquiry, Status.EXHAUSTED, f"{spent} spent; still missing: {lack.reason}")
+        return end(inquiry, Status.EXHAUSTED, f"{spent} spent{_way_on(spent)}; still missing: {lack.reason}")
     if how := _in_a_row(session):
         tried = f"{goal.spent.continuations} continuations tried, {how}"
         return end(inquiry, Status.STALLED, f"{tried}; still missing: {lack.reason}")
@@ -95,6 +102,15 @@ def _in_a_row(session: Session) -> str:
     if session.stalls >= budget.STALLS:
         return f"nothing moved in the last {session.stalls}"
     return f"no tool call in the last {session.streak}" if session.streak >= budget.STREAK else ""
+
+
+def _way_on(spent: str) -> str:
+    """Only a spent budget of continuations can be raised; other limits belong to the goal as it was set."""
+    return (
+        " (/supervisor:retry N goes on)"
+        if spent.endswith(" continuations")
+        else " (set the goal again to go on)"
+    )
 
 
 def _say(inquiry: Inquiry, goal: Goal | None, lack: Lack, at: float) -> tuple[Inquiry, Ruling]:

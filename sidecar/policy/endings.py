@@ -12,7 +12,7 @@ from sidecar.policy.skip import active_goal
 ENDINGS: dict[Status, tuple[Reason, str]] = {
     Status.ACHIEVED: (Reason.ACHIEVED, "goal achieved"),
     Status.UNVERIFIED: (Reason.UNVERIFIED, "goal unverified, please look"),
-    Status.EXHAUSTED: (Reason.EXHAUSTED, "budget spent, goal not achieved; /supervisor:retry N goes on"),
+    Status.EXHAUSTED: (Reason.EXHAUSTED, "budget spent, goal not achieved"),
     Status.STALLED: (Reason.STALLED, "goal stalled, please look; /supervisor:goal resume goes on"),
     Status.IMPOSSIBLE: (Reason.IMPOSSIBLE, "goal judged impossible"),
 }

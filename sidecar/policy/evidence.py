@@ -26,7 +26,9 @@ def _of_run(run: GateRun, tree: str) -> Evidence:
         Outcome.FAILED: "failed" if run.exit_code is None else f"failed, exit code {run.exit_code}",
         Outcome.COULD_NOT_RUN: f"could not run: {run.reason}",
     }[run.outcome]
-    count = "" if run.executed is None else f", {run.executed} tests executed"
+    count = (
+        "" if run.executed is None else f", {run.executed} test{'' if run.executed == 1 else 's'} executed"
+    )
     flaky = ", flaky: it failed before on these very files" if run.flaky else ""
     return Evidence(
         id="",

@@ -51,7 +51,7 @@ ASKS_PERMISSION = re.compile(
 )
 NAMES_REST = re.compile(
     r"^[ \t]*(?:[-*] \[ \] \S.*"
-    r"|#*\s*\**(?:remaining|still to do|to ?do|next steps|not (?:yet )?(?:done|implemented))\b.*)",
+    r"|(?:#+[ \t]*)?\**(?:remaining|still to do|to ?do|next steps|not (?:yet )?(?:done|implemented))\b.*)",
     re.IGNORECASE | re.MULTILINE,
 )
 LEGITIMATE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sidecar.model.goal import Goal, Spent, Status
-from sidecar.model.session import Session, SessionKey
+from sidecar.model.session import THIS_TURN, Session, SessionKey
 from sidecar.model.settings import Settings
 
 CARRIED_OVER = frozenset({Status.ACTIVE, Status.PAUSED})
@@ -34,10 +34,13 @@ def resumed(session: Session, settings: Settings) -> Session:
 
 
 def forked(parent: Session, key: SessionKey, project: str) -> Session:
-    """A session that branched off: it gets a copy of the goal, and its parent's is not touched."""
+    """A session that branched off: it gets a copy of the goal, and its parent's is not touched.
+
+    The host copies the parent's transcript too; what that cost was paid for before.
+    """
     goal = parent.goal
     copy = _renewed(goal) if goal is not None and goal.status in CARRIED_OVER else None
-    return Session(key=key, project=project, goal=copy, retry=parent.retry)
+    return Session(key=key, project=project, goal=copy, retry=parent.retry, counted_to=THIS_TURN)
 
 
 def rested(session: Session) -> Session:

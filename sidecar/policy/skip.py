@@ -1,7 +1,7 @@
 """When a stop is none of our business. The first row that holds decides; each has its reason in the record.
 
 EARLY rows need only what the host said; LATE rows need what the transcript shows. Background work is not in
-the tables, because waiting for it changes the session: see `defer`.
+the tables, because waiting for it changes the session: see `fresh_tasks`.
 """
 
 from __future__ import annotations
@@ -61,15 +61,12 @@ def late(inquiry: Inquiry, turn: Turn) -> Reason | None:
     return next((reason for reason, holds in LATE if holds(inquiry, turn)), None)
 
 
-def defer(inquiry: Inquiry) -> tuple[Session, tuple[str, ...]]:
-    """The session, and the background tasks whose end is worth waiting for.
+def fresh_tasks(inquiry: Inquiry) -> tuple[Session, tuple[str, ...]]:
+    """The session, and the background tasks that no stop has been deferred or sent back for.
 
-    Bounded: each task defers one stop only, so that a server left running does not keep a goal
-    from being judged. A headless host kills its tasks at the end, so there nothing is waited for.
+    Each task counts once, so that a server left running does not keep a goal from being judged.
     """
-    session, stop = inquiry.session, inquiry.stop
-    new = tuple(task for task in stop.background if task.id not in session.waited_for)
-    if stop.headless or not new:
-        return session, ()
+    session = inquiry.session
+    new = tuple(task for task in inquiry.stop.background if task.id not in session.waited_for)
     waited = (*session.waited_for, *(task.id for task in new))[-50:]
     return replace(session, waited_for=waited), tuple(task.description for task in new)

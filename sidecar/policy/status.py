@@ -38,6 +38,11 @@ def _spending(goal: Goal, session: Session, settings: Settings) -> str:
     )
 
 
+def switch_on(off: str) -> str:
+    """What to type in a shell where Supervisor is off for this reason (see ports.Switches)."""
+    return "supervisor on --project" if "project" in off else "supervisor on"
+
+
 class ExitCode(IntEnum):
     """What a script learns from `supervisor goal status --exit-code`."""
 

@@ -56,11 +56,11 @@ def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
     if reason := skip.late(inquiry, turn):
         return _let_go(inquiry, reason)
-    session, tasks = skip.defer(inquiry)
-    if tasks:
+    session, tasks = skip.fresh_tasks(inquiry)
+    if tasks and not inquiry.stop.headless:
         detail = f"judged when they end: {'; '.join(tasks)}"[:500]
         return replace(inquiry, session=session), Rest(reason=Reason.BACKGROUND, detail=detail)
-    inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id))
+    inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id), left_running=tasks)
     if active_goal(session) is None and not rules.findings(turn):
         return replace(inquiry, stage="rules"), Rest(reason=Reason.CLEAN)
     return inquiry, Survey()
@@ -108,12 +108,10 @@ def _unasked(inquiry: Inquiry, at: float) -> Step:
 
 
 def _asked(inquiry: Inquiry, goal: Goal, at: float) -> Step:
-    stop = inquiry.stop
-    if stop.headless and stop.background and not inquiry.arrived:
-        names = tuple(task.description for task in stop.background)
+    if inquiry.left_running:
         then = "Wait for this work to end, or stop it, then go on."
-        inquiry = replace(inquiry, stage="rules")
-        return send_back(inquiry, Lack(kind="background-headless", missing=names, next_step=then), at)
+        lack = Lack(kind="background-headless", missing=inquiry.left_running, next_step=then)
+        return send_back(replace(inquiry, stage="rules"), lack, at)
     wanted = gates.applicable(goal, inquiry.survey.runner)
     if wanted:
         return replace(inquiry, stage="gates"), RunGates(wanted)
@@ -149,7 +147,9 @@ def _what_failed(run: GateRun) -> tuple[str, ...]:
 
 def _proof(runs: tuple[GateRun, ...]) -> str:
     counted = [
-        f"`{run.gate.command}` passed" + (f" ({run.executed} tests)" if run.executed else "") for run in runs
+        f"`{run.gate.command}` passed"
+        + (f" ({run.executed} test{'' if run.executed == 1 else 's'})" if run.executed else "")
+        for run in runs
     ]
     return f"{', '.join(counted)} on the files as they are"
 
@@ -174,6 +174,8 @@ def _could_not_run(inquiry: Inquiry, goal: Goal, blocked: tuple[GateRun, ...], a
 def _weigh(inquiry: Inquiry, goal: Goal, at: float) -> Step:
     """Nothing failed, and the gates do not decide: rules where they are certain, else the model."""
     found = [finding for finding in rules.findings(inquiry.turn) if finding.certain]
+    if any(run.gate.counts for run in inquiry.runs):  # they passed: the agent's own run is older news
+        found = [finding for finding in found if finding.lack.kind != "false-complete"]
     evidence = inquiry.evidence or gather(inquiry.turn, (), inquiry.survey.tree)
     inquiry = replace(inquiry, evidence=evidence)
     if found:

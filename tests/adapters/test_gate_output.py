@@ -85,3 +85,13 @@ def test_a_report_that_is_too_big_is_not_read(tmp_path: Path, monkeypatch: pytes
 
 def test_text_of_any_bytes_is_text() -> None:
     assert plain(b"\xff\x1b[1mA\x1b[0m\r\nB\rC\n") == "\ufffdA\nC\n"
+
+
+def test_a_line_without_an_end_is_read_in_no_time() -> None:
+    endless = b"." * (1 << 18)
+    assert plain(endless) == endless.decode()
+    assert plain(b"10 %\r" + endless) == endless.decode()
+
+
+def test_a_number_without_an_end_is_no_number_of_tests() -> None:
+    assert read_text(f"Tests: {'1' * (1 << 18)} passed").executed == 0

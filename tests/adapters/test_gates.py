@@ -46,6 +46,23 @@ async def run(
     return await (gates or ProjectGates()).run(gate, str(project), "t1", session, LIMIT_S)
 
 
+class TestMemory:
+    async def test_a_pass_while_the_files_moved_is_not_remembered(self, tmp_path: Path) -> None:
+        trees = ["t2", "t1"]
+
+        async def look(_project: str, _session: Mapping[str, str]) -> str:
+            return trees.pop(0)
+
+        gates = ProjectGates(look=look)
+        ran = [await run(check("true"), tmp_path, gates=gates) for _ in range(3)]
+        assert [(one.outcome, one.cached) for one in ran] == [
+            (Outcome.PASSED, False),
+            (Outcome.PASSED, False),
+            (Outcome.PASSED, True),
+        ]
+        assert trees == []
+
+
 class TestPytest:
     async def test_a_pass_tells_how_many_tests_ran(self, tmp_path: Path) -> None:
         skipped = "import pytest\n@pytest.mark.skip\ndef test_c(): pass\n"

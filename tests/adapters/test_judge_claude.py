@@ -94,6 +94,12 @@ class TestAsking:
         assert isinstance(await ask(claude, CLAUDE_CODE_EXECPATH=running), Judged)
         assert claude.calls == 1
 
+    async def test_a_project_that_names_a_host_of_its_own_is_not_believed(self, claude: FakeClaude) -> None:
+        program = claude.program
+        session = {"CLAUDE_CODE_EXECPATH": str(program), "CLAUDE_PROJECT_DIR": str(program.parent)}
+        assert "not on the session's PATH" in await failure(claude, HOME="/home/somebody", **session)
+        assert claude.calls == 0
+
     @pytest.mark.parametrize("variable", ["CLAUDE_PROJECT_DIR", "PWD"])
     async def test_a_host_inside_the_project_is_not_asked(self, variable: str, claude: FakeClaude) -> None:
         project = {variable: str(claude.program.parent), "HOME": "/home/somebody"}

@@ -242,3 +242,11 @@ def test_the_memory_of_files_is_bounded(
         (project / ".supervisor" / "rubric.md").write_text(GOOD)
         assert house.rubrics.load(str(project), {}).origin.startswith(str(project))
     assert len(house.rubrics._read) == 3  # noqa: SLF001 - a bound cannot be seen from outside
+
+
+def test_who_speaks_for_no_session_is_told_of_the_rubric_of_our_own_user(house: House) -> None:
+    house.user.write_text(GOOD)
+    house.default.write_text(GOOD)
+    rubrics = RubricFiles(house.default, house.environment)
+    assert rubrics.load(str(house.project), {}).origin == str(house.user)
+    assert rubrics.load(str(house.project), {"HOME": "/nowhere"}).origin == str(house.default)

@@ -112,8 +112,23 @@ async def test_switched_off_a_command_is_refused_with_what_to_type(
 ) -> None:
     fakes.switches.turn(on=False, project=project)
     reply = await fakes.reply(command("all tests pass"))
-    assert (reply.refused, reply.text) == (True, f"Supervisor is {off}. Type in a shell: supervisor on")
+    remedy = "supervisor on --project" if project else "supervisor on"
+    assert (reply.refused, reply.text) == (True, f"Supervisor is {off}. Type in a shell: {remedy}")
     assert fakes.store.load(KEY) is None
+
+
+@pytest.mark.parametrize("typed", ["", "clear", "pause"])
+async def test_switched_off_what_enforces_nothing_is_carried_out(fakes: Fakes, typed: str) -> None:
+    fakes.store.save(with_goal())
+    fakes.switches.turn(on=False, project=None)
+    assert not (await fakes.reply(command(typed))).refused
+
+
+async def test_switched_off_a_goal_cannot_be_resumed(fakes: Fakes) -> None:
+    fakes.store.save(with_goal(status=Status.PAUSED))
+    fakes.switches.turn(on=False, project=None)
+    assert (await fakes.reply(command("resume"))).refused
+    assert fakes.goal().status is Status.PAUSED
 
 
 async def test_in_shadow_mode_every_answer_says_so() -> None:

@@ -138,12 +138,13 @@ async def test_a_prompt_that_is_queued_meanwhile_ends_the_judging_at_the_next_gl
     assert fakes.state().judged == ""
 
 
-async def test_nothing_glances_any_more_once_the_stop_is_ruled(fakes: Fakes) -> None:
+async def test_nothing_runs_on_once_the_stop_is_ruled(fakes: Fakes) -> None:
     async with judging(fakes) as older:
         fakes.judge.released.set()
         await older
-    fakes.transcripts.waits = True
-    fakes.clock.advance(100.0)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        ended = await asyncio.gather(*left, return_exceptions=True)
+    assert all(isinstance(end, asyncio.CancelledError) for end in ended)
     assert fakes.story() == ["stop: achieved"]
 
 

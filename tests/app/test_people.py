@@ -106,7 +106,7 @@ async def test_the_same_order_twice_is_two_orders(fakes: Fakes, people: People) 
 
 
 async def test_an_order_for_no_known_session_is_refused_with_what_to_do(people: People) -> None:
-    with pytest.raises(BadInputError, match=r"no session is known for s9\..*--session"):
+    with pytest.raises(BadInputError, match=r"no session is known as s9\..*supervisor status"):
         await people.order(Order(who=Who(session="s9"), name="goal"))
 
 

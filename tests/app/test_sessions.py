@@ -65,13 +65,13 @@ async def test_a_resumed_session_goes_on_with_its_goal_and_counts_anew(fakes: Fa
 
 async def test_a_resumed_session_counts_anew_once(fakes: Fakes) -> None:
     fakes.store.save(with_goal())
-    fakes.judge.script(incomplete(), incomplete())
-    fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
+    fakes.judge.script(incomplete("a"), incomplete("b"), incomplete("c"))
+    fakes.transcripts.script(*(turn(last_message_id=f"m{number}") for number in range(3)))
     await tell(fakes, started(Origin.RESUME, host_pid=PID))
-    first = await fakes.sent_back(host_pid=PID)
-    fakes.transcripts.arrived.append(first.feedback.id)
-    second = await fakes.sent_back(host_pid=PID)
-    assert (first.feedback.number, second.feedback.number) == (1, 2)
+    for number in (1, 2, 3):
+        answer = await fakes.sent_back(host_pid=PID)
+        assert answer.feedback.number == number
+        fakes.transcripts.arrived.append(answer.feedback.id)
 
 
 async def test_the_resume_itself_changes_nothing_yet(fakes: Fakes) -> None:

@@ -55,7 +55,7 @@ def test_uv_makes_it_from_the_package_around_the_plugin_and_it_is_recorded(tools
     told = fake_uv(tools)
     done = bootstrap(tools)
     made = of_user().state / "runtime-env"
-    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 2)
     assert "/supervisor:goal" in done.stdout
     assert of_user().recorded_runtime() == made / "bin" / "supervisor"
     assert told.read_text(encoding="utf-8").splitlines() == [

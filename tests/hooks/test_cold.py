@@ -242,6 +242,21 @@ def test_a_runtime_that_neither_listens_nor_ends_is_waited_for_no_longer_than_si
     os.close(waiting)
 
 
+def test_a_start_is_waited_for_no_longer_than_the_host_waits_for_the_hook(
+    scene: Scene, tmp_path: Path
+) -> None:
+    path, ends = tmp_path / "supervisor", tmp_path / "ends"
+    os.mkfifo(ends)
+    path.write_text(f"#!/bin/sh\nread line < {ends}\n", encoding="utf-8")
+    path.chmod(0o755)
+    line = command("UserPromptSubmit", silence="3600", total="0.2")
+    done = run(line, GOAL, scene.project, SUPERVISOR_BIN=str(path))
+    assert json.loads(done.stdout)["decision"] == "block"
+    waiting = os.open(ends, os.O_RDWR | os.O_NONBLOCK)
+    os.write(waiting, b"\n\n")
+    os.close(waiting)
+
+
 def test_a_relay_that_is_newer_starts_its_own_runtime_and_prints_the_answer(
     scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
 ) -> None:

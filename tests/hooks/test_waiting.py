@@ -94,4 +94,4 @@ def test_a_wait_that_is_over_is_short_and_not_endless(
     line = Line((5.0, WORKING))
     with pytest.raises(TimeoutError):
         asking(line, tmp_path, monkeypatch)(-1.0)
-    assert line.waits == [SILENCE, 0.001]
+    assert line.waits == [0.001, 0.001]

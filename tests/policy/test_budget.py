@@ -95,8 +95,8 @@ def test_an_exhausted_goal_says_what_is_spent_and_what_is_missing() -> None:
     rest = play(session(goal=after(16)), World(judge=judged(incomplete()))).rest
     assert (rest.reason, rest.alarm) == (Reason.EXHAUSTED, True)
     assert rest.note == (
-        "Supervisor: budget spent, goal not achieved; /supervisor:retry N goes on. "
-        "16 of 16 continuations spent; still missing: comments are refused"
+        "Supervisor: budget spent, goal not achieved. "
+        "16 of 16 continuations spent (/supervisor:retry N goes on); still missing: comments are refused"
     )
 
 

@@ -14,7 +14,7 @@ from support.cases import SETTINGS, session, stopped, with_goal
 WORDS = {
     Status.ACHIEVED: "goal achieved",
     Status.UNVERIFIED: "goal unverified, please look",
-    Status.EXHAUSTED: "budget spent, goal not achieved; /supervisor:retry N goes on",
+    Status.EXHAUSTED: "budget spent, goal not achieved",
     Status.STALLED: "goal stalled, please look; /supervisor:goal resume goes on",
     Status.IMPOSSIBLE: "goal judged impossible",
 }

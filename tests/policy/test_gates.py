@@ -204,3 +204,11 @@ def test_a_gate_that_could_not_run_never_achieves_even_on_the_last_continuation(
     before = session(goal=after(16, condition="all tests pass"), pending=said())
     played = play(before, World(runner=PYTEST, outcomes={"tests": COULD_NOT_RUN}))
     assert played.goal.status is Status.EXHAUSTED
+
+
+def test_a_gate_is_asked_for_again_where_the_continuation_that_asked_was_lost() -> None:
+    world = World(runner=PYTEST, outcomes={"tests": COULD_NOT_RUN})
+    first = play(TESTS_PASS, world)
+    second = play(first.session, world)
+    assert second.kind == "gates-could-not-run"
+    assert second.goal.status is Status.ACTIVE

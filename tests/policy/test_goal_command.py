@@ -107,8 +107,7 @@ REFUSALS = {
     '--check "make"': ("Supervisor: a goal needs a condition, for example: /supervisor:goal all tests pass"),
     "--max-minutes 5": ("Supervisor: a goal needs a condition, for example: /supervisor:goal all tests pass"),
     "x --check": (
-        "Supervisor: --check needs a value, for example: "
-        '/supervisor:goal the build is clean --check "make build"'
+        'Supervisor: --check needs a value. Example: /supervisor:goal the build is clean --check "make build"'
     ),
     "x --max-minutes 0": (
         "Supervisor: --max-minutes takes a whole number of at least 1, not '0'. "
@@ -139,7 +138,7 @@ def test_the_status_without_a_goal_says_what_to_type() -> None:
 WORDS = [
     *((word, CLEARABLE, Status.CLEARED, "Supervisor: goal cleared: ") for word in CLEAR_WORDS),
     ("pause", PAUSABLE, Status.PAUSED, "Supervisor: goal paused; /supervisor:goal resume goes on: "),
-    ("resume", RESUMABLE, Status.ACTIVE, "Supervisor: goal active again: "),
+    ("resume", RESUMABLE, Status.ACTIVE, "Supervisor: goal active again; type a prompt to go on: "),
 ]
 
 
@@ -159,7 +158,7 @@ def test_a_word_moves_a_goal_only_from_where_it_may(
         assert reply == Reply(text=f"{words}the parser accepts comments")
     else:
         assert after == before
-        assert reply.text.startswith("Supervisor: nothing to do. ")
+        assert reply.text.startswith("Supervisor: nothing to do, ")
 
 
 def test_only_these_moves_are_allowed() -> None:
@@ -170,7 +169,10 @@ def test_only_these_moves_are_allowed() -> None:
 
 @pytest.mark.parametrize("word", ["clear", "pause"])
 def test_a_word_without_a_goal_does_nothing_and_says_so(word: str) -> None:
-    assert command(word) == (session(), Reply(text=f"Supervisor: nothing to do. {NO_GOAL}"))
+    assert command(word) == (
+        session(),
+        Reply(text="Supervisor: nothing to do, " + NO_GOAL.removeprefix("Supervisor: ")),
+    )
 
 
 @pytest.mark.parametrize("word", ["Clear", " CANCEL ", "Off\n"])
@@ -210,3 +212,14 @@ def test_pausing_does_not_give_back_a_continuation_that_may_have_arrived() -> No
     paused, _ = command("pause", session(goal=goal(), pending=said()))
     resumed, _ = command("resume", paused)
     assert resumed.pending == said()
+
+
+def test_what_was_done_while_the_goal_was_paused_does_not_count_towards_it() -> None:
+    paused, _ = command("pause", session(goal=goal(), counted_to=3))
+    resumed, _ = command("resume", paused)
+    assert (paused.counted_to, resumed.counted_to) == (3, 7)
+
+
+def test_resuming_looks_for_a_continuation_that_was_on_its_way_where_it_may_have_arrived() -> None:
+    resumed, _ = command("resume", session(goal=goal(status=Status.PAUSED), pending=said(), counted_to=3))
+    assert resumed.counted_to == 3

@@ -189,3 +189,8 @@ def test_with_a_goal_a_mere_suspicion_is_left_to_the_judge_of_the_condition() ->
     played = play(with_goal(), World(turn=turn(message=CLAIM), judge=judged(complete())))
     assert played.case is not None
     assert (played.case.condition, played.case.suspicion) == ("the parser accepts comments", "")
+
+
+@pytest.mark.parametrize("gap", ["\n" * 20_000, " " * 20_000, (" " * 100 + "\n") * 200])
+def test_a_message_of_almost_nothing_is_read_in_no_time(gap: str) -> None:
+    assert findings(turn(message=f"Done.\n{gap}.")) == ()

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.model.goal import Spent, Status
-from sidecar.model.session import Movement, SessionKey
+from sidecar.model.session import THIS_TURN, Movement, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.policy.sessions import forked, prompted, rested, resumed, woken
 from support.cases import KEY, PROJECT, SETTINGS, at_status, goal, said, session
@@ -70,7 +70,7 @@ CHILD = SessionKey(host=KEY.host, id="s2")
 def test_a_fork_takes_a_copy_of_the_goal_with_counters_anew(status: Status) -> None:
     parent = session(goal=replace(USED, status=status), retry=5, serial=7, pending=said(), unasked=2, **ROW)
     assert forked(parent, CHILD, "/else") == session(
-        key=CHILD, project="/else", goal=replace(RENEWED, status=status), retry=5
+        key=CHILD, project="/else", goal=replace(RENEWED, status=status), retry=5, counted_to=THIS_TURN
     )
 
 
@@ -80,4 +80,4 @@ def test_a_fork_takes_no_goal_that_came_to_rest(status: Status) -> None:
 
 
 def test_a_fork_of_a_session_without_a_goal_has_none() -> None:
-    assert forked(session(retry=5), CHILD, PROJECT) == session(key=CHILD, retry=5)
+    assert forked(session(retry=5), CHILD, PROJECT) == session(key=CHILD, retry=5, counted_to=THIS_TURN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.model.effects import Reason
 from sidecar.model.goal import Status
@@ -41,7 +42,7 @@ SIGNS = {
     "its id is among others": Sign(turn=turn(arrived=("fff000", "abc123")), arrived=True),
     "another id is in the transcript": Sign(turn=turn(arrived=("fff000",)), arrived=False),
     "no id is in the transcript": Sign(turn=turn(), arrived=False),
-    "the host says so against its transcript": Sign(turn=turn(), continued=True, arrived=False),
+    "the host says so, and its transcript does not show it": Sign(turn=turn(), continued=True, arrived=True),
     "the host says so and keeps no transcript": Sign(turn=UNREADABLE, continued=True, arrived=True),
     "there is no transcript and no word": Sign(turn=UNREADABLE, arrived=False),
     "transcript and word": Sign(turn=turn(arrived=("abc123",)), continued=True, arrived=True),
@@ -125,3 +126,9 @@ def test_ids_are_short_and_new_for_every_continuation_of_every_session() -> None
 
 def test_a_human_prompt_between_does_not_hide_that_it_arrived() -> None:
     assert play(PENDING, World(turn=talk(arrived=("abc123",)), judge=UNREACHABLE)).goal.lifetime == 3
+
+
+def test_a_stop_that_is_told_again_does_not_make_an_unsaid_continuation_arrive() -> None:
+    before = replace(PENDING, judged="m1")
+    _, arrived = settle(before, turn(last_message_id="m1"), continued=True)
+    assert not arrived

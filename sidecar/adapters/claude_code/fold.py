@@ -94,7 +94,11 @@ class Fold:
                 self._descend(line)
 
     def turn(self, counted_to: int, position: int) -> Turn:
-        """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on."""
+        """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
+
+        A negative `counted_to` stands for the beginning of the turn.
+        """
+        counted_to = counted_to if counted_to >= 0 else self._opened_at
         noted = [call for call in self._calls.values() if call.alive or not self._leaf_alive]
         arrived = [(at, name) for at, name in self._arrived if at >= min(counted_to, self._opened_at)]
         since = max((at for at, _ in self._arrived), default=-1)

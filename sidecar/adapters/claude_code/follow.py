@@ -87,7 +87,7 @@ def waits(path: str, position: int) -> bool:
         with opened(path) as source:
             if source is None:
                 return False
-            start = max(position, source.size - REACH)
+            start = max(position, source.size - REACH, 0)
             fold = Fold()
             for line in split(source.chunks(start, source.size), start):
                 if b'"queue' in line.data or b'"typed"' in line.data:

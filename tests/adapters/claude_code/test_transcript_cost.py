@@ -11,6 +11,7 @@ import pytest
 from adapters.claude_code.writing import KIB, MIB, Pauses, Transcript, filler, read, stop
 from sidecar.adapters.claude_code import transcript as module
 from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
+from sidecar.model.session import THIS_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,3 +184,13 @@ def test_a_prompt_queued_behind_twenty_mebibytes_is_seen(
 def test_a_place_beyond_the_end_has_nothing_queued(transcript: Transcript) -> None:
     transcript.queue("enqueue", "x")
     assert not ClaudeTranscripts(Pauses()).queued(str(transcript.path), 10_000)
+
+
+async def test_tokens_of_a_turn_in_a_copied_transcript_are_those_of_this_turn(transcript: Transcript) -> None:
+    transcript.prompt("asked in the session that this one was forked from")
+    transcript.says("Done there.")
+    transcript.prompt("ask")
+    transcript.says("Done.")
+    turn = await ClaudeTranscripts(Pauses()).read(stop(transcript.path, "Done."), THIS_TURN)
+    assert turn.tokens == 120
+    assert not ClaudeTranscripts(Pauses()).queued(str(transcript.path), THIS_TURN)
