@@ -168,8 +168,9 @@ class _Call:
 
 
 def _program(environment: Mapping[str, str]) -> str:
-    """The host that the session runs in, else the one on its PATH; none inside the project, whose settings
-    may name variables. Raises _NoVerdictError.
+    """The host that the session runs in, else the one on its PATH. Raises _NoVerdictError.
+
+    None inside the project counts, for the project's settings may name variables.
     """
     project = environment.get("CLAUDE_PROJECT_DIR") or environment.get("PWD", "")
     running = PurePath(environment.get("CLAUDE_CODE_EXECPATH", ""))

@@ -79,3 +79,10 @@ def test_a_task_that_is_left_running_keeps_no_gate_from_deciding() -> None:
     before = session(goal=with_goal("all tests pass").goal, waited_for=("server",))
     played = play(before, World(runner=PYTEST), stop=stopped(background=(task("server"),)))
     assert played.rest.reason is Reason.ACHIEVED
+
+
+def test_a_headless_agent_is_told_of_work_that_it_began_after_it_was_sent_back() -> None:
+    first = play(with_goal(), stop=stopped(background=(task("b1"),), headless=True))
+    reached = World(turn=turn(arrived=(first.sent_back.feedback.id,), last_message_id="m2"))
+    second = play(first.session, reached, stop=stopped(background=(task("b1"), task("b2")), headless=True))
+    assert second.sent_back.feedback.missing == ("task b2",)

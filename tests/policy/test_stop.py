@@ -127,3 +127,10 @@ def test_in_shadow_mode_other_limits_still_end_a_goal() -> None:
 def test_gates_that_come_back_when_nobody_waits_for_them_decide_nothing(of: object) -> None:
     inquiry = Inquiry(session=of, stop=stopped(), settings=SETTINGS)  # type: ignore[arg-type] # rows
     assert step(inquiry, GatesRan((gate_run(),)), 0.0) == (inquiry, Rest(reason=Reason.SUPERSEDED))
+
+
+def test_tests_that_pass_for_supervisor_outweigh_an_earlier_failing_run_of_the_agents() -> None:
+    before = with_goal("all tests pass and the changelog says so")
+    played = play(before, World(turn=LIE, runner=PYTEST, judge=judged(complete())))
+    assert kinds(played.orders) == [ReadTurn, Survey, RunGates, AskJudge]
+    assert played.goal.status is Status.ACHIEVED
