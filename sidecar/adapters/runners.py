@@ -38,7 +38,7 @@ def detect(project: Path) -> Gate | None:
     for command, sign in RUNNERS:
         try:
             why = sign(project)
-        except (OSError, ValueError):
+        except (OSError, ValueError, msgspec.DecodeError):
             why = ""
         if why:
             return Gate(id="tests", command=command, why=why, counts=True)

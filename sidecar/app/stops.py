@@ -16,6 +16,7 @@ from sidecar.model.events import Fact, GatesRan, Stopped, Surveyed, TurnRead
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
 from sidecar.policy.endings import unjudged
+from sidecar.policy.masking import mask_run, mask_turn, masker
 from sidecar.policy.stop import begin, step
 from sidecar.ports import Entry
 
@@ -76,7 +77,8 @@ class StopJudge:
     async def _carry_out(self, order: Effect, inquiry: Inquiry) -> Fact:
         house, stop = self._house, inquiry.stop
         if isinstance(order, ReadTurn):
-            return TurnRead(await house.transcripts.read(stop, inquiry.session.counted_to))
+            turn = await house.transcripts.read(stop, inquiry.session.counted_to)
+            return TurnRead(mask_turn(turn, masker(stop.environment)))
         if isinstance(order, Survey):
             return await self._survey(stop)
         async with self._queue_watched(inquiry):
@@ -96,12 +98,9 @@ class StopJudge:
         """One gate after the other, on the tree that was just seen: the agent rests meanwhile."""
         stop, tree = inquiry.stop, inquiry.survey.tree
         seconds = inquiry.settings.gates.seconds
-        run = self._house.gates.run
-        return GatesRan(
-            runs=tuple(
-                [await run(gate, stop.project, tree, stop.environment, seconds) for gate in order.gates]
-            )
-        )
+        run, mask = self._house.gates.run, masker(stop.environment)
+        ran = [await run(gate, stop.project, tree, stop.environment, seconds) for gate in order.gates]
+        return GatesRan(runs=tuple(mask_run(one, mask) for one in ran))
 
     @contextlib.asynccontextmanager
     async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@
     stop.py           one stop, from the host's word to the ruling
     goal.py           the commands a person types
     sessions.py       how sessions begin, go on and fork
+    masking.py        what is a secret, and how it is taken out
 
 Nothing here reads files, clocks or hosts, and nothing here waits.
 """

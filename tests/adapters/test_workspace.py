@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from sidecar.adapters import workspace
 from sidecar.adapters.workspace import GitWorkspace
+from support.loops import run
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -18,7 +18,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def digest(folder: Path, **environment: str) -> str:
-    return asyncio.run(GitWorkspace().fingerprint(str(folder), os.environ | environment))
+    return run(GitWorkspace().fingerprint(str(folder), os.environ | environment))
 
 
 def repository(folder: Path, *, commit: bool = True) -> Path:

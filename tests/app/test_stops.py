@@ -9,6 +9,7 @@ import pytest
 from sidecar.adapters.memory import FixedConfiguration
 from sidecar.adapters.scripted.gates import FAILED, PASSED
 from sidecar.model.effects import Continue, Nothing, Reason
+from sidecar.model.events import JudgeFailed
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
 from sidecar.model.settings import Gates, Settings
@@ -215,3 +216,12 @@ async def test_two_sessions_do_not_disturb_each_other(fakes: Fakes) -> None:
     assert isinstance(second, Continue)
     assert answer.feedback.id != second.feedback.id
     assert (fakes.state(one).goal is None, fakes.state(other).goal is None) == (False, True)
+
+
+async def test_a_secret_of_the_session_reaches_no_judge(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.transcripts.script(turn(ran("env", output="API_KEY=abc-def-ghi"), message="It is abc-def-ghi."))
+    fakes.judge.script(JudgeFailed("no"))
+    await fakes.tell(stopped(environment={"API_KEY": "abc-def-ghi"}))
+    assert "abc-def-ghi" not in repr(fakes.judge.cases)
+    assert "[masked]" in repr(fakes.judge.cases)

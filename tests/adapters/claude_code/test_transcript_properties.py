@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from adapters.claude_code.writing import FIXTURES, Pauses, Transcript, read, stop
 from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
+from support.loops import run
 
 if TYPE_CHECKING:
     from sidecar.model.turn import Turn
@@ -76,8 +76,8 @@ def test_read_in_pieces_a_transcript_says_the_same_as_read_at_once(
         for deed in deeds:
             do(transcript, deed)
         whole = transcript.path.read_bytes()
-        pieces = asyncio.run(in_pieces(whole, cuts, Transcript(Path(folder) / "pieces.jsonl")))
-        assert pieces == asyncio.run(read(transcript.path))
+        pieces = run(in_pieces(whole, cuts, Transcript(Path(folder) / "pieces.jsonl")))
+        assert pieces == run(read(transcript.path))
         assert pieces.position == len(whole)
 
 
@@ -89,11 +89,11 @@ def test_tokens_counted_in_two_goes_are_those_counted_in_one(deeds: list[tuple[A
         transcript = Transcript(path)
         for deed in deeds[:part]:
             do(transcript, deed)
-        first = asyncio.run(transcripts.read(stop(path), 0))
+        first = run(transcripts.read(stop(path), 0))
         for deed in deeds[part:]:
             do(transcript, deed)
-        second = asyncio.run(transcripts.read(stop(path), first.position))
-        whole = asyncio.run(read(path))
+        second = run(transcripts.read(stop(path), first.position))
+        whole = run(read(path))
         assert first.tokens + second.tokens == whole.tokens
         assert (second.prompts, second.calls, second.todos) == (whole.prompts, whole.calls, whole.todos)
 
@@ -112,7 +112,7 @@ def test_a_damaged_transcript_raises_nothing_and_stays_within_bounds(data: st.Da
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.jsonl"
         path.write_bytes(whole)
-        turn = asyncio.run(read(path, "Done."))
+        turn = run(read(path, "Done."))
         assert turn.readable
         assert turn.position <= len(whole)
         assert all(len(call.output) <= 2000 for call in turn.calls)
