@@ -70,7 +70,7 @@ class StopJudge:
             fact = await self._carry_out(order, inquiry)
             inquiry, order = step(inquiry, fact, self._house.clock.now())
             seen.append(inquiry)
-        if isinstance(order, Continue) and self._user_waits(inquiry):
+        if (isinstance(order, Continue) or order.alarm) and self._user_waits(inquiry):
             raise SupersededError(Reason.QUEUED)
         return inquiry, order
 

@@ -231,3 +231,11 @@ async def test_whoever_is_superseded_learns_why() -> None:
         with pytest.raises(SupersededError) as newer:
             await task
     assert newer.value.reason is Reason.QUEUED
+
+
+async def test_a_prompt_that_waits_when_the_verdict_comes_keeps_the_goal_from_ending(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        fakes.transcripts.waits = True
+        fakes.judge.released.set()
+        assert await older == Rest(reason=Reason.QUEUED)
+    assert fakes.goal().status is Status.ACTIVE

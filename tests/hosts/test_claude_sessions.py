@@ -57,6 +57,20 @@ def test_a_forked_session_leaves_its_parents_goal_as_it_was(under: Supervised, c
     assert under.supervisor("goal", "status", "--session", SESSION).stdout == before
 
 
+def test_a_branched_session_takes_a_copy_of_the_goal_along(under: Supervised) -> None:
+    under.script(Rule(say("Hello."), AGENT, times=None))
+    with under.host.terminal(*under.plugin, *FREE) as terminal:
+        terminal.submit("hello there")
+        terminal.wait_for(r"for \d+s")
+        assert under.supervisor("goal", "set", "all tests pass").returncode == 0
+        parent = under.report().session
+        terminal.submit("/branch")
+        terminal.wait_for(r"\(Branch\)")
+        terminal.submit("/supervisor:goal")
+        terminal.wait_for("goal active: all tests pass")
+    assert under.report().session != parent
+
+
 def test_in_a_terminal_judging_waits_for_the_end_of_background_work(under: Supervised) -> None:
     under.script(
         _in_background("until [ -e release ]; do sleep 0.1; done"),
