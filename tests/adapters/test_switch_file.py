@@ -28,11 +28,11 @@ def switches(tmp_path: Path) -> SwitchFile:
 
 
 def test_the_file_says_plainly_what_is_off(switches: SwitchFile, path: Path) -> None:
-    switches.turn(on=False, project="/work/a")
+    switches.turn(on=False, project="/code/a")
     assert msgspec.json.decode(path.read_bytes()) == {
         "version": 1,
         "user_off": False,
-        "projects_off": ["/work/a"],
+        "projects_off": ["/code/a"],
         "projects_on": [],
     }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -48,7 +48,7 @@ def test_a_project_is_the_folder_it_resolves_to(switches: SwitchFile, tmp_path: 
 
 def test_it_outlives_the_process(switches: SwitchFile, tmp_path: Path) -> None:
     switches.turn(on=False, project=None)
-    assert SwitchFile(tmp_path).off("/work/a") == "off for you"
+    assert SwitchFile(tmp_path).off("/code/a") == "off for you"
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_a_broken_file_counts_as_off_until_the_user_switches(
     switches: SwitchFile, path: Path, content: bytes, fault: str
 ) -> None:
     path.write_bytes(content)
-    assert switches.off("/work/a").startswith(f"off: {path} cannot be used (")
+    assert switches.off("/code/a").startswith(f"off: {path} cannot be used (")
     assert path.read_bytes() == content
     switches.turn(on=True, project=None)
-    assert switches.off("/work/a") == ""
+    assert switches.off("/code/a") == ""
     assert path.with_name(f"switches.json.{fault}-1").read_bytes() == content
 
 
@@ -78,10 +78,10 @@ def test_a_link_in_its_place_counts_as_off_and_is_set_aside(
 ) -> None:
     (tmp_path / "theirs").write_bytes(b"{}")
     path.symlink_to(tmp_path / "theirs")
-    assert "a symbolic link" in switches.off("/work/a")
+    assert "a symbolic link" in switches.off("/code/a")
     switches.turn(on=False, project=None)
     assert (tmp_path / "theirs").read_bytes() == b"{}"
-    assert switches.off("/work/a") == "off for you"
+    assert switches.off("/code/a") == "off for you"
 
 
 def test_a_full_disk_is_an_error_and_the_old_switches_hold(
@@ -90,12 +90,12 @@ def test_a_full_disk_is_an_error_and_the_old_switches_hold(
     def refuse(*_: object) -> int:
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    switches.turn(on=False, project="/work/a")
+    switches.turn(on=False, project="/code/a")
     monkeypatch.setattr(os, "write", refuse)
     with pytest.raises(OSError, match="no space left"):
-        switches.turn(on=True, project="/work/a")
+        switches.turn(on=True, project="/code/a")
     monkeypatch.undo()
-    assert switches.off("/work/a") == "off for this project"
+    assert switches.off("/code/a") == "off for this project"
 
 
 def test_a_machine_at_its_limits_counts_as_off_and_sets_nothing_aside(
@@ -104,9 +104,9 @@ def test_a_machine_at_its_limits_counts_as_off_and_sets_nothing_aside(
     def exhausted(*_: object) -> int:
         raise OSError(errno.EMFILE, "too many open files")
 
-    switches.turn(on=True, project="/work/a")
+    switches.turn(on=True, project="/code/a")
     monkeypatch.setattr(os, "open", exhausted)
-    assert "too many open files" in switches.off("/work/a")
+    assert "too many open files" in switches.off("/code/a")
     with pytest.raises(OSError, match="too many open files"):
         switches.turn(on=True, project=None)
     monkeypatch.undo()
