@@ -123,7 +123,7 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stage: str = ""
     tree: str = ""
     gates: tuple[str, ...] = ()
-    tokens: int = 0
+    judge_tokens: int = 0
     seconds: float = 0.0
 
 

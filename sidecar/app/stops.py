@@ -13,6 +13,7 @@ from sidecar.app.generations import Generations, SupersededError
 from sidecar.app.house import House
 from sidecar.model.effects import Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
 from sidecar.model.events import Fact, GatesRan, Stopped, Surveyed, TurnRead
+from sidecar.model.gate import GateRun
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
 from sidecar.policy.endings import unjudged
@@ -144,10 +145,17 @@ class StopJudge:
             continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
             stage=inquiry.stage,
             tree=inquiry.survey.tree,
-            gates=tuple(f"{run.gate.id}: {run.outcome.value}" for run in inquiry.runs),
+            gates=tuple(_gate_line(run) for run in inquiry.runs),
+            judge_tokens=inquiry.judge_tokens,
             seconds=round(now - begun, 3),
         )
         try:
             self._house.record.append(inquiry.stop.key, entry)
         except OSError as error:
             log.warning("%s: the record could not be written: %s", inquiry.stop.key.id, error)
+
+
+def _gate_line(run: GateRun) -> str:
+    """One gate of a stop, for the record."""
+    marks = [word for word, holds in (("cached", run.cached), ("flaky", run.flaky)) if holds]
+    return f"{run.gate.id}: {run.outcome.value}" + (f" ({', '.join(marks)})" if marks else "")

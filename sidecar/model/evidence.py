@@ -13,8 +13,6 @@ class Source(StrEnum):
     GATE = "gate"
     TOOL = "tool"
     TODO = "todo"
-    TREE = "tree"
-    RECORD = "record"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

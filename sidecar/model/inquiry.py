@@ -22,7 +22,7 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     `session` is what will be saved with the ruling. `off` says why Supervisor is switched off here, empty
     where it is on. `arrived`: the continuation said before was seen to arrive; `lost`: it never did, and is
     given back. `left_running` is background work that a headless host will kill. `suspicion` is what a rule
-    found without being certain.
+    found without being certain. `judge_tokens` is what this stop's judgement cost.
     """
 
     session: Session
@@ -37,4 +37,5 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     left_running: tuple[str, ...] = ()
     suspicion: str = ""
+    judge_tokens: int = 0
     stage: str = "skip rules"

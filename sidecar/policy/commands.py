@@ -74,9 +74,8 @@ def _set(session: Session, settings: Settings, command: Typed) -> Outcome:
     )
     total = budget.continuations(session, settings)
     checks = f"; checks: {', '.join(asked.checks)}" if asked.checks else ""
-    return session, Reply(
-        text=f"Supervisor: goal set, up to {total} continuations: {goal.condition}{checks}", work=True
-    )
+    text = f"Supervisor: goal set, up to {total} continuations{_limits(goal)}: {goal.condition}{checks}"
+    return session, Reply(text=text, work=True)
 
 
 def _limits(goal: Goal) -> str:

@@ -225,10 +225,10 @@ def _judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
 
 
 def _charge_judging(inquiry: Inquiry, tokens: int, cents: float) -> Inquiry:
+    inquiry = replace(inquiry, judge_tokens=tokens)
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry
-    spent = replace(
-        goal.spent, judge_tokens=goal.spent.judge_tokens + tokens, judge_cents=goal.spent.judge_cents + cents
-    )
+    total, paid = goal.spent.judge_tokens + tokens, goal.spent.judge_cents + cents
+    spent = replace(goal.spent, judge_tokens=total, judge_cents=paid)
     return replace(inquiry, session=replace(inquiry.session, goal=replace(goal, spent=spent)))

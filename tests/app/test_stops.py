@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.adapters.memory import FixedConfiguration
 from sidecar.adapters.scripted.gates import FAILED, PASSED
 from sidecar.model.effects import Continue, Nothing, Reason
 from sidecar.model.events import JudgeFailed
+from sidecar.model.gate import Gate, GateRun
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
 from sidecar.model.settings import Gates, Settings
@@ -225,3 +228,25 @@ async def test_a_secret_of_the_session_reaches_no_judge(fakes: Fakes) -> None:
     await fakes.tell(stopped(environment={"API_KEY": "abc-def-ghi"}))
     assert "abc-def-ghi" not in repr(fakes.judge.cases)
     assert "[masked]" in repr(fakes.judge.cases)
+
+
+async def test_the_record_says_what_a_judgement_cost(fakes: Fakes) -> None:
+    fakes.store.save(with_goal("all tests pass and the parser is fast"))
+    fakes.judge.script(JudgeFailed("no", tokens=12))
+    await fakes.tell(stopped())
+    (entry,) = fakes.record.read(KEY)
+    assert (entry.stage, entry.judge_tokens) == ("judge", 12)
+
+
+async def test_the_record_says_of_a_gate_that_it_was_cached_or_flaky(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = fakes.gates.run
+
+    async def remembered(gate: Gate, *rest: Any) -> GateRun:
+        return replace(await real(gate, *rest), cached=True, flaky=True)
+
+    monkeypatch.setattr(fakes.gates, "run", remembered)
+    fakes.store.save(with_goal(checks=("make",)))
+    await fakes.tell(stopped())
+    assert fakes.record.read(KEY)[0].gates == ("check:1: passed (cached, flaky)",)

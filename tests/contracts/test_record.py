@@ -42,7 +42,7 @@ def test_an_entry_comes_back_whole(record: Record) -> None:
         stage="gates",
         tree="t",
         gates=("tests", "lint"),
-        tokens=7,
+        judge_tokens=7,
         seconds=0.25,
     )
     record.append(KEY, full)

@@ -223,3 +223,8 @@ def test_what_was_done_while_the_goal_was_paused_does_not_count_towards_it() -> 
 def test_resuming_looks_for_a_continuation_that_was_on_its_way_where_it_may_have_arrived() -> None:
     resumed, _ = command("resume", session(goal=goal(status=Status.PAUSED), pending=said(), counted_to=3))
     assert resumed.counted_to == 3
+
+
+def test_the_limits_that_were_typed_are_said() -> None:
+    _, reply = command("all tests pass --max-minutes 5 --max-tokens 9000")
+    assert "up to 16 continuations, 5 minutes, 9000 tokens: all tests pass" in reply.text
