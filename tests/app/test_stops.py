@@ -246,6 +246,7 @@ async def test_the_record_says_of_a_gate_that_it_was_cached_or_flaky(
     async def remembered(gate: Gate, *rest: Any) -> GateRun:
         return replace(await real(gate, *rest), cached=True, flaky=True)
 
+    fakes.gates.script("make", PASSED)
     monkeypatch.setattr(fakes.gates, "run", remembered)
     fakes.store.save(with_goal(checks=("make",)))
     await fakes.tell(stopped())
