@@ -56,7 +56,7 @@ class Supervised(msgspec.Struct, frozen=True):
             env=dict(self.host.env),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=120,
             check=False,
         )
 

@@ -75,3 +75,10 @@ def test_from_the_marketplace_with_only_python_the_line_it_greets_with_makes_it_
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     assert "budget of 16" in bare.ask("/supervisor:retry").result
+
+
+def test_the_demo_plays_through_the_real_host(under: Supervised) -> None:
+    done = under.supervisor("demo", "--host", "claude")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_a_tenth_is_taken_off" in done.stdout
+    assert "goal achieved" in done.stdout

@@ -41,12 +41,12 @@ class Stage(msgspec.Struct, frozen=True):
         assert "goal set" in (await agent.prompt(GOAL)).system_message
         return agent
 
-    def supervisor(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Type `supervisor ARGUMENTS` in a shell in the project."""
+    def supervisor(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Type `supervisor ARGUMENTS` in a shell in the project, with more environment variables."""
         return subprocess.run(
             [str(SUPERVISOR), *arguments],
             cwd=self.scene.project,
-            env=dict(self.scene.environment),
+            env={**self.scene.environment, **variables},
             capture_output=True,
             text=True,
             timeout=60,

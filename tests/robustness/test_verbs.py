@@ -1,0 +1,110 @@
+"""The verbs of the command line, typed as a person would, against a real sidecar."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sidecar.adapters.scripted.project import REPAIRED
+from support.scene import SUPERVISOR, Stage
+
+
+def test_the_demo_tells_its_story_plainly_and_ends_well(tmp_path: Path) -> None:
+    picture = tmp_path / "demo.svg"
+    done = subprocess.run(
+        [str(SUPERVISOR), "demo", "--svg", str(picture)],
+        cwd=tmp_path, env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    story = [line for line in done.stdout.splitlines() if line.startswith(("you", "supervisor", "✔"))]
+    assert "goal set" in story[1]
+    assert "sent back 1/16" in story[2]
+    assert "goal achieved" in story[3]
+    assert "test_a_tenth_is_taken_off" in done.stdout
+    assert "\x1b[" not in done.stdout
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "demo.svg"] == []
+
+
+def test_a_picture_into_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    target = tmp_path / "nowhere" / "x.svg"
+    done = subprocess.run(
+        [str(SUPERVISOR), "demo", "--svg", str(target)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "there is no folder" in done.stderr
+
+
+async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage) -> None:
+    await stage.agent().prompt("/supervisor:retry 4")
+    done = stage.supervisor(
+        "goal", "set", "it works", "--check", "grep -q \"a b\" 'x\\y'", "--max-minutes", "5"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "Supervisor: goal set, up to 4 continuations, 5 minutes: it works; checks: grep -q \"a b\" 'x\\y'\n"
+    )
+
+
+@pytest.mark.parametrize("words", [("",), ("pause",), (" ",)])
+async def test_what_is_no_condition_is_refused_as_a_goal(stage: Stage, words: tuple[str, ...]) -> None:
+    done = stage.supervisor("goal", "set", *words)
+    assert done.returncode == 2
+    assert "is no condition" in done.stderr
+
+
+async def test_an_agents_shell_may_look_but_not_change(stage: Stage) -> None:
+    await stage.agent_with_goal()
+    for arguments in (("goal", "clear"), ("retry", "100"), ("off",), ("goal", "set", "nothing")):
+        done = stage.supervisor(*arguments, CLAUDECODE="1")
+        assert done.returncode == 1
+        assert "only the user may change this" in done.stderr
+    assert stage.report().status == "active"
+
+
+async def test_a_script_learns_from_exit_codes_where_the_goal_stands(stage: Stage) -> None:
+    assert stage.supervisor("goal", "status", "--exit-code").returncode == 3
+    agent = await stage.agent_with_goal()
+    assert stage.supervisor("goal", "status", "--exit-code").returncode == 1
+    agent.edit("shop.py", REPAIRED)
+    agent.say("Done.")
+    await agent.stop()
+    assert stage.supervisor("goal", "status", "--exit-code").returncode == 0
+    assert json.loads(stage.supervisor("goal", "status", "--json").stdout)["status"] == "achieved"
+
+
+async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    agent.say("All tests pass.")
+    await agent.stop()
+    shown = stage.supervisor("status").stdout
+    assert "continue" in shown
+    assert "gates" in shown
+    assert "test_a_tenth_is_taken_off" in shown.replace("\n", "")
+
+
+async def test_off_for_a_project_says_how_to_switch_it_on_there(stage: Stage) -> None:
+    assert stage.supervisor("off", "--project").returncode == 0
+    told = await stage.agent().prompt("/supervisor:goal all tests pass")
+    assert told.decision == "block"
+    assert told.reason.endswith("supervisor on --project")
+    assert stage.supervisor("on", "--project").returncode == 0
+    await stage.agent_with_goal()
+
+
+async def test_doctor_says_what_to_type_where_the_state_cannot_be_kept(stage: Stage, tmp_path: Path) -> None:
+    home = tmp_path / "blocked"
+    home.mkdir()
+    (home / ".local").write_text("in the way", encoding="utf-8")
+    done = stage.supervisor("doctor", "--no-probe", HOME=str(home))
+    assert done.returncode == 1
+    assert "error" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
