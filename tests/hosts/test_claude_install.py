@@ -56,11 +56,10 @@ def test_one_command_installs_it_doctor_sees_every_link_and_uninstall_leaves_not
     assert under.model.requests == ()
 
 
+@pytest.mark.parametrize("claude_version", ["pinned"], indirect=True)  # a runtime takes long to make
 def test_from_the_marketplace_with_only_python_the_line_it_greets_with_makes_it_work(
-    under: Supervised, tmp_path: Path, claude_version: str
+    under: Supervised, tmp_path: Path
 ) -> None:
-    if claude_version != "2.1.197":
-        pytest.skip("making a runtime takes long and does not depend on the host's version")
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(CHECKOUT), str(clone)], check=True, timeout=60)
     bare = under.host.having(PATH=f"{under.host.binary.parent}:/usr/local/bin:/usr/bin:/bin")
