@@ -1,0 +1,33 @@
+"""What the documents promise is there: every test that they cite, every file that they link to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…?)`")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def test_every_test_that_the_page_on_claude_code_cites_exists() -> None:
+    page = (ROOT / "docs" / "claude-code.md").read_text(encoding="utf-8")
+    file, cited = "", 0
+    for found in CITED.finditer(page):
+        file = file if found["file"] == "…" else found["file"]
+        source = (ROOT / "tests" / "hosts" / file).read_text(encoding="utf-8")
+        end = r"\w*\(" if found["more"] else r"\("
+        assert re.search(rf"^def {found['test']}{end}", source, re.MULTILINE), found[0]
+        cited += 1
+    assert cited > 20
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/claude-code.md"]
+)
+def test_every_link_leads_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    broken = [target for target in LINK.findall(text) if not ((ROOT / page).parent / target).exists()]
+    assert broken == []
