@@ -186,4 +186,4 @@ def _retry(session: Session, settings: Settings, text: str) -> Outcome:
 def _budget_line(session: Session, settings: Settings) -> str:
     total, goal = budget.continuations(session, settings), session.goal
     used = f", {goal.spent.continuations} used" if goal is not None else ""
-    return f"Supervisor: budget of {total} continuations{used}."
+    return f"Supervisor: budget of {total} continuation{'' if total == 1 else 's'}{used}."

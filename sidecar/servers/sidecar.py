@@ -13,6 +13,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -129,7 +130,9 @@ class Sidecar:
         if self._idle is not None:
             self._idle.cancel()
         try:
-            await connection.run()
+            # Only seeing off cancels; Python 3.11's streams would log that as an error.
+            with suppress(asyncio.CancelledError):
+                await connection.run()
         finally:
             del self._open[connection]
             self._control.connections = len(self._open)

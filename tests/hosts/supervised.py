@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from hosts.host import Host, Result
+from hosts.host import BUSY, Host, Result
+from hosts.terminal import Terminal
 from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
 from sidecar.adapters.scripted.project import BROKEN, REPAIRED, TEST
@@ -43,6 +44,16 @@ class Supervised(msgspec.Struct, frozen=True):
         """Run `claude -p` with the plugin and every permission."""
         free = ("--permission-mode", "bypassPermissions")
         return self.host.ask(prompt, *self.plugin, *free, *arguments, timeout=120.0)
+
+    @contextmanager
+    def terminal(self) -> Iterator[Terminal]:
+        """Start the host in a terminal, with every permission; at the end, wait until it is at rest.
+
+        A stop that is being judged when its host is gone would start the sidecar anew.
+        """
+        with self.host.terminal(*self.plugin, "--permission-mode", "bypassPermissions") as terminal:
+            yield terminal
+            terminal.wait_until_gone(BUSY, timeout=60)
 
     def script(self, *rules: Rule) -> None:
         """Add to what the model answers."""

@@ -29,6 +29,8 @@ WAIT_LIMIT_S: Final = 30.0
 TMUX_LIMIT_S: Final = 10.0
 """Longest time, in seconds, that one tmux command may take."""
 SESSION: Final = "host"
+EMPTY_INPUT: Final = "(?m)^\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}\\s*$"
+"""An input box with nothing typed."""
 
 Key = Literal["Enter", "Escape", "Up", "Down", "Tab", "BSpace", "C-c", "C-d", "C-o", "C-u"]
 
@@ -79,6 +81,11 @@ class Terminal(msgspec.Struct, frozen=True):
         """Type `text` and press Enter."""
         self.type(text)
         self.press("Enter")
+
+    def wipe(self) -> None:
+        """Empty the input box, into which a host may put a prompt back that a hook blocked."""
+        self.press("C-u")
+        self.wait_for(EMPTY_INPUT)
 
     def wait_for(self, pattern: str, *, timeout: float = WAIT_LIMIT_S) -> str:
         """Look at the screen until `pattern` (a regular expression) is on it; returns that screen.

@@ -13,7 +13,6 @@ from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, T
 
 GOAL = "/supervisor:goal all tests pass"
 SESSION = "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f12"
-FREE = ("--permission-mode", "bypassPermissions")
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_a_forked_session_leaves_its_parents_goal_as_it_was(under: Supervised, c
 
 def test_a_branched_session_takes_a_copy_of_the_goal_along(under: Supervised) -> None:
     under.script(Rule(say("Hello."), AGENT, times=None))
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit("hello there")
         terminal.wait_for(r"for \d+s")
         assert under.supervisor("goal", "set", "all tests pass").returncode == 0
@@ -77,7 +76,7 @@ def test_in_a_terminal_judging_waits_for_the_end_of_background_work(under: Super
         says("Started, I wait for it."),
         Rule(say("It has ended. All tests pass."), AGENT, times=None),
     )
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit(GOAL)
         terminal.wait_for("Started, I wait for it")
         terminal.wait_for(r"for \d+s")
@@ -106,9 +105,10 @@ def test_while_the_hosts_own_goal_is_active_supervisor_steps_back_and_says_so_on
         Rule(say('{"ok": true, "reason": "it was said"}'), asked, times=None),
         Rule(say("Hello."), AGENT, times=None),
     )
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit("/supervisor:retry 5")
         terminal.wait_for("budget of 5")
+        terminal.wipe()
         assert under.supervisor("goal", "set", "all", "tests", "pass").returncode == 0
         terminal.submit("/goal say hello")
         terminal.wait_for("Supervisor steps back")

@@ -12,7 +12,6 @@ from hosts.terminal import Terminal
 from sidecar.adapters.scripted.model_server import Rule, ScriptedModel, say
 
 CLAIM = "I looked at everything, all tests pass. Done."
-FREE = ("--permission-mode", "bypassPermissions")
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
 """A goal whose check runs until the test lets it go, and then fails."""
 
@@ -36,7 +35,7 @@ def _judging(terminal: Terminal) -> None:
 
 def test_a_goal_typed_in_a_terminal_is_sent_back_once_and_achieved(under: Supervised) -> None:
     under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit("/supervisor:goal all tests pass")
         terminal.wait_for("Supervisor: goal set")
         terminal.wait_for("Supervisor: sent back 1/16")
@@ -46,9 +45,10 @@ def test_a_goal_typed_in_a_terminal_is_sent_back_once_and_achieved(under: Superv
 
 
 def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit("/supervisor:retry 3")
         terminal.wait_for("budget of 3 continuations")
+        terminal.wipe()
         terminal.submit("/supervisor:goal clear")
         terminal.wait_for("no goal is set")
     assert [asked for asked in under.model.requests if asked.tools] == []
@@ -58,7 +58,7 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     under.script(
         says("Done."), says("You wanted something else: here it is."), Rule(say("Done."), AGENT, times=None)
     )
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit(f"/supervisor:goal {HELD}")
         _judging(terminal)
         terminal.submit("actually do something else instead")
@@ -72,7 +72,7 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
 
 def test_escape_cancels_the_judging_and_kills_the_check(under: Supervised) -> None:
     under.script(says("Done."))
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit(f"/supervisor:goal {HELD}")
         _judging(terminal)
         terminal.press("Escape")
@@ -85,7 +85,7 @@ def test_escape_cancels_the_judging_and_kills_the_check(under: Supervised) -> No
 
 def test_clear_typed_while_judging_ends_it_and_clears_the_goal(under: Supervised) -> None:
     under.script(says("Done."))
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit(f"/supervisor:goal {HELD}")
         _judging(terminal)
         terminal.submit("/supervisor:goal clear")
@@ -96,9 +96,10 @@ def test_clear_typed_while_judging_ends_it_and_clears_the_goal(under: Supervised
 
 def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> None:
     under.script(Rule(say("Working on it."), AGENT, times=None))
-    with under.host.terminal(*under.plugin, *FREE) as terminal:
+    with under.terminal() as terminal:
         terminal.submit("/supervisor:retry 1")
         terminal.wait_for("budget of 1 continuation")
+        terminal.wipe()
         terminal.submit("/clear")
         terminal.wait_until_gone("budget of 1 continuation")
         terminal.submit("/supervisor:goal")
