@@ -20,7 +20,7 @@ def command(arguments: str, before: Session, settings: Settings = SETTINGS) -> t
 def test_a_number_is_the_sessions_budget(number: int) -> None:
     assert command(f" {number} ", session()) == (
         session(retry=number),
-        Reply(text=f"Supervisor: budget of {number} continuation{'' if number == '1' else 's'}."),
+        Reply(text=f"Supervisor: budget of {number} continuation{'' if number == 1 else 's'}."),
     )
 
 
