@@ -14,13 +14,8 @@ from sidecar.adapters.processes import run
 from sidecar.adapters.scripted.agent import HookAnswer, ScriptedAgent
 from sidecar.adapters.scripted.project import REPAIRED, Scene, build
 from sidecar.cli.demo_claude import play_claude
-from sidecar.cli.story import Story
+from sidecar.cli.story import CLAIM, DIAGNOSIS, GOAL, REPORT, TESTS, Story
 
-GOAL = "/supervisor:goal all tests pass"
-CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
-DIAGNOSIS = "The discount is a rate, not an amount. I repair shop.py and run the tests."
-REPORT = "total() now multiplies by the rate. I ran pytest: 2 passed."
-TESTS = "python -m pytest -q"
 COMMAND_SECONDS = 60.0
 
 

@@ -8,11 +8,8 @@ from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.processes import find, run
 from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
 from sidecar.adapters.scripted.project import REPAIRED, Scene
-from sidecar.cli.story import Story
+from sidecar.cli.story import CLAIM, GOAL, REPORT, TESTS, Story
 
-GOAL = "/supervisor:goal all tests pass"
-CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
-REPORT = "total() now multiplies by the rate. I ran pytest: 2 passed."
 FAKE_KEY = "sk-ant-fake"
 DEADLINE_SECONDS = 180.0
 
@@ -68,9 +65,7 @@ def _script(scene: Scene) -> list[Rule]:
         Rule(say(CLAIM), agent),
         Rule(call(ToolCall("Read", {"file_path": shop})), agent),
         Rule(call(ToolCall("Write", {"file_path": shop, "content": REPAIRED})), agent),
-        Rule(
-            call(ToolCall("Bash", {"command": "python -m pytest -q", "description": "Run the tests"})), agent
-        ),
+        Rule(call(ToolCall("Bash", {"command": TESTS, "description": "Run the tests"})), agent),
         Rule(say(REPORT), agent),
     ]
 

@@ -13,6 +13,12 @@ WEB_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 COLUMNS = 100
 """Widest line of the story."""
 
+GOAL = "/supervisor:goal all tests pass"
+CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
+DIAGNOSIS = "The discount is a rate, not an amount. I repair shop.py and run the tests."
+TESTS = "python -m pytest -q"
+REPORT = "total() now multiplies by the rate. I ran pytest: 2 passed."
+
 
 class Story:
     """Tells on a terminal; plainly where there is none."""
