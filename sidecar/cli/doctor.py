@@ -18,6 +18,8 @@ from rich.console import Console
 from sidecar import __version__
 from sidecar.adapters.client import Hello, SidecarError
 from sidecar.adapters.paths import of_user
+from sidecar.adapters.phrasebook import PhrasebookFiles
+from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.processes import Ending, Finished, find, run
 from sidecar.app.people import Report, Who
 from sidecar.cli.link import ask, greet
@@ -136,7 +138,8 @@ async def _report() -> list[Line]:
     except SidecarError as trouble:
         return [error(f"the sidecar cannot report: {trouble}", "supervisor stop")]
     lines = [warning(f"Supervisor is {report.off}", switch_on(report.off))] if report.off else []
-    lines += [warning(trouble, "mend that file") for trouble in report.troubles]
+    texts = PhrasebookFiles(plugin_root() / "rubric")
+    lines += [warning(trouble, "mend that file") for trouble in (*report.troubles, *texts.problems())]
     lines += [
         warning(f"set aside: {why}", "nothing: the session went on without it") for why in report.set_aside
     ]

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.adapters.scripted.project import REPAIRED
+from sidecar.app.people import Report
+from sidecar.cli import doctor
 from support.scene import SUPERVISOR, Stage
 
 
@@ -108,3 +110,12 @@ async def test_doctor_says_what_to_type_where_the_state_cannot_be_kept(stage: St
     assert done.returncode == 1
     assert "error" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+
+
+async def test_doctor_names_a_wording_that_is_missing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    rubric = stage.scene.home / "rubric"
+    rubric.mkdir()
+    monkeypatch.setattr(doctor, "plugin_root", lambda: stage.scene.home)
+    monkeypatch.setattr(doctor, "ask", lambda *_: Report())
+    found = await doctor._report()  # noqa: SLF001 - a packaged text cannot be broken from outside
+    assert any("continuation.md: the section `## gates-failed` is missing" in line.what for line in found)
