@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from sidecar.model.effects import Case, Feedback, HostAnswer
 from sidecar.model.events import Judged, JudgeFailed, Stopped, Told
-from sidecar.model.gate import Gate, GateRun
+from sidecar.model.gate import Catalog, Gate, GateRun
+from sidecar.model.inspection import Base, Changes, Reading, Repository
 from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.turn import Turn
 
 Environment = Mapping[str, str]
+
+
+class Site(Struct, frozen=True, kw_only=True):
+    """Where gates run: the project, its tree as it was just seen, and the session's environment."""
+
+    project: str
+    tree: str
+    environment: Environment
 
 
 class BadInputError(Exception):
@@ -69,17 +78,47 @@ class Workspace(Protocol):
     async def fingerprint(self, project: str, environment: Environment) -> str:
         """One digest of all content that is not ignored; "" where it cannot be had."""
 
+    async def remember(self, project: str, environment: Environment) -> Base:
+        """Keep the files as they are now to be compared with later. Never raises: `unseen` says why not."""
+
+    async def since(self, base: Base, project: str, environment: Environment) -> Changes:
+        """What changed since then, ignored files that steer a test runner among it. Never raises."""
+
+    async def repository(self, base: Base, project: str, environment: Environment) -> Repository | None:
+        """What git knows of the project, None where there is no repository. Asks no remote."""
+
+    def forget(self, base: Base, project: str) -> None:
+        """Give back what was kept; nothing where it is gone already."""
+
+
+class Inspector(Protocol):
+    """Reads changed files with the eyes of the checks."""
+
+    async def read(self, changes: Changes) -> Reading:
+        """Both versions of every changed file that bears on a check. Never raises for a damaged file."""
+
+
+class GateCatalog(Protocol):
+    """Which checks a project offers."""
+
+    async def list(self, project: str, environment: Environment) -> Catalog:
+        """Detected and configured gates, each with the reason, the configured ones first. Never raises."""
+
+
+Progress = Callable[[Gate, GateRun | None], None]
+"""Told when a gate begins (None) and when it has ended."""
+
 
 class GateRunner(Protocol):
-    """Finds and runs the project's own checks."""
-
-    def detect_tests(self, project: str) -> Gate | None:
-        """The project's test runner with the reason, None where undetermined."""
+    """Runs the project's own checks."""
 
     async def run(
-        self, gate: Gate, project: str, tree: str, environment: Environment, seconds: float
-    ) -> GateRun:
-        """Run one gate. Never raises for a failing or missing command. Cancelling kills its process group."""
+        self, gates: Sequence[Gate], at: Site, seconds: float, progress: Progress | None = None
+    ) -> tuple[GateRun, ...]:
+        """Run these gates, the independent ones side by side, each within `seconds` or its own deadline.
+
+        In the order asked for. Never raises for a failing or missing command. Cancelling kills what runs.
+        """
 
 
 class Judge(Protocol):
@@ -123,6 +162,8 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stage: str = ""
     tree: str = ""
     gates: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
     judge_tokens: int = 0
     seconds: float = 0.0
 

@@ -16,13 +16,14 @@ class ReadTurn(Struct, frozen=True):
 
 
 class Survey(Struct, frozen=True):
-    """Look at the project: fingerprint of its files, rubric, test runner. Skip rules do without."""
+    """Look at the project: files, rubric, gates, what changed. Skip rules do without."""
 
 
 class RunGates(Struct, frozen=True):
-    """Run these, on the project as it stands."""
+    """Run these, on the project as it stands, each within `seconds`."""
 
     gates: tuple[Gate, ...]
+    seconds: int
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from sidecar.model.gate import Gate, GateRun
+from sidecar.model.finding import Finding
+from sidecar.model.gate import Catalog, GateRun
+from sidecar.model.inspection import Repository
 from sidecar.model.rubric import Rubric
 from sidecar.model.session import SessionKey
 from sidecar.model.turn import Turn
@@ -111,11 +113,19 @@ class TurnRead(Struct, frozen=True):
 
 
 class Surveyed(Struct, frozen=True, kw_only=True):
-    """What the project looks like: `tree` is its files' fingerprint, `runner` the detected test runner."""
+    """What the project looks like.
+
+    `tree` is its files' fingerprint. `changed` are the paths that differ from the base, None where that could
+    not be seen (`unseen` says why). `findings` are the changes to the checks themselves.
+    """
 
     tree: str
     rubric: Rubric
-    runner: Gate | None = None
+    catalog: Catalog = Catalog()
+    changed: tuple[str, ...] | None = None
+    unseen: str = ""
+    findings: tuple[Finding, ...] = ()
+    repository: Repository | None = None
 
 
 class GatesRan(Struct, frozen=True):

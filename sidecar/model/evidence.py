@@ -13,12 +13,18 @@ class Source(StrEnum):
     GATE = "gate"
     TOOL = "tool"
     TODO = "todo"
+    CHANGE = "change"
+    """To the checks themselves."""
+    REPOSITORY = "repository"
+    CLAIM = "claim"
+    """What the worker says, beside what is known of it; it shows nothing by itself."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
     """One fact.
 
     `id` is "E1", "E2", ... within one stop. `fact` is one line, `detail` at most 2,000 characters.
+    `call` is the id of the tool call or gate it comes from, "" where it is another's.
     `tree` is the fingerprint of the files it was seen on, empty where it does not depend on them.
     `stale`: the files moved afterwards. `bad`: it speaks against being done.
     """
@@ -27,6 +33,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     source: Source
     fact: str
     detail: str = ""
+    call: str = ""
     tree: str = ""
     stale: bool = False
     bad: bool = False

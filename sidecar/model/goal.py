@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from sidecar.model.gate import Outcome
+from sidecar.model.inspection import Base
+
 CONDITION_LIMIT = 4000
 """Characters of a goal's condition, the limit of Claude Code's own /goal."""
 
@@ -39,6 +42,15 @@ class Spent(Struct, frozen=True, kw_only=True):
     judge_cents: float = 0.0
 
 
+class Known(Struct, frozen=True, kw_only=True):
+    """How a gate stood when the goal was set: `failing` as in GateRun."""
+
+    gate: str
+    command: str
+    outcome: Outcome
+    failing: tuple[str, ...] = ()
+
+
 class Goal(Struct, frozen=True, kw_only=True):
     """A goal of one session.
 
@@ -61,3 +73,6 @@ class Goal(Struct, frozen=True, kw_only=True):
     last_reason: str = ""
     unjudged: str = ""
     asked_to_run: tuple[str, ...] = ()
+    asked_about: tuple[str, ...] = ()
+    base: Base = Base()
+    baseline: tuple[Known, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from sidecar.model.claim import Claim
 from sidecar.model.events import Stopped, Surveyed
 from sidecar.model.evidence import Evidence
 from sidecar.model.gate import GateRun
@@ -35,6 +36,7 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     lost: bool = False
     runs: tuple[GateRun, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    claims: tuple[Claim, ...] = ()
     left_running: tuple[str, ...] = ()
     suspicion: str = ""
     judge_tokens: int = 0

@@ -17,10 +17,41 @@ class Judge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: Annotated[int, Meta(ge=5, le=600)] = 120
 
 
-class Gates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`seconds`: deadline of one gate."""
+GATE_SECONDS = Annotated[int, Meta(ge=1, le=800)]
 
-    seconds: Annotated[int, Meta(ge=1, le=800)] = 600
+
+class Gates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How gates are chosen and run.
+
+    `seconds`: deadline of one required gate; `advisory_seconds`: of one that only advises. `detect`: whether
+    signs in the project name gates. `without_goal`: whether configured required gates run at stops with no
+    goal set. `pr`, `ci`: whether the pull request and its checks are looked at (through gh or glab).
+    """
+
+    seconds: GATE_SECONDS = 600
+    advisory_seconds: GATE_SECONDS = 120
+    detect: bool = True
+    without_goal: bool = False
+    pr: bool = False
+    ci: bool = False
+
+
+class OwnGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A gate that a configuration file names or changes: `[gate.ID]`.
+
+    Where ID is that of a detected gate, what is given here replaces its values. `least`: least coverage in
+    percent. `enabled = false` takes a gate away.
+    """
+
+    command: Annotated[str, Meta(min_length=1, max_length=4000)] | None = None
+    kind: Literal["tests", "build", "types", "lint", "security", "coverage", "check"] | None = None
+    folder: Annotated[str, Meta(max_length=1000)] | None = None
+    required: bool | None = None
+    seconds: GATE_SECONDS | None = None
+    counts: bool | None = None
+    alone: bool | None = None
+    least: Annotated[float, Meta(ge=0, le=100)] | None = None
+    enabled: bool = True
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,3 +71,4 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     idle_minutes: Annotated[int, Meta(ge=1)] = 60
     judge: Judge = Judge()
     gates: Gates = Gates()
+    gate: dict[str, OwnGate] = {}

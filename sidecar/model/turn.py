@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from sidecar.model.command import Run
+
 
 class Doing(StrEnum):
     """What a tool call does to the world, whatever the host calls the tool."""
@@ -31,8 +33,8 @@ class CallOutcome(StrEnum):
 class ToolCall(Struct, frozen=True, kw_only=True):
     """One tool call and what it really returned.
 
-    `command` is set for RUN, `paths` for EDIT. `exit_code` is None where the host names none.
-    `output` is the end of the result, at most 2,000 characters, without terminal colours.
+    `command` and what it `runs` are set for RUN, `paths` for EDIT. `exit_code` is None where the host names
+    none. `output` is the end of the result, at most 2,000 characters, without terminal colours.
     """
 
     id: str
@@ -40,6 +42,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     doing: Doing
     outcome: CallOutcome
     command: str = ""
+    runs: tuple[Run, ...] = ()
     paths: tuple[str, ...] = ()
     exit_code: int | None = None
     output: str = ""

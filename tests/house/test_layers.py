@@ -26,6 +26,7 @@ NO_CYCLES = "Neighbours form no cycles"
 PURE = "Model and policy know no I/O, no clock and no log"
 PROCESSES = "Only adapters.processes starts processes"
 TERMINAL = "Only cli speaks to a terminal"
+GRAMMARS = "Only adapters.grammar parses other languages"
 MARKDOWN = "Only adapters.rubric reads Markdown"
 
 
@@ -59,6 +60,7 @@ LIES = [
     Lie(PROCESSES, "wiring starts a process", {"wiring.py": "import subprocess"}),
     Lie(TERMINAL, "app imports click", {"app/planted.py": "import click"}),
     Lie(TERMINAL, "a server imports rich", {"servers/planted.py": "from rich.console import Console"}),
+    Lie(GRAMMARS, "another adapter parses", {"adapters/planted.py": "import tree_sitter"}),
     Lie(MARKDOWN, "app imports markdown_it", {"app/planted.py": "import markdown_it"}),
 ]
 
@@ -66,6 +68,7 @@ TRUTHS = {
     "cli/planted.py": "import click\nimport rich\nimport sidecar.wiring",
     "adapters/processes.py": "import subprocess",
     "adapters/rubric.py": "import markdown_it",
+    "adapters/grammar.py": "import tree_sitter",
     "policy/planted.py": "import re\nimport msgspec\nimport sidecar.model",
 }
 
