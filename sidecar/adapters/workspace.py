@@ -1,293 +1,142 @@
-"""The project's files as one digest, by git's own index and hashing, in a room of our own.
+"""The project's files: one digest of them, and what changed since an earlier look.
 
 The laws of this file:
 
-- Nothing is written into the user's repository: git works on a copy of the index, and new objects go into a
-  temporary folder that has the real ones as alternates. (Git renews time stamps of objects that it meets.)
+- Nothing is written into the user's repository. (Git renews time stamps of objects that it meets.)
 - No program that a repository names runs: no hook, no file system monitor, no filter. Nothing is fetched.
-- Two contents never get the same digest for want of a complete look: what could not be seen whole is "".
-- Repositories inside the repository (submodules or not) are looked into: git would record their commit only.
+- Two contents never get the same digest: not for want of a complete look, and not by settings, flags, forged
+  indexes or times set back. What could not be seen whole is "".
+- Nothing raises, and everything ends within `LIMIT_S`.
 
-Where there is no git, or the project is ignored by the repository around it, paths, sizes and times of change
-stand for the content.
+How it is done: `tree.ground` finds the user's repository, `tree.room` keeps a git folder of our own,
+`tree.look` looks, `tree.compare` compares. Where there is no git program, `tree.walk` looks, and nothing can
+be kept.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import shlex
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from hashlib import blake2b
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from sidecar.adapters import processes
-from sidecar.adapters.processes import Finished
+from sidecar.adapters.tree import snapshot
+from sidecar.adapters.tree.compare import compared
+from sidecar.adapters.tree.git import UnseenError
+from sidecar.adapters.tree.ground import Ground, ground
+from sidecar.adapters.tree.look import TooMuchError, look
+from sidecar.adapters.tree.repository import head, repository
+from sidecar.adapters.tree.room import Room, Rooms, furnished
+from sidecar.adapters.tree.walk import walked
+from sidecar.model.inspection import Base, Changes, Repository
 
 LIMIT_S: Final = 30.0
-"""Seconds for the whole digest."""
-WALK_LIMIT: Final = 100_000
-"""Files and folders of a walk without git; more are not looked at, and there is no digest."""
-NESTED_LIMIT: Final = 200
-"""Repositories inside a repository, all depths together."""
-KEEP: Final = 1 << 20
-"""Bytes that one call of git may say: more than `NESTED_LIMIT` of the longest paths."""
-SKIPPED: Final = frozenset(
-    (
-        ".git",
-        "node_modules",
-        ".venv",
-        "venv",
-        "__pycache__",
-        ".pytest_cache",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".tox",
-    )
-)
-"""Folders that a walk leaves out: they hold what tools made."""
-SAFE: Final = (
-    "core.fsmonitor=false",
-    "core.fsync=none",
-    "core.hooksPath=/dev/null",
-    "core.looseCompression=0",
-    "core.quotePath=false",
-    "core.safecrlf=false",
-    "core.splitIndex=false",
-)
-"""Settings of git for every call: nothing of the repository's runs, nothing is made to last."""
-QUIET: Final = {
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
-EMPTY_REPOSITORY: Final = re.compile(r"^error: '(.+)/' does not have a commit checked out$")
-"""How `git add` names a repository inside this one that has no commit yet."""
-NO_MATCH: Final = 1
-"""Exit code of `git config --get-regexp` and of `git check-ignore` for "none"."""
-
-
-class _UnseenError(Exception):
-    """A part of the content could not be seen."""
-
-
-class _Git(Struct, frozen=True):
-    """How git is called: program with settings, folder, environment."""
-
-    argv: tuple[str, ...]
-    folder: Path
-    environment: Mapping[str, str]
-
-    async def ask(self, *arguments: str) -> Finished:
-        """Run git, whatever its exit code."""
-        return await self._run((*self.argv, *arguments))
-
-    async def told(self, *arguments: str) -> str:
-        """Run git; its output. Raises _UnseenError where it failed."""
-        return _text(await self.ask(*arguments))
-
-    async def told_lines(self, *arguments: str, beginning: str) -> list[str]:
-        """Run git; the rest of every line that begins so. Raises _UnseenError where it failed."""
-        called = shlex.join((*self.argv, *arguments))
-        line = f"{{ {called}; echo end $?; }} | grep -a -e '^{beginning}' -e '^end '"
-        *lines, end = _lines(_text(await self._run(line)))
-        if end != "end 0":
-            raise _UnseenError(end)
-        return [found.removeprefix(beginning) for found in lines]
-
-    async def _run(self, command: str | tuple[str, ...]) -> Finished:
-        return await processes.run(
-            command,
-            cwd=str(self.folder),
-            environment=self.environment,
-            seconds=LIMIT_S,
-            keep=KEEP,
-            separate=True,
-        )
-
-
-class _Repository(Struct, frozen=True):
-    """A work tree: git in its uppermost folder, its index (which may not exist) and its objects."""
-
-    git: _Git
-    index: Path
-    objects: Path
+"""Seconds for each of the port's duties."""
+FAULTS: Final = (UnseenError, OSError, TimeoutError, ValueError)
+"""What the world does to us. Anything else is a bug."""
 
 
 class GitWorkspace:
-    """Implements `Workspace`."""
+    """Implements `Workspace`. `kept`: the folder for what is remembered, None where nothing may be."""
+
+    def __init__(self, kept: Path | None = None) -> None:
+        self._rooms = None if kept is None else Rooms(kept)
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
-        """One digest of all content that is not ignored; "" where it cannot be had in `LIMIT_S` seconds."""
+        """One digest of all content that is not ignored; "" where it cannot be had."""
         try:
             async with asyncio.timeout(LIMIT_S):
-                return await _digest(Path(project), environment)
-        except (_UnseenError, OSError, TimeoutError, ValueError):
+                return await self._digest(project, environment)
+        except FAULTS:
             return ""
 
+    async def remember(self, project: str, environment: Mapping[str, str]) -> Base:
+        """Keep the files as they are now; `unseen` says why they could not be kept whole."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._remember(project, environment)
+        except FAULTS as error:
+            return Base(unseen=_why(error))
 
-async def _digest(project: Path, environment: Mapping[str, str]) -> str:
-    if not project.is_absolute():
-        raise _UnseenError("a project is named by its whole path")
-    program = processes.find("git", environment, str(project))
-    own = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-    git = _Git((program, *_settings(SAFE)), project, own | QUIET)
-    repository = await _repository(git) if program else None
-    if repository is None or await _ignored(git, repository):
-        return await asyncio.to_thread(_hash, _walked(project))
-    return _hash(await _trees(repository, iter(range(NESTED_LIMIT))))
+    async def since(self, base: Base, project: str, environment: Mapping[str, str]) -> Changes:
+        """What changed since then."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._since(base, project, environment)
+        except FAULTS as error:
+            return Changes(unseen=base.unseen or _why(error))
 
+    async def repository(self, base: Base, project: str, environment: Mapping[str, str]) -> Repository | None:
+        """What git knows of the project, without asking a remote."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                found = await ground(project, environment)
+                return await repository(found, base.head) if found else None
+        except FAULTS:
+            return None
 
-def _settings(settings: Iterable[str]) -> tuple[str, ...]:
-    return tuple(part for setting in settings for part in ("-c", setting))
+    def forget(self, base: Base, project: str) -> None:  # noqa: ARG002 - the snapshot's name says it
+        """Give back what was kept."""
+        if self._rooms:
+            self._rooms.forget(base.snapshot)
 
+    async def _digest(self, project: str, environment: Mapping[str, str]) -> str:
+        found = await ground(project, environment)
+        if found is None:
+            return await asyncio.to_thread(walked, Path(project))
+        try:
+            with self._room(found) as room:
+                return (await look(room, found)).digest()
+        except TooMuchError:
+            return await asyncio.to_thread(walked, found.top)
 
-def _hash(parts: Iterable[str]) -> str:
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
-    return digest.hexdigest()
+    async def _remember(self, project: str, environment: Mapping[str, str]) -> Base:
+        found = await ground(project, environment)
+        if found is None:
+            return Base(tree=await self._digest(project, environment), unseen="there is no git program")
+        commit = await head(found.git)
+        if self._rooms is None or found.bare:
+            why = "the repository is bare: it has no files" if found.bare else "there is no place to keep it"
+            return Base(tree=await self._digest(project, environment), head=commit, unseen=why)
+        try:
+            room = self._rooms.newest(found.top)
+            seen = await look(room, found)
+        except TooMuchError as error:
+            return Base(tree=await asyncio.to_thread(walked, found.top), head=commit, unseen=str(error))
+        name = await asyncio.to_thread(room.keep, snapshot.encoded(seen))
+        with suppress(OSError):
+            await asyncio.to_thread(self._rooms.tidy, found.top)
+        return Base(tree=seen.digest(), snapshot=name, head=commit)
 
+    async def _since(self, base: Base, project: str, environment: Mapping[str, str]) -> Changes:
+        if self._rooms is None or not base.snapshot:
+            return Changes(unseen=base.unseen or "nothing was kept")
+        room, kept = self._rooms.snapshot(base.snapshot)
+        before = snapshot.decoded(kept)
+        if before.digest() != base.tree:
+            raise UnseenError("what was kept was altered")
+        found = await ground(project, environment)
+        if found is None:
+            raise UnseenError("there is no git program")
+        if not self._rooms.holds(base.snapshot, found.top):
+            raise UnseenError("another repository is around the project now")
+        changes = await compared(room, found, before, await look(room, found))
+        if changes.unseen:
+            room.index.unlink(missing_ok=True)  # it knows contents that are gone: the next look reads anew
+        return changes
 
-def _text(finished: Finished) -> str:
-    if finished.exit_code != 0:
-        raise _UnseenError(finished.reason or finished.errors)
-    return finished.output.decode("utf-8", "surrogateescape")
-
-
-def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n")
-
-
-# --- with git ---------------------------------------------------------------------------------------------
-
-
-async def _repository(git: _Git) -> _Repository | None:
-    """The work tree around git's folder; None where git knows of none."""
-    said = await git.ask("rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects")
-    if said.exit_code != 0:
-        return None
-    top, index, objects = _three(_lines(_text(said)))
-    quiet = replace(git, argv=(*git.argv, *_settings(await _filters_off(git))), folder=top)
-    return _Repository(quiet, git.folder / index, git.folder / objects)
-
-
-def _three(lines: list[str]) -> tuple[Path, Path, Path]:
-    if len(lines) != 3:  # noqa: PLR2004 - as the name says
-        raise _UnseenError("a path with a line break in it")
-    return Path(lines[0]), Path(lines[1]), Path(lines[2])
-
-
-async def _filters_off(git: _Git) -> list[str]:
-    """Settings that switch every filter off: a repository may choose their programs, and they may write."""
-    said = await git.ask("config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
-    if said.exit_code == NO_MATCH:
-        return []
-    return [f"{name}={'false' if name.endswith('.required') else ''}" for name in _lines(_text(said))]
-
-
-async def _ignored(git: _Git, repository: _Repository) -> bool:
-    """Whether the repository around the project ignores it, such as one that holds a home's settings."""
-    if git.folder.resolve() == repository.git.folder.resolve():
-        return False
-    said = await git.ask("check-ignore", "--quiet", ".")
-    return said.exit_code == 0
-
-
-async def _trees(repository: _Repository, room: Iterator[int]) -> list[str]:
-    """The tree of a repository, then path and trees of each repository in it. Raises _UnseenError."""
-    tree, inner = await _tree(repository)
-    trees = [tree]
-    for path in inner:
-        folder = repository.git.folder / path
-        if not (folder / ".git").exists():
-            continue  # a submodule that is not checked out
-        below = await _repository(replace(repository.git, folder=folder))
-        if below is None or next(room, None) is None:
-            raise _UnseenError(path)
-        trees += [path, *await _trees(below, room)]
-    return trees
-
-
-async def _tree(repository: _Repository) -> tuple[str, list[str]]:
-    """The tree that committing everything would give, and the paths of the repositories in it."""
-    with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
-        git = _in_a_room_of_its_own(repository, Path(scratch))
-        without_commit = _without_commit(await git.ask("add", "--all", "--ignore-errors"))
-        tree = await git.told("write-tree", "--missing-ok")
-        links = await git.told_lines("ls-files", "--stage", beginning="160000 ")
-    paths = sorted([*without_commit, *(link.partition("\t")[2] for link in links)])
-    if len(paths) > NESTED_LIMIT or any(path.startswith('"') for path in paths):
-        raise _UnseenError("too many repositories, or a path that git quotes")
-    return tree.strip(), paths
+    @contextmanager
+    def _room(self, found: Ground) -> Iterator[Room]:
+        if self._rooms:
+            yield self._rooms.newest(found.top)
+            return
+        with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
+            yield furnished(Path(scratch))
 
 
-def _in_a_room_of_its_own(repository: _Repository, room: Path) -> _Git:
-    """Call git on a copy of the index.
-
-    The copy keeps the index's time stamp: by it git knows which files may have changed in the same instant.
-    """
-    (room / "objects").mkdir()
-    if repository.index.exists():
-        shutil.copy2(repository.index, room / "index")
-    places = {
-        "GIT_INDEX_FILE": str(room / "index"),
-        "GIT_OBJECT_DIRECTORY": str(room / "objects"),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(str(repository.objects)),
-    }
-    return replace(repository.git, environment={**repository.git.environment, **places})
-
-
-def _quoted(path: str) -> str:
-    """Quote a path for a list that is divided by colons."""
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _without_commit(added: Finished) -> list[str]:
-    """The repositories that `git add` left out as they have no commit. Other faults raise _UnseenError."""
-    if added.exit_code == 0:
-        return []
-    said = _lines(added.errors.decode("utf-8", "surrogateescape"))
-    faults = [EMPTY_REPOSITORY.match(line) for line in said if line.startswith(("error:", "fatal:"))]
-    if added.exit_code is None or not faults:
-        raise _UnseenError(added.reason)
-    return [_named(fault) for fault in faults]
-
-
-def _named(fault: re.Match[str] | None) -> str:
-    if fault is None:
-        raise _UnseenError("git could not read a file")
-    return fault[1]
-
-
-# --- without git ------------------------------------------------------------------------------------------
-
-
-def _walked(project: Path) -> Iterator[str]:
-    """Path, size and time of change of everything below a folder. Raises _UnseenError or OSError."""
-    folders, room = [str(project)], WALK_LIMIT
-    while folders:
-        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
-            room -= 1
-            if room < 0:
-                raise _UnseenError("too many files")
-            if not entry.is_dir(follow_symlinks=False):
-                yield _glimpse(entry)
-            elif entry.name not in SKIPPED:
-                folders.append(entry.path)
-                yield entry.path
-
-
-def _glimpse(entry: os.DirEntry[str]) -> str:
-    about = entry.stat(follow_symlinks=False)
-    target = Path(entry.path).readlink() if entry.is_symlink() else ""
-    return f"{entry.path}\0{about.st_size}\0{about.st_mtime_ns}\0{about.st_mode}\0{target}"
+def _why(error: BaseException) -> str:
+    if isinstance(error, TimeoutError) and not str(error):
+        return f"it could not be looked at within {LIMIT_S:g} s"
+    return str(error) or type(error).__name__

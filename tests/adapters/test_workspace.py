@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from sidecar.adapters import workspace
+from sidecar.adapters.tree import walk
 from sidecar.adapters.workspace import GitWorkspace
+from support.git_projects import conflict, everything, git, repository
 from support.loops import run
-
-
-def git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def digest(folder: Path, **environment: str) -> str:
     return run(GitWorkspace().fingerprint(str(folder), os.environ | environment))
-
-
-def repository(folder: Path, *, commit: bool = True) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    (folder / "a.txt").write_text("a\n")
-    if commit:
-        git(folder, "add", ".")
-        git(folder, "commit", "--quiet", "--message=first")
-    return folder
-
-
-def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file below a folder, with its time of change where that is no business of git's."""
-    return {
-        str(path.relative_to(folder)): (
-            0 if "objects" in path.parts or "sharedindex" in path.name else path.lstat().st_mtime_ns,
-            path.read_bytes(),
-        )
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture
@@ -132,18 +107,6 @@ def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> Non
     assert "new.txt" in git(project, "--no-optional-locks", "status", "--porcelain") or state == "clean"
 
 
-def conflict(project: Path) -> None:
-    git(project, "checkout", "--quiet", "-b", "other")
-    for branch, text in (("other", "theirs\n"), ("main", "ours\n")):
-        git(project, "checkout", "--quiet", branch)
-        (project / "a.txt").write_text(text)
-        git(project, "commit", "--quiet", "--all", f"--message={branch}")
-    merge = subprocess.run(
-        ["git", "merge", "--quiet", "other"], cwd=project, check=False, capture_output=True
-    )
-    assert merge.returncode == 1
-
-
 def test_a_temporary_folder_is_not_left_behind(
     project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -216,17 +179,26 @@ def test_a_name_beyond_ascii_is_no_fault(project: Path) -> None:
 
 
 @pytest.mark.parametrize("index", ["--no-sparse-index", "--sparse-index"])
-def test_what_a_sparse_work_tree_leaves_out_counts_as_it_is(index: str, tmp_path: Path) -> None:
+def test_what_a_sparse_work_tree_leaves_out_is_not_there_and_the_rest_is_seen(
+    index: str, tmp_path: Path
+) -> None:
     project = repository(tmp_path / 'a:b "c" \\d')
+    alone = digest(project)
     for folder in ("in", "out"):
         (project / folder).mkdir()
         (project / folder / "x").write_text("x\n")
     git(project, "add", ".")
     git(project, "commit", "--quiet", "--message=folders")
-    before = digest(project)
+    whole = digest(project)
     git(project, "sparse-checkout", "set", "--cone", index, "in")
     assert not (project / "out").exists()
-    assert digest(project) == before
+    narrow = digest(project)
+    assert narrow not in (whole, alone, "")
+    (project / "out").mkdir()
+    (project / "out" / "x").write_text("y\n")  # git takes it for left out, and it is there
+    assert digest(project) not in (whole, narrow, "")
+    (project / "out" / "x").write_text("x\n")
+    assert digest(project) == whole
 
 
 def test_what_git_cannot_read_has_no_digest(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,13 +217,22 @@ class TestWithoutGit:
         (folder / "node_modules").mkdir()
         return folder
 
-    def test_size_and_time_of_change_stand_for_the_content(self, folder: Path) -> None:
+    @pytest.mark.parametrize("path", [None, "/no-such-folder"], ids=["git looks", "we look"])
+    def test_every_edit_is_seen(self, path: str | None, folder: Path) -> None:
+        environment = {"PATH": path} if path else {}
+        before = digest(folder, **environment)
+        assert before == digest(folder, **environment) != ""
+        file = folder / "sub" / "a.txt"
+        about = file.stat()
+        file.write_text("b\n")
+        os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+        assert digest(folder, **environment) not in (before, "")
+
+    def test_its_own_rules_are_obeyed(self, folder: Path) -> None:
+        (folder / ".gitignore").write_text("*.log\n")
         before = digest(folder)
-        assert before == digest(folder) != ""
-        (folder / "sub" / "a.txt").write_text("bb\n")
-        after = digest(folder)
-        os.utime(folder / "sub" / "a.txt", (1, 1))
-        assert len({before, after, digest(folder)}) == 3
+        (folder / "x.log").write_text("x")
+        assert digest(folder) == before
 
     def test_what_tools_made_is_left_out(self, folder: Path) -> None:
         before = digest(folder)
@@ -266,10 +247,10 @@ class TestWithoutGit:
         assert digest(folder) not in (before, "")
 
     def test_too_many_files_have_no_digest(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(workspace, "WALK_LIMIT", 3)
-        assert digest(folder) == digest(folder) != ""
+        monkeypatch.setattr(walk, "LIMIT", 3)
+        assert digest(folder, PATH="") == digest(folder, PATH="") != ""
         (folder / "b.txt").touch()
-        assert digest(folder) == ""
+        assert digest(folder, PATH="") == ""
 
     def test_no_folder_has_no_digest(self, folder: Path) -> None:
         assert digest(folder / "missing") == ""
@@ -278,11 +259,11 @@ class TestWithoutGit:
         walked = digest(project, PATH="/no-such-folder")
         assert walked not in (digest(project), "")
 
-    def test_a_bare_repository_is_walked(self, tmp_path: Path) -> None:
+    def test_a_bare_repository_is_a_folder(self, tmp_path: Path) -> None:
         git(tmp_path, "init", "--quiet", "--bare", "bare.git")
         assert digest(tmp_path / "bare.git") != ""
 
-    def test_a_folder_that_the_repository_around_ignores_is_walked(self, project: Path) -> None:
+    def test_a_folder_that_the_repository_around_ignores_is_seen(self, project: Path) -> None:
         (project / ".gitignore").write_text("*\n")
         (project / "mine").mkdir()
         (project / "mine" / "x").write_text("x\n")

@@ -10,6 +10,7 @@ import pytest
 
 from sidecar.adapters.scripted.workspace import ScriptedWorkspace
 from sidecar.adapters.workspace import GitWorkspace
+from sidecar.model.inspection import Base, Changes, FileChange, Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +24,15 @@ class World:
     def __init__(self, kind: str, folder: Path) -> None:
         self._scripted = ScriptedWorkspace()
         self._file = folder / "project" / "file"
+        self.branch = "" if kind == "folder" else "main"
         self._file.parent.mkdir()
         if kind == "git":
-            subprocess.run(["git", "init", "--quiet"], cwd=self._file.parent, check=True)
-        self.workspace: Workspace = self._scripted if kind == "scripted" else GitWorkspace()
+            subprocess.run(
+                ["git", "init", "--quiet", "--initial-branch=main"], cwd=self._file.parent, check=True
+            )
+        kept = folder / "state" / "kept"
+        self.workspace: Workspace = self._scripted if kind == "scripted" else GitWorkspace(kept)
+        self._scripted.known = Repository(branch="main")
         self.write("first")
 
     def write(self, text: str) -> None:
@@ -37,11 +43,23 @@ class World:
         self._scripted.tree = ""
         self._file = self._file.parent / "no-such-folder" / "file"
 
+    def edit(self) -> FileChange:
+        """Change the file; what is to be told of it."""
+        change = FileChange(path="file", before="first", after="second")
+        self._scripted.changes = Changes(files=(change,))
+        self.write("second")
+        return change
+
+    @property
+    def at(self) -> tuple[str, dict[str, str]]:
+        """The project and the session's environment."""
+        return str(self._file.parent), {"PATH": os.environ["PATH"]}
+
     async def tree(self) -> str:
-        return await self.workspace.fingerprint(str(self._file.parent), {"PATH": os.environ["PATH"]})
+        return await self.workspace.fingerprint(*self.at)
 
 
-@pytest.fixture(params=("git", "walk", "scripted"))
+@pytest.fixture(params=("git", "folder", "scripted"))
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     return World(request.param, tmp_path)
 
@@ -66,3 +84,53 @@ async def test_what_cannot_be_seen_is_no_tree(world: World) -> None:
 )
 async def test_it_never_raises(project: str, world: World) -> None:
     assert isinstance(await world.workspace.fingerprint(project, {}), str)
+    assert isinstance(await world.workspace.remember(project, {}), Base)
+    for base in (
+        Base(),
+        Base(tree="x", snapshot="../x", head="--help"),
+        await world.workspace.remember(*world.at),
+    ):
+        assert isinstance(await world.workspace.since(base, project, {}), Changes)
+        assert isinstance(await world.workspace.repository(base, project, {}), Repository | None)
+        world.workspace.forget(base, project)
+
+
+async def test_a_base_is_the_tree_of_its_time(world: World) -> None:
+    base = await world.workspace.remember(*world.at)
+    assert base.tree == await world.tree()
+    assert base.unseen == ""
+
+
+async def test_nothing_has_changed_since_just_now(world: World) -> None:
+    base = await world.workspace.remember(*world.at)
+    assert await world.workspace.since(base, *world.at) == Changes()
+
+
+async def test_a_change_is_told_with_both_texts(world: World) -> None:
+    base = await world.workspace.remember(*world.at)
+    change = world.edit()
+    assert await world.workspace.since(base, *world.at) == Changes(files=(change,))
+    assert base.tree != await world.tree()
+
+
+async def test_with_what_was_not_kept_nothing_is_compared_and_that_is_said(world: World) -> None:
+    forgotten = await world.workspace.remember(*world.at)
+    world.workspace.forget(forgotten, world.at[0])
+    world.edit()
+    for base in (forgotten, Base(), Base(unseen="for a reason")):
+        found = await world.workspace.since(base, *world.at)
+        assert found.files == ()
+        assert found.unseen
+    assert found.unseen == "for a reason"
+
+
+async def test_what_could_not_be_seen_is_not_kept_and_that_is_said(world: World) -> None:
+    world.lose()
+    base = await world.workspace.remember(*world.at)
+    assert (base.snapshot, base.tree) == ("", "")
+    assert base.unseen
+
+
+async def test_the_branch_is_known_where_there_is_a_repository(world: World) -> None:
+    found = await world.workspace.repository(Base(), *world.at)
+    assert (found.branch if found else "") == world.branch

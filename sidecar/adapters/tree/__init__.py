@@ -1,0 +1,1 @@
+"""The project's files: seen whole, kept, and compared."""
