@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sidecar.adapters import processes
-from sidecar.adapters.gate_memory import GateMemory
-from sidecar.adapters.gates import ProjectGates
-from sidecar.adapters.processes import Ending, Finished
-from sidecar.adapters.runners import PYTEST
-from sidecar.model.gate import Gate, GateRun, Outcome
+from sidecar.adapters.detection import PYTEST
+from sidecar.adapters.gates.memory import GateMemory
+from sidecar.adapters.gates.project import ProjectGates
+from sidecar.model.gate import Gate, GateRun, Kind, Outcome
+from sidecar.ports import Site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LIMIT_S: Final = 60.0
 """Deadline of a run that is to end by itself, in seconds."""
-TESTS: Final = Gate(id="tests", command=PYTEST, why="pyproject.toml", counts=True)
+TESTS: Final = Gate(id="tests", command=PYTEST, why="pyproject.toml", counts=True, kind=Kind.TESTS)
 OURS: Final = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath))}
 """A session whose `python3` is the one that runs these tests, which has pytest."""
 
 
-def check(command: str, *, counts: bool = False) -> Gate:
-    return Gate(id="check:1", command=command, why="the test says so", counts=counts)
+def check(command: str, **fields: Any) -> Gate:
+    said: dict[str, Any] = {"id": "check:1", "kind": Kind.BUILD, "why": "the test says so"} | fields
+    return Gate(command=command, **said)
 
 
 def write(folder: Path, **files: str) -> None:
@@ -43,7 +44,9 @@ def names(folder: Path) -> list[str]:
 async def run(
     gate: Gate, project: Path, session: Mapping[str, str] = OURS, gates: ProjectGates | None = None
 ) -> GateRun:
-    return await (gates or ProjectGates()).run(gate, str(project), "t1", session, LIMIT_S)
+    at = Site(project=str(project), tree="t1", environment=session)
+    (done,) = await (gates or ProjectGates()).run((gate,), at, LIMIT_S)
+    return done
 
 
 class TestMemory:
@@ -55,10 +58,10 @@ class TestMemory:
 
         gates = ProjectGates(look=look)
         ran = [await run(check("true"), tmp_path, gates=gates) for _ in range(3)]
-        assert [(one.outcome, one.cached) for one in ran] == [
-            (Outcome.PASSED, False),
-            (Outcome.PASSED, False),
-            (Outcome.PASSED, True),
+        assert [(one.outcome, one.moved, one.cached) for one in ran] == [
+            (Outcome.PASSED, True, False),
+            (Outcome.PASSED, False, False),
+            (Outcome.PASSED, False, True),
         ]
         assert trees == []
 
@@ -175,7 +178,7 @@ class TestRunning:
 
     async def test_a_pass_under_another_path_or_environment_is_another_pass(self, tmp_path: Path) -> None:
         gates = ProjectGates()
-        sessions = [OURS, {"PATH": "/usr/bin:/bin"}, OURS | {"VIRTUAL_ENV": "/v"}, OURS | {"LANG": "C"}]
+        sessions = [OURS, {"PATH": "/usr/bin:/bin"}, OURS | {"VIRTUAL_ENV": "/v"}, OURS | {"EDITOR": "x"}]
         assert [(await run(check("true"), tmp_path, session, gates)).cached for session in sessions] == [
             False,
             False,
@@ -189,36 +192,162 @@ class TestRunning:
         cached = [(await run(check(line), tmp_path, OURS, gates)).cached for line in lines]
         assert cached == [False, False, True, False, True, False]
 
-    async def test_one_at_a_time_runs_in_a_project(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        running, seen = list[str](), list[int]()
-
-        async def ran(command: str, **_: object) -> Finished:
-            running.append(command)
-            seen.append(len(running))
-            for _turn in range(10):
-                await asyncio.sleep(0)  # noqa: TID251 - it waits for no time
-            running.remove(command)
-            return Finished(ending=Ending.EXITED, exit_code=0)
-
-        monkeypatch.setattr(processes, "run", ran)
-        gates = ProjectGates()
-        await asyncio.gather(*(run(check(line), tmp_path, OURS, gates) for line in ("a", "b", "c")))
-        assert seen == [1, 1, 1]
-        await asyncio.gather(*(run(check("d"), tmp_path / name, OURS, gates) for name in ("one", "two")))
-        assert seen[3:] == [1, 2]
-        assert (await run(check("a"), tmp_path, OURS, gates)).cached
-
     async def test_who_waits_longer_than_the_deadline_for_its_turn_could_not_run(
         self, tmp_path: Path
     ) -> None:
         gates = ProjectGates()
         first = asyncio.create_task(run(check("sleep 600"), tmp_path, OURS, gates))
         await asyncio.sleep(0)  # noqa: TID251 - one turn of the loop: it has its turn
-        done = await gates.run(check("true"), str(tmp_path), "t1", OURS, 0.01)
+        at = Site(project=str(tmp_path), tree="t1", environment=OURS)
+        told = list[GateRun | None]()
+        (done,) = await gates.run((check("true"),), at, 0.01, lambda _gate, end: told.append(end))
+        assert told == [None, done]
         assert done.outcome is Outcome.COULD_NOT_RUN
         assert done.reason == "other checks of this project took all of 0.01 s"
         assert (await run(check("true"), tmp_path.parent, OURS, gates)).outcome is Outcome.PASSED
         first.cancel()
         await asyncio.wait([first])
+
+
+class TestFolders:
+    async def test_a_gate_runs_in_its_own_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "packages" / "web").mkdir(parents=True)
+        done = await run(check("pwd", folder="packages/web"), tmp_path)
+        assert done.output == f"{tmp_path}/packages/web\n"
+
+    @pytest.mark.parametrize(
+        ("folder", "reason"),
+        [
+            ("..", "the folder '..' is outside the project"),
+            ("/", "the folder '/' is outside the project"),
+            ("away", "the folder 'away' is outside the project"),
+            ("missing", "the folder 'missing' is not there"),
+            ("a\0b", "the folder 'a\\x00b' cannot be resolved"),
+        ],
+    )
+    async def test_a_folder_that_is_not_the_projects_is_refused(
+        self, folder: str, reason: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "away").symlink_to("/")
+        done = await run(check("touch ran", folder=folder), tmp_path)
+        assert (done.outcome, done.reason) == (Outcome.COULD_NOT_RUN, reason)
+
+
+class TestEnds:
+    async def test_every_failure_is_named_by_what_stays_the_same(self, tmp_path: Path) -> None:
+        write(tmp_path, test_a="".join(f"def test_{n}(): raise ValueError({n})\n" for n in range(9)))
+        done = await run(TESTS, tmp_path)
+        assert done.failing == tuple(f"test_a.py::test_{n}" for n in range(9))
+
+    async def test_skipped_tests_are_counted(self, tmp_path: Path) -> None:
+        skip = "@pytest.mark.skip\n"
+        write(tmp_path, test_a=f"import pytest\ndef test_a(): pass\n{skip}def test_b(): pass\n")
+        done = await run(TESTS, tmp_path)
+        assert (done.outcome, done.executed, done.skipped) == (Outcome.PASSED, 1, 1)
+
+    async def test_a_test_that_passes_when_run_again_is_flaky_and_named(self, tmp_path: Path) -> None:
+        lucky = "import pathlib\ndef test_a():\n    p = pathlib.Path('../lucky')\n"
+        lucky += "    p.exists() or (p.touch(), 1 / 0)\n"
+        (tmp_path / "p").mkdir()
+        write(tmp_path / "p", test_a=lucky)
+        done = await run(TESTS, tmp_path / "p")
+        assert (done.outcome, done.flaky, done.failing) == (Outcome.PASSED, True, ())
+        assert done.failures == ("test_a.py::test_a: ZeroDivisionError: division by zero",)
+
+    @pytest.mark.parametrize(
+        ("least", "outcome", "failing"),
+        [
+            (80.0, Outcome.PASSED, ()),
+            (90.0, Outcome.FAILED, ("the coverage is ... %, less than ... %",)),
+        ],
+    )
+    async def test_too_little_coverage_is_a_failure(
+        self, least: float, outcome: Outcome, failing: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        gate = check("echo 'TOTAL 8 1 87.5%'", kind=Kind.COVERAGE, least=least)
+        done = await run(gate, tmp_path)
+        assert (done.outcome, done.percent, done.failing) == (outcome, 87.5, failing)
+
+    async def test_coverage_that_nobody_told_could_not_be_measured(self, tmp_path: Path) -> None:
+        done = await run(check("true", kind=Kind.COVERAGE, least=80), tmp_path)
+        assert (done.outcome, done.percent) == (Outcome.COULD_NOT_RUN, None)
+        assert done.reason.startswith("no coverage was told")
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            ("python3 -m no_such_module_anywhere", "no_such_module_anywhere"),
+            ("make no-such-target", "No rule to make target"),
+            ("echo 'npm error Missing script: \"x\"'; exit 1", 'npm error Missing script: "x"'),
+            ("echo 'error: no such command: `clippy`'; exit 101", "error: no such command: `clippy`"),
+        ],
+    )
+    async def test_what_never_looked_at_the_project_could_not_run(
+        self, line: str, reason: str, tmp_path: Path
+    ) -> None:
+        done = await run(check(line), tmp_path)
+        assert done.outcome is Outcome.COULD_NOT_RUN
+        assert reason in done.reason
+
+    async def test_the_same_words_beside_a_failing_test_are_a_failure(self, tmp_path: Path) -> None:
+        line = "echo 'error: no such command: x'; echo 'FAILED test_a.py::test_b - no'; exit 1"
+        assert (await run(check(line), tmp_path)).outcome is Outcome.FAILED
+
+
+class TestTools:
+    async def test_a_tool_that_does_not_know_our_flags_is_run_without_them(self, tmp_path: Path) -> None:
+        ruff = tmp_path / "ruff"
+        ruff.write_text("#!/bin/sh\nfor w; do case $w in --*) echo unknown option $w; exit 2;; esac; done\n")
+        ruff.chmod(0o755)
+        done = await run(check("./ruff check ."), tmp_path)
+        assert (done.outcome, done.output) == (Outcome.PASSED, "")
+
+    async def test_a_tool_that_gave_up_could_not_run_and_says_why(self, tmp_path: Path) -> None:
+        ruff = tmp_path / "ruff"
+        ruff.write_text("#!/bin/sh\necho 'reading'; echo 'error: the settings are broken'; exit 2\n")
+        ruff.chmod(0o755)
+        done = await run(check("./ruff check ."), tmp_path)
+        assert (done.outcome, done.reason) == (
+            Outcome.COULD_NOT_RUN,
+            "ruff gave up: error: the settings are broken",
+        )
+
+    @pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
+    async def test_nodes_own_runner_reports(self, tmp_path: Path) -> None:
+        (tmp_path / "a.test.js").write_text(
+            "const {describe, it} = require('node:test')\n"
+            "describe('cart', () => {\n  it('adds', () => { throw new Error('no') })\n"
+            "  it.skip('later', () => {})\n  it('works', () => { console.log('hello') })\n})\n"
+        )
+        done = await run(check("node --test", counts=True), tmp_path, os.environ)
+        assert (done.outcome, done.executed, done.skipped) == (Outcome.FAILED, 2, 1)
+        assert (done.failing, done.failures) == (("cart > adds",), ("cart > adds: no",))
+        assert "hello" in done.output
+        assert names(tmp_path) == ["a.test.js"]
+
+
+class TestRemotes:
+    async def test_without_somebody_to_ask_a_pull_request_could_not_be_looked_at(
+        self, tmp_path: Path
+    ) -> None:
+        done = await run(check("gh pr view", kind=Kind.PR), tmp_path)
+        assert (done.outcome, done.reason) == (
+            Outcome.COULD_NOT_RUN,
+            "nothing is set up to ask the remote",
+        )
+
+    async def test_the_one_who_can_is_asked_and_what_it_says_is_not_remembered(self, tmp_path: Path) -> None:
+        class Forge:
+            asked = 0
+
+            async def run(self, gate: Gate, site: Site, seconds: float) -> GateRun:
+                assert seconds <= LIMIT_S
+                self.asked += 1
+                return GateRun(gate=gate, outcome=Outcome.PASSED, tree=site.tree)
+
+        forge = Forge()
+        gates = ProjectGates(forge=forge)
+        for kind in (Kind.PR, Kind.CI, Kind.CI):
+            done = await run(check("gh", kind=kind), tmp_path, OURS, gates)
+            assert (done.outcome, done.cached) == (Outcome.PASSED, False)
+        assert forge.asked == 3

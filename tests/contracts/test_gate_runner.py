@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
-from sidecar.adapters.gates import ProjectGates
+from sidecar.adapters.gates.project import ProjectGates
 from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended, ScriptedGates
-from sidecar.model.gate import Gate, GateRun, Outcome
+from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
+from sidecar.ports import Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,26 +23,36 @@ LIMIT_S: Final = 30.0
 PASSES: Final = "echo fine"
 FAILS: Final = "echo 'FAILED test_a - it failed'; exit 3"
 MISSING: Final = "no-such-command-anywhere"
-REPAIRED: Final = "test -e repaired || { touch repaired; exit 3; }"
+LUCKY: Final = "test -e lucky || { touch lucky; echo 'FAILED test_a - it failed'; exit 3; }"
+"""Fails, and passes from then on."""
+REPAIRED: Final = "test -e two || { test ! -e one || touch two; touch one; exit 3; }"
+"""Fails twice, and passes from then on."""
 ENDLESS: Final = "sleep 600"
 EMPTY: Final = "echo 'no tests ran in 0.01s'"
 
 
 def scripted() -> ScriptedGates:
-    gates = ScriptedGates(runner=Gate(id="tests", command="go test ./...", why="go.mod", counts=True))
+    gates = ScriptedGates()
+    failed = Ended(outcome=Outcome.FAILED, exit_code=3, failures=("test_a: it failed",), failing=("test_a",))
     gates.script(PASSES, PASSED)
-    gates.script(FAILS, Ended(outcome=Outcome.FAILED, exit_code=3, failures=("test_a: it failed",)))
-    gates.script(REPAIRED, FAILED, PASSED)
+    gates.script(FAILS, failed)
+    gates.script(LUCKY, failed, PASSED)
+    gates.script(REPAIRED, FAILED, FAILED, PASSED)
     gates.script(ENDLESS, Ended(released=asyncio.Event()))
     gates.script(EMPTY, Ended(outcome=Outcome.FAILED, executed=0, reason="nothing was executed"))
     return gates
+
+
+def gate(command: str, **fields: Any) -> Gate:
+    said: dict[str, Any] = {"id": command[:9], "kind": Kind.TESTS, "why": "the test says so"} | fields
+    return Gate(command=command, **said)
 
 
 class Run(Protocol):
     """Runs a command as a gate of one project, at a tree."""
 
     async def __call__(
-        self, command: str, *, tree: str = "t1", counts: bool = False, seconds: float = ...
+        self, command: str, *, tree: str = "t1", seconds: float = ..., **fields: Any
     ) -> GateRun: ...
 
 
@@ -51,13 +62,17 @@ def gates(request: pytest.FixtureRequest) -> GateRunner:
 
 
 @pytest.fixture
-def run(gates: GateRunner, tmp_path: Path) -> Run:
-    async def run(
-        command: str, *, tree: str = "t1", counts: bool = False, seconds: float = LIMIT_S
-    ) -> GateRun:
-        gate = Gate(id="check:1", command=command, why="the test says so", counts=counts)
-        done = await gates.run(gate, str(tmp_path), tree, {"PATH": os.environ["PATH"]}, seconds)
-        assert (done.gate, done.tree) == (gate, tree)
+def site(tmp_path: Path) -> Site:
+    return Site(project=str(tmp_path), tree="t1", environment={"PATH": os.environ["PATH"]})
+
+
+@pytest.fixture
+def run(gates: GateRunner, site: Site) -> Run:
+    async def run(command: str, *, tree: str = "t1", seconds: float = LIMIT_S, **fields: Any) -> GateRun:
+        asked = gate(command, **fields)
+        at = Site(project=site.project, tree=tree, environment=site.environment)
+        (done,) = await gates.run((asked,), at, seconds)
+        assert (done.gate, done.tree) == (asked, tree)
         return done
 
     return run
@@ -66,12 +81,13 @@ def run(gates: GateRunner, tmp_path: Path) -> Run:
 async def test_a_command_that_ends_well_passed(run: Run) -> None:
     done = await run(PASSES)
     assert (done.outcome, done.exit_code, done.failures, done.reason) == (Outcome.PASSED, 0, (), "")
-    assert not done.cached
+    assert (done.cached, done.flaky, done.moved) == (False, False, False)
 
 
 async def test_a_command_that_ends_badly_failed_and_says_what(run: Run) -> None:
     done = await run(FAILS)
-    assert (done.outcome, done.exit_code, done.failures) == (Outcome.FAILED, 3, ("test_a: it failed",))
+    assert (done.outcome, done.exit_code) == (Outcome.FAILED, 3)
+    assert (done.failures, done.failing) == (("test_a: it failed",), ("test_a",))
 
 
 async def test_a_command_that_is_not_there_could_not_run_and_says_why(run: Run) -> None:
@@ -85,6 +101,11 @@ async def test_a_command_that_takes_too_long_could_not_run_and_says_why(run: Run
     done = await run(ENDLESS, seconds=0.01)
     assert (done.outcome, done.exit_code) == (Outcome.COULD_NOT_RUN, None)
     assert done.reason
+
+
+async def test_a_gates_own_deadline_goes_before_that_of_all(gates: GateRunner, site: Site) -> None:
+    (done,) = await gates.run((gate(ENDLESS, seconds=0),), site, 600)
+    assert (done.outcome, done.exit_code) == (Outcome.COULD_NOT_RUN, None)
 
 
 async def test_a_test_runner_that_executed_nothing_has_not_passed(run: Run) -> None:
@@ -105,13 +126,56 @@ async def test_a_pass_on_files_that_could_not_be_seen_never_holds(run: Run) -> N
         assert (done.outcome, done.cached) == (Outcome.PASSED, False)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{"counts": True}, {"kind": Kind.LINT}, {"folder": "sub"}],
+    ids=["whether it counts", "its kind", "its folder"],
+)
+async def test_a_pass_of_a_gate_does_not_hold_for_one_that_differs_in(
+    other: dict[str, Any], run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    await run(PASSES)
+    assert not (await run(PASSES, **other)).cached
+    assert (await run(PASSES, **other)).cached
+
+
+@pytest.mark.parametrize(
+    ("fields", "holds"),
+    [
+        ({"kind": Kind.CHECK, "origin": Origin.TYPED}, False),
+        ({"kind": Kind.CHECK, "origin": Origin.USER}, False),
+        ({"kind": Kind.CHECK, "origin": Origin.PROJECT}, False),
+        ({"kind": Kind.CHECK, "origin": Origin.DETECTED}, True),
+        ({"kind": Kind.SECURITY, "origin": Origin.DETECTED}, False),
+        ({"kind": Kind.TESTS, "origin": Origin.TYPED}, True),
+    ],
+)
+async def test_a_pass_of_what_looks_out_of_the_tree_never_holds(
+    fields: dict[str, Any], run: Run, *, holds: bool
+) -> None:
+    await run(PASSES, **fields)
+    assert (await run(PASSES, **fields)).cached is holds
+
+
 @pytest.mark.parametrize("command", [FAILS, MISSING])
 async def test_what_did_not_pass_is_run_again(command: str, run: Run) -> None:
     assert (await run(command)).outcome is (await run(command)).outcome
     assert not (await run(command)).cached
 
 
-async def test_a_failure_that_passes_on_the_same_tree_is_flaky(run: Run) -> None:
+async def test_a_failure_that_passes_at_once_is_a_flaky_pass_that_says_what_failed(run: Run) -> None:
+    done = await run(LUCKY)
+    assert (done.outcome, done.flaky, done.failures) == (Outcome.PASSED, True, ("test_a: it failed",))
+
+
+async def test_a_flaky_pass_is_not_remembered_as_a_pass(run: Run) -> None:
+    await run(LUCKY)
+    done = await run(LUCKY)
+    assert (done.outcome, done.flaky, done.cached) == (Outcome.PASSED, True, False)
+
+
+async def test_a_failure_that_passes_on_the_same_tree_later_is_flaky(run: Run) -> None:
     assert (await run(REPAIRED)).outcome is Outcome.FAILED
     done = await run(REPAIRED)
     assert (done.outcome, done.flaky) == (Outcome.PASSED, True)
@@ -124,6 +188,39 @@ async def test_a_failure_that_passes_on_another_tree_was_repaired(run: Run) -> N
     assert (done.outcome, done.flaky) == (Outcome.PASSED, False)
 
 
+async def test_no_gates_are_no_runs(gates: GateRunner, site: Site) -> None:
+    assert await gates.run((), site, LIMIT_S) == ()
+
+
+async def test_runs_come_in_the_order_asked_for_and_each_is_told_of(gates: GateRunner, site: Site) -> None:
+    told = list[tuple[str, Outcome | None]]()
+    asked = (
+        gate(PASSES, id="one"),
+        gate(MISSING, id="two", alone=False),
+        gate(FAILS, id="three"),
+        gate(PASSES, id="four", alone=False),
+    )
+    done = await gates.run(
+        asked, site, LIMIT_S, lambda of, run: told.append((of.id, run.outcome if run else None))
+    )
+    assert [(run.gate.id, run.outcome) for run in done] == [
+        ("one", Outcome.PASSED),
+        ("two", Outcome.COULD_NOT_RUN),
+        ("three", Outcome.FAILED),
+        ("four", Outcome.PASSED),
+    ]
+    assert sorted(told, key=str) == sorted(
+        [(of.id, None) for of in asked] + [(run.gate.id, run.outcome) for run in done], key=str
+    )
+    assert [told.index((name, None)) < told.index((name, end)) for name, end in told if end] == [True] * 4
+    assert told[-4:] == [
+        ("one", None),
+        ("one", Outcome.PASSED),
+        ("three", None),
+        ("three", Outcome.FAILED),
+    ]
+
+
 async def test_a_cancelled_run_raises_and_the_next_one_is_not_held_up(run: Run) -> None:
     task = asyncio.create_task(run(ENDLESS))
     await asyncio.sleep(0)  # noqa: TID251 - one turn of the loop: it has begun
@@ -131,11 +228,3 @@ async def test_a_cancelled_run_raises_and_the_next_one_is_not_held_up(run: Run) 
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (await run(PASSES)).outcome is Outcome.PASSED
-
-
-def test_a_detected_runner_counts_and_says_why(gates: GateRunner, tmp_path: Path) -> None:
-    (tmp_path / "go.mod").touch()
-    found = gates.detect_tests(str(tmp_path))
-    assert found is not None
-    assert (found.command, found.counts) == ("go test ./...", True)
-    assert found.why

@@ -3,65 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.adapters.gate_memory import GateMemory, circumstances
+from sidecar.adapters.gates.batch import Batches, Hands
+from sidecar.adapters.gates.memory import Circumstances, GateMemory, circumstances, lasting
 from sidecar.model.gate import Gate, GateRun, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from sidecar.ports import Progress, Site
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """How a command ends. Once `released` is set where one is given."""
+    """How a command ends. Once `released` is set where one is given.
+
+    `seconds` is what it says that it took; a failure that took long is not run again at once.
+    """
 
     outcome: Outcome = Outcome.PASSED
     exit_code: int | None = 0
+    seconds: float = 0.0
     failures: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
     executed: int | None = None
+    skipped: int | None = None
+    percent: float | None = None
     reason: str = ""
     released: asyncio.Event | None = None
 
 
 PASSED = Ended()
-FAILED = Ended(outcome=Outcome.FAILED, exit_code=1, failures=("test_a: it failed",))
+FAILED = Ended(outcome=Outcome.FAILED, exit_code=1, failures=("test_a: it failed",), failing=("test_a",))
 
 
 class ScriptedGates:
-    """A `GateRunner` without processes. It remembers passes as the real one does.
+    """A `GateRunner` without processes. It reruns, remembers and takes turns as the real one does.
 
-    `runner` is what it detects. `ran` lists the commands that were really run, `cancelled` those that were
+    `ran` lists the commands that were really run, a failure's rerun among them; `cancelled` those that were
     cancelled meanwhile.
     """
 
-    def __init__(self, runner: Gate | None = None) -> None:
-        self.runner = runner
+    def __init__(self) -> None:
         self.ran: list[str] = []
         self.cancelled: list[str] = []
-        self._memory = GateMemory()
         self._script: dict[str, list[Ended]] = {}
+        self._batches = Batches(Hands(once=self._once, key=_key, memory=GateMemory()))
 
     def script(self, command: str, *ends: Ended) -> None:
         """Say how the next runs of a command end; the last of `ends` holds from then on."""
         self._script[command] = list(ends)
 
-    def detect_tests(self, project: str) -> Gate | None:  # noqa: ARG002 - the port's
-        return self.runner
-
     async def run(
-        self, gate: Gate, project: str, tree: str, environment: Mapping[str, str], seconds: float
-    ) -> GateRun:
+        self, gates: Sequence[Gate], at: Site, seconds: float, progress: Progress | None = None
+    ) -> tuple[GateRun, ...]:
         """End as told; a command that the script does not know is one that was not found."""
-        at = circumstances(gate, project, tree, environment)
-        known = self._memory.recall(at, gate)
-        return known or self._memory.note(at, await self._ended(gate, tree, seconds))
+        return await self._batches.run(gates, at, seconds, progress)
 
-    async def _ended(self, gate: Gate, tree: str, seconds: float) -> GateRun:
+    async def _once(self, gate: Gate, at: Site, seconds: float) -> GateRun:
         self.ran.append(gate.command)
-        blank = GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree)
+        blank = GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree)
         end = self._next(gate.command)
         if end is None:
             return replace(blank, reason="the script has no such command")
@@ -70,10 +70,7 @@ class ScriptedGates:
                 await self._released(end, gate.command)
         except TimeoutError:
             return replace(blank, reason="it did not end in time")
-        said = {
-            name: getattr(end, name) for name in ("outcome", "exit_code", "failures", "executed", "reason")
-        }
-        return replace(blank, **said)
+        return replace(blank, **{name: getattr(end, name) for name in SAID})
 
     def _next(self, command: str) -> Ended | None:
         ends = self._script.get(command, [])
@@ -86,3 +83,12 @@ class ScriptedGates:
         except asyncio.CancelledError:
             self.cancelled.append(command)
             raise
+
+
+SAID = tuple(name for name in Ended.__struct_fields__ if name != "released")
+"""What a run takes over from how it was told to end."""
+
+
+async def _key(gate: Gate, at: Site) -> Circumstances | None:
+    """Only what the caller says, for nothing is looked at."""
+    return circumstances(gate, at) if lasting(gate) else None
