@@ -23,6 +23,8 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   run/       the socket and the lock of the sidecar, the background process
   log/       what the sidecar did; no prompts and no transcripts
   sessions/  one state and one record per session of a host
+  trees/     how projects looked when work in them began; renewed when needed, so it may go at any time
+  trust.json which commands of which project the user approved
   runtime    the `supervisor` command that hosts start, as an install recorded it
 """
 PATH_LIMIT: Final = 4096

@@ -1,7 +1,7 @@
 """Speaks to a person. Each verb has a file of its own, which is imported when it is needed.
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 70 an internal error (its log is named). `goal status
---exit-code` has codes of its own, see there.
+--exit-code` and `gates` have codes of their own, see there.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ VERBS: Final = {
     "goal": Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session."),
     "retry": Verb("sidecar.cli.goal:retry", "Set or show how often an agent may be sent back."),
     "status": Verb("sidecar.cli.status:status", "Show where a session stands, and why."),
+    "gates": Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder."),
+    "trust": Verb("sidecar.cli.trust:trust", "Approve the commands that a project's files name."),
     "on": Verb("sidecar.cli.switch:on", "Switch Supervisor on, for a project or for you."),
     "off": Verb("sidecar.cli.switch:off", "Switch Supervisor off, for a project or for you."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),

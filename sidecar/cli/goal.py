@@ -98,13 +98,13 @@ def retry(session: str, number: str) -> None:
 
 
 def refuse_agents() -> None:
-    """Goals, budgets and switches are the user's (law 9): refuse where an agent's shell types."""
+    """Goals, budgets, switches and trust are the user's (law 9): refuse where an agent's shell types."""
     marker = next((name for name in ("CLAUDECODE", "OPENCODE") if os.environ.get(name)), "")
     if marker:
         raise click.ClickException(
             f"only the user may change this, and {marker} says that an agent's shell is typing.\n"
-            "  - in the host, type the slash command: /supervisor:goal, /supervisor:retry\n"
-            "  - or use a terminal of your own"
+            "  - use a terminal of your own\n"
+            "  - goals and budgets: in the host, type /supervisor:goal or /supervisor:retry"
         )
 
 

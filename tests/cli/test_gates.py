@@ -1,0 +1,252 @@
+"""`supervisor gates`: what applies, how it ends, and the exit code that a script reads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from sidecar.adapters.settings.trust_file import TrustFile
+from sidecar.cli.checks import Checks, visible, visible_lines
+from sidecar.cli.gate_report import ExitCode, Report, verdict
+from sidecar.cli.gates import Wish, execute, show
+from sidecar.model.gate import Catalog, Gate, GateRun, Kind, Outcome
+from sidecar.model.settings import Gates
+from sidecar.ports import Environment, Progress, Site
+
+PASSED, FAILED, UNRUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
+TESTS = Gate(id="tests", command="npm test", why="a script", kind=Kind.TESTS, counts=True, approved=True)
+LINT = Gate(id="lint", command="ruff [red]check[/red]", why="ruff.toml", kind=Kind.LINT, approved=True)
+LIMIT_S = 60.0
+
+
+class Runner:
+    """Ends each gate as it is told, and remembers what it was asked to run."""
+
+    def __init__(self, ends: Mapping[str, GateRun]) -> None:
+        self.ends = ends
+        self.asked: list[Gate] = []
+        self.seconds = 0.0
+
+    async def run(
+        self, gates: Sequence[Gate], at: Site, seconds: float, progress: Progress | None = None
+    ) -> tuple[GateRun, ...]:
+        assert progress is not None
+        self.asked, self.seconds = list(gates), seconds
+        for gate in gates:
+            progress(gate, None)
+        runs = tuple(msgspec.structs.replace(self.ends[gate.id], gate=gate, tree=at.tree) for gate in gates)
+        for run in runs:
+            progress(run.gate, run)
+        return runs
+
+
+class Listed:
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    async def list(self, project: str, environment: Environment) -> Catalog:
+        assert project == "/code/shop"
+        assert environment is os.environ
+        return self.catalog
+
+
+async def fingerprint(_project: str, _environment: Environment) -> str:
+    return "T1"
+
+
+def ended(gate: Gate, outcome: Outcome, **more: Any) -> GateRun:
+    return GateRun(gate=gate, outcome=outcome, tree="", seconds=1.25, **more)
+
+
+class Table:
+    """The command over gates that end as told."""
+
+    def __init__(self, tmp_path: Path, *runs: GateRun, **catalog: Any) -> None:
+        self.runner = Runner({run.gate.id: run for run in runs})
+        listed = Listed(Catalog(tuple(run.gate for run in runs), **catalog))
+        self.doors = Checks(listed, self.runner, TrustFile(tmp_path), fingerprint)
+
+    def runs(self, **wish: Any) -> int:
+        return asyncio.run(execute(self.doors, Wish(project="/code/shop", **wish)))
+
+    def shows(self, **wish: Any) -> int:
+        return asyncio.run(show(self.doors, Wish(project="/code/shop", **wish)))
+
+
+def test_a_table_tells_how_each_gate_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(
+        tmp_path,
+        ended(TESTS, FAILED, executed=12, skipped=3, failures=("test_total: 1 != 2", "test_b")),
+        ended(LINT, PASSED, cached=True),
+    )
+    assert table.runs() == 1
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert [" ".join(line.split()) for line in told.out.splitlines()] == [
+        "failed tests 1.2 s",
+        "passed lint 1.2 s",
+        "gate counts as outcome tests seconds first failure, or why",
+        "tests advises failed 12, 3 skipped 1.2 test_total: 1 != 2",
+        "lint advises passed (cached) 1.2",
+        "1 passed, 1 failed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("required", "advisory", "code"),
+    [
+        ([], [PASSED, PASSED], 0),
+        ([], [PASSED, FAILED], 1),
+        ([], [PASSED, UNRUN], 2),
+        ([], [UNRUN, FAILED], 1),
+        ([PASSED], [FAILED, UNRUN], 0),
+        ([PASSED, FAILED], [PASSED], 1),
+        ([PASSED, UNRUN], [FAILED], 2),
+        ([UNRUN, FAILED], [], 1),
+        ([], [], 2),
+    ],
+)
+def test_required_gates_decide_where_there_are_any_else_all_do(
+    required: list[Outcome], advisory: list[Outcome], code: int
+) -> None:
+    must = msgspec.structs.replace(TESTS, required=True)
+    runs = [*(ended(must, outcome) for outcome in required), *(ended(LINT, outcome) for outcome in advisory)]
+    assert verdict(runs) == ExitCode(code)
+
+
+def test_what_is_not_approved_does_not_run_and_says_what_to_type(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    strange = msgspec.structs.replace(LINT, approved=False)
+    table = Table(tmp_path, ended(TESTS, PASSED), ended(strange, PASSED))
+    assert table.runs() == 2
+    assert [gate.id for gate in table.runner.asked] == ["tests"]
+    assert "supervisor trust" in capsys.readouterr().out
+    assert table.runs(unapproved=True) == 0
+    assert [gate.id for gate in table.runner.asked] == ["tests", "lint"]
+    assert not table.doors.trust.approved("/code/shop", strange)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_gates_at_all_is_no_pass_and_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Table(tmp_path).runs() == 2
+    assert ".supervisor/config.toml" in capsys.readouterr().out
+    assert Table(tmp_path).shows() == 2
+
+
+def test_a_gate_has_its_own_deadline_or_that_of_its_duty(tmp_path: Path) -> None:
+    gates = (
+        msgspec.structs.replace(TESTS, required=True),
+        LINT,
+        msgspec.structs.replace(LINT, id="own", seconds=7),
+    )
+    settings = Gates(seconds=300, advisory_seconds=40)
+    table = Table(tmp_path, *(ended(gate, PASSED) for gate in gates), settings=settings)
+    assert table.runs() == 0
+    assert [gate.seconds for gate in table.runner.asked] == [300, 40, 7]
+    assert table.runner.seconds == 300
+
+
+def test_only_some_are_run(tmp_path: Path) -> None:
+    table = Table(tmp_path, ended(TESTS, FAILED), ended(LINT, PASSED))
+    assert table.runs(only=("lint",)) == 0
+    assert [gate.id for gate in table.runner.asked] == ["lint"]
+    with pytest.raises(click.UsageError, match=r"no gate 'lnt' here; there are: tests, lint"):
+        table.runs(only=("lnt",))
+
+
+def test_a_list_runs_nothing_and_shows_markup_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table(
+        tmp_path, ended(TESTS, FAILED), ended(LINT, PASSED), problems=("config.toml:3: [x] is odd",)
+    )
+    assert table.shows() == 0
+    told = capsys.readouterr().out
+    assert "ruff [red]check[/red]" in told
+    assert "! config.toml:3: [x] is odd" in told
+    assert table.runner.asked == []
+
+
+def test_json_is_one_object_of_a_known_schema_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ended(TESTS, FAILED, executed=2, skipped=1, exit_code=1, failures=("a",), output="caf\udce9")
+    table = Table(tmp_path, run, problems=("odd",))
+    assert table.runs(as_json=True) == 1
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert json.loads(told.out) == {
+        "version": 1,
+        "project": "/code/shop",
+        "tree": "T1",
+        "exit_code": 1,
+        "problems": ["odd"],
+        "gates": [
+            {
+                "id": "tests",
+                "kind": "tests",
+                "origin": "typed",
+                "command": "npm test",
+                "folder": "",
+                "why": "a script",
+                "required": False,
+                "approved": True,
+                "outcome": "failed",
+                "reason": "",
+                "exit_code": 1,
+                "seconds": 1.25,
+                "executed": 2,
+                "skipped": 1,
+                "percent": None,
+                "failures": ["a"],
+                "failing": [],
+                "output": "caf\\udce9",
+                "cached": False,
+                "flaky": False,
+                "moved": False,
+            }
+        ],
+    }
+    assert table.shows(as_json=True) == 0
+    report = msgspec.json.decode(capsys.readouterr().out, type=Report)
+    assert (report.exit_code, report.gates[0].outcome) == (None, None)
+
+
+def test_secrets_of_the_environment_are_masked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_TOKEN", "hunter2hunter2")
+    run = ended(TESTS, FAILED, failures=("bad hunter2hunter2",), output="hunter2hunter2")
+    Table(tmp_path, run).runs(as_json=True)
+    Table(tmp_path, run).runs()
+    assert "hunter2" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain [b]text[/b] é", "plain [b]text[/b] é"),
+        ("a\x1b[31mred", "a\\x1b[31mred"),
+        ("a\nb\rc", "a\\nb\\rc"),
+        ("rm -rf \u202e", "rm -rf \\u202e"),
+        ("caf\udce9", "caf\\udce9"),
+        ("\x9b2J\u200b", "\\x9b2J\\u200b"),
+    ],
+)
+def test_what_a_terminal_would_obey_or_hide_is_shown(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_a_text_of_several_lines_keeps_them() -> None:
+    assert visible_lines("a\n\tb\x00") == ["a", "        b\\x00"]
