@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from sidecar.model.command import Run
 from sidecar.model.gate import GateRun
 from sidecar.model.turn import Turn
 
@@ -40,12 +41,32 @@ def mask_turn(turn: Turn, mask: Mask) -> Turn:
         prompts=tuple(map(mask, turn.prompts)),
         last_message=mask(turn.last_message),
         calls=tuple(
-            replace(call, command=mask(call.command), output=mask(call.output)) for call in turn.calls
+            replace(
+                call,
+                command=mask(call.command),
+                runs=tuple(_masked(run, mask) for run in call.runs),
+                output=mask(call.output),
+            )
+            for call in turn.calls
         ),
+    )
+
+
+def _masked(run: Run, mask: Mask) -> Run:
+    return replace(
+        run,
+        argv=tuple(map(mask, run.argv)),
+        text=mask(run.text),
+        assignments=tuple(map(mask, run.assignments)),
     )
 
 
 def mask_run(run: GateRun, mask: Mask) -> GateRun:
     """The run without secrets in what was printed. Its command stays: the user or the project wrote it."""
-    failures = tuple(map(mask, run.failures))
-    return replace(run, output=mask(run.output), failures=failures, reason=mask(run.reason))
+    return replace(
+        run,
+        output=mask(run.output),
+        failures=tuple(map(mask, run.failures)),
+        failing=tuple(map(mask, run.failing)),
+        reason=mask(run.reason),
+    )

@@ -11,35 +11,17 @@ import re
 
 from msgspec import Struct
 
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.model.claim import Said, Standing
+from sidecar.model.command import Fate
+from sidecar.model.gate import Kind
+from sidecar.model.turn import Turn
+from sidecar.policy.claims.edits import edits
+from sidecar.policy.claims.proof import Proof, Showing, Shown, proof
+from sidecar.policy.claims.wording import QUOTED, claims_pass, utterances
 from sidecar.policy.lack import Lack
 
-TEST_RUN = re.compile(
-    r"\b(pytest|py\.test|unittest|tox|nox|rspec|phpunit|jest|vitest|(npm|pnpm|yarn|bun)( run)? test"
-    r"|go test|cargo (nex)?test|mix test|(gradlew?|mvn)\b.*\btest|make (test|check))\b"
-)
-CLAIMS_PASS = re.compile(
-    r"\b(all|the|every|unit)?\s*(tests?|test suite|suite|specs?)( now| all| should)*"
-    r" (pass(es|ed|ing)?|(is|are) (green|passing))\b",
-    re.IGNORECASE,
-)
-DENIES_PASS = re.compile(
-    r"n['\u2019]t\b|\?\s*$|\b(not|never|none|fail(s|ed|ing)?|except|but|until|unless|once|if|when|whether"
-    r"|before|without|cannot|unable|needs?|must|would|could|might|hope|expect(s|ed)?|to (make|get|have|see)"
-    r"|(no|only|some|few|most|half)( \w+)? (tests?|specs?))\b",
-    re.IGNORECASE,
-)
-QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d",
-    re.DOTALL | re.MULTILINE,
-)
-"""What a message repeats is not what it says."""
+__all__ = ["Finding", "claims_pass", "findings"]
 
-ONLY_READS = re.compile(
-    r"\s*(?:\S*/)?(?:grep|rg|ag|cat|less|head|tail|ls|find|fd|echo|printf|which|command|type|git|sed|awk|wc"
-    r"|rm|mkdir|touch|cp|mv|pip3?|uv (?:pip|add|sync)|poetry add|npm (?:i|install))\b"
-)
-"""Commands that may name a test runner without starting it."""
 ASKS_TO_GO_ON = re.compile(
     r"\b(shall i|should i|do you want me to|would you like me to|want me to"
     r"|let me know if (you('d| would) like|you want) me to)"
@@ -81,41 +63,43 @@ def findings(turn: Turn) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: not finding.certain))
 
 
-def last_test_run(turn: Turn) -> ToolCall | None:
-    """The last test command of the turn that has ended."""
-    runs = (call for call in reversed(turn.calls) if call.doing is Doing.RUN and runs_tests(call.command))
-    return next((call for call in runs if call.outcome is not CallOutcome.PENDING), None)
-
-
-def runs_tests(command: str) -> bool:
-    """Whether a shell line starts a test runner, rather than only naming one."""
-    parts = re.split(r"&&|[;|\n]", command)
-    return any(TEST_RUN.search(part) and not ONLY_READS.match(part) for part in parts)
-
-
-def claims_pass(message: str) -> bool:
-    """Whether a sentence says that tests pass, without taking it back in the same sentence."""
-    sentences = re.split(r"(?<=[.!?])\s|\n", QUOTED.sub(" ", message))
-    return any(CLAIMS_PASS.search(line) and not DENIES_PASS.search(line) for line in sentences)
-
-
 def false_complete(turn: Turn) -> Finding | None:
-    """The message says that tests pass. Certain when the last test run of the turn failed."""
-    if not claims_pass(turn.last_message):
+    """The message says that tests pass. Certain when the exit code of the last test run shows a failure.
+
+    A run whose end is hidden but whose summary says that tests passed is no reason to ask, nor one of a part
+    where the message does not speak of all, nor one that went out of date by a change to texts for people.
+    """
+    claim = next((each for each in utterances(turn.last_message) if each.said is Said.TESTS_PASS), None)
+    if claim is None:
         return None
-    run = last_test_run(turn)
-    if run is None:
+    found = proof(turn, Kind.TESTS, claim.text)
+    showing = found.showing
+    if showing is None:
         return _unproved("you say that tests pass, and this turn ran none")
-    if run.outcome is CallOutcome.FAILED:
-        code = "" if run.exit_code is None else f" with exit code {run.exit_code}"
-        said = f"you say that tests pass; the last test run of this turn failed{code}: {run.command[:200]}"
-        lack = Lack(
-            kind="false-complete", missing=(said,), next_step="Make that run pass, then run it again."
-        )
-        return Finding(certain=True, lack=lack)
-    if any(call.doing is Doing.EDIT for call in turn.calls[turn.calls.index(run) :]):
-        return _unproved("files were edited after the last test run")
-    return None
+    if found.standing is Standing.CONTRADICTED:
+        said = f"you say that tests pass; {found.because}"
+        then = "Make that run pass, then run it again."
+        lack = Lack(kind="false-complete", missing=(said,), next_step=then)
+        return Finding(certain=showing.certain, lack=lack)
+    if found.standing is Standing.CONFIRMED or _harmless(turn, found, showing, whole=claim.whole):
+        return None
+    return _unproved(found.because)
+
+
+def _harmless(turn: Turn, found: Proof, showing: Showing, *, whole: bool) -> bool:
+    if found.stale:
+        return not any(place > showing.at for place in edits(turn, documents=False))
+    return (
+        showing.shown is Shown.STOPPED
+        or (showing.shown is Shown.PART and not whole)
+        or (showing.shown is Shown.HIDDEN and (showing.looks_good or _only_silent(showing)))
+    )
+
+
+def _only_silent(showing: Showing) -> bool:
+    """Whether nothing is amiss with a run but that its output cannot be seen."""
+    run, call = showing.run, showing.call
+    return run.silenced and run.implied and run.fate is Fate.DECIDES and call.exit_code == 0
 
 
 def _unproved(point: str) -> Finding:

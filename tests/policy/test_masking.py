@@ -28,7 +28,9 @@ def test_the_longer_of_two_secrets_is_masked_whole() -> None:
 
 
 def test_a_turn_shows_no_secret_anywhere() -> None:
-    call = ran(f"curl -H {SECRET}", output=f"200 {SECRET}")
+    call = ran(f"A={SECRET} curl -H '{SECRET}' x", output=f"200 {SECRET}")
+    assert SECRET in repr(call.runs[0].assignments)
+    assert SECRET in repr(call.runs[0].argv)
     masked = mask_turn(
         turn(call, message=f"I used {SECRET}", prompts=(f"use {SECRET}",)), masker({"A_KEY": SECRET})
     )
@@ -37,5 +39,11 @@ def test_a_turn_shows_no_secret_anywhere() -> None:
 
 
 def test_a_gate_run_shows_no_secret_in_what_it_printed() -> None:
-    run = gate_run(outcome=Outcome.FAILED, output=SECRET, failures=(f"test: {SECRET}",), reason=SECRET)
+    run = gate_run(
+        outcome=Outcome.FAILED,
+        output=SECRET,
+        failures=(f"test: {SECRET}",),
+        failing=(f"test: {SECRET}",),
+        reason=SECRET,
+    )
     assert SECRET not in repr(mask_run(run, masker({"A_KEY": SECRET})))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sidecar.model.effects import Reason
+from sidecar.model.gate import Kind
 from sidecar.model.turn import CallOutcome, Doing, ToolCall
-from sidecar.policy.rules import findings, last_test_run, runs_tests
+from sidecar.policy.claims.proof import showings
+from sidecar.policy.rules import findings
 from support.cases import called, complete, edited, judged, ran, session, todos, turn, with_goal
 from support.play import World, play
 
@@ -52,12 +54,12 @@ RUNS_NONE = (
 
 @pytest.mark.parametrize("command", RUNS_TESTS)
 def test_a_test_runner_is_known_by_its_command(command: str) -> None:
-    assert runs_tests(command)
+    assert showings(turn(ran(command)), Kind.TESTS)
 
 
 @pytest.mark.parametrize("command", RUNS_NONE)
 def test_a_command_that_only_names_a_test_runner_runs_no_tests(command: str) -> None:
-    assert not runs_tests(command)
+    assert not showings(turn(ran(command)), Kind.TESTS)
 
 
 @pytest.mark.parametrize("command", RUNS_NONE)
@@ -92,6 +94,39 @@ CLAIMED: dict[str, tuple[str, tuple[ToolCall, ...]]] = {
         (ran("pytest", 1), ran("pytest", None, outcome=CallOutcome.PENDING)),
     ),
     "it was interrupted": ("silent", (ran("pytest", None, outcome=CallOutcome.INTERRUPTED),)),
+    "it failed, but lint may have": ("suspicious", (ran("ruff check && pytest", 1),)),
+    "it failed with lint, and says so": (
+        "certain",
+        (ran("ruff check && pytest", 1, output="1 failed, 3 passed in 0.1s"),),
+    ),
+    "it passed, and the push failed": (
+        "silent",
+        (ran("pytest && git push", 1, output="3 passed in 0.1s"),),
+    ),
+    "the failure was swallowed, and seen": (
+        "suspicious",
+        (ran("pytest || true", output="1 failed in 0.1s"),),
+    ),
+    "the failure would be swallowed": ("suspicious", (ran("pytest || true"),)),
+    "the end is swallowed, but it looks good": (
+        "silent",
+        (ran("pytest | tail -3", output="3 passed in 0.1s"),),
+    ),
+    "the good looks are printed by the line": (
+        "suspicious",
+        (ran("pytest || true; echo '3 passed'", output="3 passed"),),
+    ),
+    "echo ok came after it": ("suspicious", (ran("pytest; echo ok", output="ok"),)),
+    "it ran nothing": ("suspicious", (ran("pytest --collect-only"),)),
+    "it said nothing": ("silent", (ran("pytest > log 2>&1"),)),
+    "it said nothing and could not fail": ("suspicious", (ran("pytest > log || true"),)),
+    "a function took its name": ("suspicious", (ran("pytest() { :; }; pytest"),)),
+    "it could not start": ("suspicious", (ran("pytest", 127),)),
+    "only a part ran": ("suspicious", (ran("pytest tests/test_a.py"),)),
+    "a part failed": ("certain", (ran("pytest tests/test_a.py", 1),)),
+    "it passed, then a document was edited": ("silent", (ran("pytest"), edited("docs/guide.md"))),
+    "it passed, then sed": ("suspicious", (ran("pytest"), ran("sed -i s/a/b/ a.py"))),
+    "what ran is not known": ("suspicious", (ran("pytest", 1, runs=()),)),
 }
 
 
@@ -101,17 +136,34 @@ def test_a_claim_is_held_against_the_last_test_run_that_ended(case: str) -> None
     assert outcome(calls) == expected
 
 
-def test_the_last_test_run_is_the_newest_that_ended() -> None:
-    old, new = ran("pytest a", 1), ran("pytest b", 0)
-    assert last_test_run(turn(old, new, ran("ls"), edited())) == new
-    assert last_test_run(turn(edited())) is None
-
-
 def test_a_contradicted_claim_names_the_run_and_its_exit_code() -> None:
     (found,) = findings(turn(ran("pytest -q", 2), message=CLAIM))
     assert found.lack.missing == (
         "you say that tests pass; the last test run of this turn failed with exit code 2: pytest -q",
     )
+
+
+SUSPICIONS: dict[str, ToolCall] = {
+    "the test run `pytest || true` cannot show a failure": ran("pytest || true"),
+    "the test run `pytest; echo ok` cannot show a failure": ran("pytest; echo ok"),
+    "the test run `pytest --co` checks nothing": ran("pytest --co"),
+    "the test run `pytest` could not start": ran("pytest", 127),
+    "the test run `pytest` ran no test": ran("pytest", output="no tests ran"),
+    "the test run `pytest a.py` took only a part": ran("pytest a.py"),
+    "the test run `pytest & ls` went on in the background, and its end is not known": ran("pytest & ls"),
+    "the test run `pytest` has not ended": ran("pytest", None, outcome=CallOutcome.PENDING),
+    "you say that tests pass, and this turn ran none": ran("ls"),
+}
+
+
+@pytest.mark.parametrize("said", SUSPICIONS)
+def test_a_suspicion_says_exactly_what_is_lacking(said: str) -> None:
+    (found,) = findings(turn(SUSPICIONS[said], message=CLAIM))
+    assert found.lack.missing == (said,)
+
+
+def test_a_part_is_enough_where_the_message_does_not_speak_of_all() -> None:
+    assert findings(turn(ran("pytest a.py"), message="The new tests pass.")) == ()
 
 
 OPEN = todos("write the docs", "test the rest")

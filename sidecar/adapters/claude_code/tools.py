@@ -9,6 +9,7 @@ import msgspec
 
 from sidecar.adapters.claude_code.lines import NOTHING, Block, blocks, decoded
 from sidecar.adapters.claude_code.text import middle_out, plain, tail
+from sidecar.adapters.shell import line as shell
 from sidecar.model.turn import CallOutcome, Doing, ToolCall
 
 COMMAND_LIMIT: Final = 2000
@@ -73,6 +74,8 @@ DOING: Final = {
     Doing.READ,
 )
 """What is not named here, tools of MCP servers among it, is OTHER."""
+OTHER_SHELLS: Final = frozenset({"PowerShell"})
+"""Tools whose lines are not those of bash."""
 
 
 class Input(msgspec.Struct, frozen=True):
@@ -101,12 +104,14 @@ def called(block: Block) -> ToolCall:
     doing = DOING.get(block.name, Doing.OTHER)
     given = decoded(block.input, INPUTS) or Input()
     paths = (given.file_path, given.notebook_path) if doing is Doing.EDIT else ()
+    line = plain(given.command) if doing is Doing.RUN else ""
     return ToolCall(
         id=block.id,
         tool=block.name[:PATH_LIMIT],
         doing=doing,
         outcome=CallOutcome.PENDING,
-        command=middle_out(plain(given.command), COMMAND_LIMIT) if doing is Doing.RUN else "",
+        command=middle_out(line, COMMAND_LIMIT),
+        runs=() if block.name in OTHER_SHELLS else shell.runs(line),
         paths=tuple(path[:PATH_LIMIT] for path in paths if path),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adapters.claude_code.writing import read
+from sidecar.model.command import Fate
 from sidecar.model.turn import CallOutcome, Doing
 
 if TYPE_CHECKING:
@@ -47,6 +48,32 @@ async def test_a_code_that_the_host_calls_no_error_stays_unknown(transcript: Tra
     transcript.runs("grep x", "", "call-1", returnCodeInterpretation="No matches found")
     (call,) = (await read(transcript.path)).calls
     assert (call.outcome, call.exit_code) == (CallOutcome.OK, None)
+
+
+async def test_a_command_line_is_understood(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.runs("cd app && pytest -q || true", "ok", "call-1")
+    (call,) = (await read(transcript.path)).calls
+    assert [(run.argv, run.fate) for run in call.runs] == [
+        (("cd", "app"), Fate.SWALLOWED),
+        (("pytest", "-q"), Fate.SWALLOWED),
+        (("true",), Fate.UNKNOWN),
+    ]
+
+
+async def test_a_line_that_is_cut_to_be_kept_is_understood_whole(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.runs(f"cat > a.py <<'EOF'\n{'x = 1' * 1000}\nEOF\npytest || true", "ok", "call-1")
+    (call,) = (await read(transcript.path)).calls
+    assert len(call.command) == 2000
+    assert [run.argv[0] for run in call.runs] == ["cat", "pytest", "true"]
+
+
+async def test_a_line_for_another_shell_is_not_read_as_bash(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.calls("PowerShell", "call-1", {"command": "pytest"})
+    (call,) = (await read(transcript.path)).calls
+    assert (call.command, call.runs) == ("pytest", ())
 
 
 NOTICE = (

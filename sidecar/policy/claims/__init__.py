@@ -1,0 +1,1 @@
+"""What the agent says it did, and what shows whether it is so."""
