@@ -12,16 +12,21 @@ from msgspec import Raw, Struct
 from sidecar.adapters.claude_code.codec import ClaudeCodeCodec
 from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
 from sidecar.adapters.clock import SystemClock
-from sidecar.adapters.configuration import ConfigurationFile
-from sidecar.adapters.gates import ProjectGates
+from sidecar.adapters.detection import detect
+from sidecar.adapters.forge.remote import Forge
+from sidecar.adapters.gates.project import ProjectGates
 from sidecar.adapters.judge_chain import ChosenJudge
 from sidecar.adapters.judge_claude import ClaudeCliJudge
 from sidecar.adapters.paths import of_user
 from sidecar.adapters.phrasebook import PhrasebookFiles
 from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.reading.inspector import FileInspector
 from sidecar.adapters.record_files import RecordFiles
 from sidecar.adapters.rubric import RubricFiles
 from sidecar.adapters.session_files import SessionFiles
+from sidecar.adapters.settings.catalog import ProjectCatalog
+from sidecar.adapters.settings.trust_file import TrustFile
+from sidecar.adapters.settings.user_file import ConfigurationFile
 from sidecar.adapters.switch_file import SwitchFile
 from sidecar.adapters.workspace import GitWorkspace
 from sidecar.app.hooks import HookDoor
@@ -48,11 +53,14 @@ def build_house() -> House:
     """The house with the real adapters."""
     texts = plugin_root() / "rubric"
     state = of_user().state
-    clock, workspace = SystemClock(), GitWorkspace()
+    clock, workspace = SystemClock(), GitWorkspace(state / "trees")
+    forge = Forge()
     return House(
+        catalog=ProjectCatalog(os.environ, TrustFile(state), detect, forge),
         clock=clock,
         configuration=ConfigurationFile(os.environ),
-        gates=ProjectGates(look=workspace.fingerprint),
+        gates=ProjectGates(look=workspace.fingerprint, forge=forge),
+        inspector=FileInspector(),
         judge=ChosenJudge(ClaudeCliJudge(texts)),
         phrasebook=PhrasebookFiles(texts),
         record=RecordFiles(state),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 KINDS: Final = (
     "gates-failed",
     "gates-could-not-run",
+    "gates-disagree",
+    "checks-changed",
     "incomplete",
     "permission-seeking",
     "stopped-with-todos",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
-from sidecar.adapters.configuration import user_folder
 from sidecar.adapters.files import UnfitError, read_whole, stamp
+from sidecar.adapters.settings.user_file import user_folder
 from sidecar.model.rubric import Criterion, Rubric
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from sidecar.ports import (
     Clock,
     Configuration,
+    GateCatalog,
     GateRunner,
+    Inspector,
     Judge,
     Phrasebook,
     Record,
@@ -23,9 +25,11 @@ from sidecar.ports import (
 class House:
     """One adapter per port."""
 
+    catalog: GateCatalog
     clock: Clock
     configuration: Configuration
     gates: GateRunner
+    inspector: Inspector
     judge: Judge
     phrasebook: Phrasebook
     record: Record

@@ -9,17 +9,21 @@ from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
+from sidecar.app.bases import Bases
 from sidecar.app.generations import Generations, SupersededError
 from sidecar.app.house import House
+from sidecar.app.survey import Surveyor
 from sidecar.model.effects import Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
-from sidecar.model.events import Fact, GatesRan, Stopped, Surveyed, TurnRead
+from sidecar.model.events import Fact, GatesRan, Stopped, TurnRead
 from sidecar.model.gate import GateRun
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
+from sidecar.policy import integrity
 from sidecar.policy.endings import unjudged
 from sidecar.policy.masking import mask_run, mask_turn, masker
+from sidecar.policy.skip import active_goal
 from sidecar.policy.stop import begin, step
-from sidecar.ports import Entry
+from sidecar.ports import Entry, Site
 
 GLANCE = 1.0
 """Seconds between two looks at the host's queue while a stop is being judged."""
@@ -27,16 +31,21 @@ GLANCE = 1.0
 UNTOUCHED = frozenset({Reason.OURS, Reason.SUBAGENT, Reason.OFF, Reason.PAUSED, Reason.PLAN_MODE})
 """Stops that leave no trace in the session's state."""
 
+FINDINGS = 20
+"""Changes to the checks that one entry of the record names."""
+
 log = logging.getLogger(__name__)
 
 
 class StopJudge:
     """Judges stops, at most one at a time per session."""
 
-    def __init__(self, house: House, generations: Generations) -> None:
-        """Live in `house`; share `generations` with whoever tells of newer events."""
+    def __init__(self, house: House, generations: Generations, bases: Bases) -> None:
+        """Live in `house`; share `generations` and `bases` with whoever tells of newer events."""
         self._house = house
         self._generations = generations
+        self._bases = bases
+        self._surveyor = Surveyor(house, bases)
 
     async def rule(self, stop: Stopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
@@ -44,6 +53,7 @@ class StopJudge:
         settings, _ = house.configuration.load()
         inquiry = Inquiry(session=session, stop=stop, settings=settings, off=house.switches.off(stop.project))
         begun = house.clock.now()
+        self._bases.rest(stop.key)
         try:
             inquiry, ruled = await self._generations.judge(stop.key, self._judge(inquiry))
         except SupersededError as newer:
@@ -81,27 +91,19 @@ class StopJudge:
             turn = await house.transcripts.read(stop, inquiry.session.counted_to)
             return TurnRead(mask_turn(turn, masker(stop.environment)))
         if isinstance(order, Survey):
-            return await self._survey(stop)
+            return await self._surveyor.look(stop, active_goal(inquiry.session))
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)
             return await house.judge.ask(order.case, stop.environment, inquiry.settings)
 
-    async def _survey(self, stop: Stopped) -> Surveyed:
-        house = self._house
-        return Surveyed(
-            tree=await house.workspace.fingerprint(stop.project, stop.environment),
-            rubric=house.rubrics.load(stop.project, stop.environment),
-            runner=house.gates.detect_tests(stop.project),
-        )
-
     async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
-        """One gate after the other, on the tree that was just seen: the agent rests meanwhile."""
-        stop, tree = inquiry.stop, inquiry.survey.tree
-        seconds = inquiry.settings.gates.seconds
-        run, mask = self._house.gates.run, masker(stop.environment)
-        ran = [await run(gate, stop.project, tree, stop.environment, seconds) for gate in order.gates]
-        return GatesRan(runs=tuple(mask_run(one, mask) for one in ran))
+        """Run gates on the tree that was just seen: the agent rests meanwhile."""
+        stop = inquiry.stop
+        site = Site(project=stop.project, tree=inquiry.survey.tree, environment=stop.environment)
+        runs = await self._house.gates.run(order.gates, site, order.seconds)
+        mask = masker(stop.environment)
+        return GatesRan(runs=tuple(mask_run(run, mask) for run in runs))
 
     @contextlib.asynccontextmanager
     async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:
@@ -146,6 +148,8 @@ class StopJudge:
             stage=inquiry.stage,
             tree=inquiry.survey.tree,
             gates=tuple(_gate_line(run) for run in inquiry.runs),
+            findings=tuple(map(integrity.line, inquiry.survey.findings[:FINDINGS])),
+            claims=tuple(f"{claim.said}: {claim.standing}" for claim in inquiry.claims),
             judge_tokens=inquiry.judge_tokens,
             seconds=round(now - begun, 3),
         )
@@ -157,5 +161,7 @@ class StopJudge:
 
 def _gate_line(run: GateRun) -> str:
     """One gate of a stop, for the record."""
-    marks = [word for word, holds in (("cached", run.cached), ("flaky", run.flaky)) if holds]
+    marks = [
+        word for word, holds in (("cached", run.cached), ("flaky", run.flaky), ("moved", run.moved)) if holds
+    ]
     return f"{run.gate.id}: {run.outcome.value}" + (f" ({', '.join(marks)})" if marks else "")

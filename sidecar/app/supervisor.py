@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from sidecar.app.bases import Bases
 from sidecar.app.family import Family
 from sidecar.app.generations import Generations
 from sidecar.app.house import House
@@ -45,7 +46,8 @@ class Supervisor:
         """Live in `house`."""
         self._house = house
         self._generations = Generations()
-        self._stops = StopJudge(house, self._generations)
+        self._bases = Bases(house)
+        self._stops = StopJudge(house, self._generations, self._bases)
         self._family = Family(house)
         self._typed: OrderedDict[tuple[SessionKey, str], Reply] = OrderedDict()
 
@@ -55,7 +57,10 @@ class Supervisor:
             return Nothing()
         try:
             if not isinstance(event, Stopped):
-                return self._at_once(event)
+                answer = self._at_once(event)
+                if isinstance(answer, Reply) and answer.work:  # the agent sets to work after this
+                    await self._bases.begin_goal(event)
+                return answer
             session = self._family.session_of(event)
         except OSError as error:
             return _without_state(event, error)
@@ -75,6 +80,7 @@ class Supervisor:
             case TurnFailed():
                 return self._noted(event, "turn-failed", event.error)
             case SessionEnded():
+                self._bases.end(event.key)
                 return self._noted(event, "session-ended", event.reason)
 
     def _started(self, event: SessionStarted) -> HostAnswer:
@@ -91,6 +97,8 @@ class Supervisor:
             self._remember(event.key, event.prompt_id, SCHEDULED)
             return self._changed(event, lambda session: sessions.woken(session, at))
         self._generations.supersede(event.key)
+        if not self._house.switches.off(event.project):
+            self._bases.begin_turn(event)
         return self._changed(event, lambda session: sessions.prompted(session, at))
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:

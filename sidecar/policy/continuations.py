@@ -44,7 +44,7 @@ def settle(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, b
 
 def _unsaid(goal: Goal | None) -> Goal | None:
     """What a lost continuation asked for was never asked."""
-    return replace(goal, asked_to_run=()) if goal is not None else None
+    return replace(goal, asked_to_run=(), asked_about=()) if goal is not None else None
 
 
 def _charged(goal: Goal | None) -> Goal | None:

@@ -4,40 +4,143 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.model.claim import Claim, Standing
+from sidecar.model.events import Surveyed
 from sidecar.model.evidence import Evidence, Source
+from sidecar.model.finding import Weight
 from sidecar.model.gate import GateRun, Outcome
+from sidecar.model.goal import Known
+from sidecar.model.inspection import Repository
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.policy.claims.ledger import ledger
+from sidecar.policy.gates import new_failures
+from sidecar.policy.integrity import line
 
 CALLS = 25
 """Tool calls that become evidence, the last ones: a case must stay within 8,000 tokens."""
+CHANGES = 40
+"""Changes to the checks that become evidence one by one."""
 
 
-def gather(turn: Turn, runs: Iterable[GateRun], tree: str) -> tuple[Evidence, ...]:
-    """Gate runs first, then what tool calls returned, then the open to-dos."""
-    facts = [*(_of_run(run, tree) for run in runs), *_of_calls(turn), *_of_todos(turn)]
+class Ledger(Struct, frozen=True):
+    """The numbered facts of a stop, and what the agent claimed beside what is known of it."""
+
+    evidence: tuple[Evidence, ...]
+    claims: tuple[Claim, ...] = ()
+
+
+def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterable[Known] = ()) -> Ledger:
+    """Gate runs first, then changes to the checks, what tool calls returned, git, the open to-dos, claims.
+
+    `before` is how the gates stood when the goal was set.
+    """
+    runs, before = tuple(runs), tuple(before)
+    facts = numbered(
+        [
+            *(_of_run(run, survey.tree, before) for run in runs),
+            *_of_changes(survey),
+            *_of_calls(turn),
+            *_of_repository(survey.repository),
+            *_of_todos(turn),
+        ]
+    )
+    claims = ledger(turn, runs, facts, survey.repository, survey.tree)
+    return Ledger(numbered([*facts, *map(_of_claim, claims)]), claims)
+
+
+def numbered(facts: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """The facts by their order: E1, E2, ..."""
     return tuple(replace(fact, id=f"E{number}") for number, fact in enumerate(facts, start=1))
 
 
-def _of_run(run: GateRun, tree: str) -> Evidence:
+def _of_run(run: GateRun, tree: str, before: tuple[Known, ...]) -> Evidence:
+    required = run.gate.required
+    news = () if required else new_failures(run, before)
+    return Evidence(
+        id="",
+        source=Source.GATE,
+        fact=f"Supervisor ran `{run.gate.command}`{_where(run)}: {_how(run)}{_marks(run, news)}",
+        detail="\n".join(news or run.failures)
+        or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),
+        call=run.gate.id,
+        tree=run.tree,
+        stale=run.tree != tree,
+        bad=run.outcome is not Outcome.PASSED if required else bool(news),
+    )
+
+
+def _where(run: GateRun) -> str:
+    folder = f" in {run.gate.folder}" if run.gate.folder else ""
+    return f"{folder}, which only advises" if not run.gate.required else folder
+
+
+def _how(run: GateRun) -> str:
     said = {
         Outcome.PASSED: "passed",
         Outcome.FAILED: "failed" if run.exit_code is None else f"failed, exit code {run.exit_code}",
         Outcome.COULD_NOT_RUN: f"could not run: {run.reason}",
     }[run.outcome]
-    count = (
-        "" if run.executed is None else f", {run.executed} test{'' if run.executed == 1 else 's'} executed"
+    counts = (
+        (f"{run.executed} test{'' if run.executed == 1 else 's'} executed", run.executed is not None),
+        (f"{run.skipped} skipped", bool(run.skipped)),
+        (f"coverage {run.percent:.1f} %" if run.percent is not None else "", run.percent is not None),
     )
-    flaky = ", flaky: it failed before on these very files" if run.flaky else ""
+    return ", ".join((said, *(text for text, holds in counts if holds)))
+
+
+def _marks(run: GateRun, news: tuple[str, ...] | None) -> str:
+    """What keeps a run from showing what it seems to show."""
+    marks = (
+        ("; flaky: it failed first on these very files and passed when it was run again", run.flaky),
+        ("; files changed while it ran", run.moved),
+        ("; whether that is new is not known", news is None),
+        (f"; new since the goal was set: {len(news or ())}", bool(news)),
+        (
+            "; nothing of it is new since the goal was set",
+            news == () and run.outcome is Outcome.FAILED and not run.gate.required,
+        ),
+    )
+    return "".join(text for text, holds in marks if holds)
+
+
+def _of_changes(survey: Surveyed) -> Iterator[Evidence]:
+    if survey.unseen:
+        said = f"whether the checks themselves were changed could not be seen whole: {survey.unseen}"
+        yield Evidence(id="", source=Source.CHANGE, fact=said, tree=survey.tree)
+    for finding in survey.findings[:CHANGES]:
+        bad = finding.weight is Weight.GRAVE
+        yield Evidence(id="", source=Source.CHANGE, fact=line(finding), tree=survey.tree, bad=bad)
+    if (more := len(survey.findings) - CHANGES) > 0:
+        yield Evidence(
+            id="", source=Source.CHANGE, fact=f"{more} more changes to the checks", tree=survey.tree
+        )
+
+
+def _of_repository(repository: Repository | None) -> Iterator[Evidence]:
+    if repository is None:
+        return
+    since = repository.commits
+    parts = (
+        f"git is on {repository.branch or 'no branch'} at {repository.head[:10] or 'no commit'}",
+        "" if since is None else f"{since} commit{'' if since == 1 else 's'} since the work began",
+        f"{repository.dirty} files not committed" if repository.dirty else "everything is committed",
+        "" if repository.ahead is None else f"{repository.ahead} commits not pushed to {repository.upstream}",
+    )
+    yield Evidence(id="", source=Source.REPOSITORY, fact=", ".join(filter(None, parts)))
+
+
+def _of_claim(claim: Claim) -> Evidence:
+    """What the worker says shows nothing by itself (law 2); where it is wrong, that speaks against it."""
+    cited = f" ({', '.join(claim.evidence)})" if claim.evidence else ""
     return Evidence(
         id="",
-        source=Source.GATE,
-        fact=f"Supervisor ran `{run.gate.command}`: {said}{count}{flaky}",
-        detail="\n".join(run.failures) or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),
-        tree=run.tree,
-        stale=run.tree != tree,
-        bad=run.outcome is not Outcome.PASSED,
+        source=Source.CLAIM,
+        fact=f"the agent says \u201c{claim.text[:200]}\u201d: {claim.standing}, {claim.because}{cited}",
+        stale=claim.stale,
+        bad=claim.standing is Standing.CONTRADICTED,
     )
 
 
@@ -60,6 +163,7 @@ def _of_call(call: ToolCall, *, stale: bool) -> Evidence:
         source=Source.TOOL,
         fact=f"{what}: {call.outcome}{code}",
         detail=call.output[-600:] if call.doing is Doing.RUN else "",
+        call=call.id,
         stale=stale,
         bad=call.outcome is not CallOutcome.OK,
     )

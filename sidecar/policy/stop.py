@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from sidecar.model.effects import AskJudge, Case, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
 from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Surveyed, TurnRead
-from sidecar.model.gate import GateRun
+from sidecar.model.gate import Kind
 from sidecar.model.goal import Goal, Status
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
 from sidecar.model.turn import Turn
 from sidecar.model.verdict import Complete, Impossible, Incomplete, Judgement, Waiting
-from sidecar.policy import gates, rules, skip
+from sidecar.policy import checking, gates, integrity, rules, skip
 from sidecar.policy.continuations import send_back, settle
 from sidecar.policy.endings import end, unjudged
 from sidecar.policy.evidence import gather
@@ -61,9 +61,17 @@ def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
         detail = f"judged when they end: {'; '.join(tasks)}"[:500]
         return replace(inquiry, session=session), Rest(reason=Reason.BACKGROUND, detail=detail)
     inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id), left_running=tasks)
-    if active_goal(session) is None and not rules.findings(turn):
+    if active_goal(session) is None and not _worth_a_look(inquiry):
         return replace(inquiry, stage="rules"), Rest(reason=Reason.CLEAN)
     return inquiry, Survey()
+
+
+def _worth_a_look(inquiry: Inquiry) -> bool:
+    """Whether a stop without a goal is more than clean, as far as the turn itself tells."""
+    turn = inquiry.turn
+    if rules.findings(turn) or (inquiry.settings.gates.without_goal and turn.changed):
+        return True
+    return rules.claims_pass(turn.last_message) and integrity.edited(turn)
 
 
 def _surveyed(inquiry: Inquiry, at: float) -> Step:
@@ -99,12 +107,35 @@ def _let_go(inquiry: Inquiry, reason: Reason) -> Step:
 
 def _unasked(inquiry: Inquiry, at: float) -> Step:
     """No goal is set: only clear cases are sent back (law 8)."""
-    inquiry = replace(inquiry, stage="rules", evidence=gather(inquiry.turn, (), inquiry.survey.tree))
-    found = rules.findings(inquiry.turn)
+    wanted = gates.required(None, inquiry.survey) if inquiry.settings.gates.without_goal else ()
+    if (may := gates.runnable(wanted)) and inquiry.turn.changed:
+        return replace(inquiry, stage="gates"), RunGates(may, inquiry.survey.catalog.settings.seconds)
+    return _unasked_weighed(inquiry, at)
+
+
+def _unasked_weighed(inquiry: Inquiry, at: float) -> Step:
+    known = gather(inquiry.turn, inquiry.runs, inquiry.survey)
+    inquiry = replace(inquiry, evidence=known.evidence, claims=known.claims)
+    if lack := checking.unasked_failures(inquiry):
+        return send_back(inquiry, lack, at)
+    inquiry = replace(inquiry, stage="rules")
+    found = (*rules.findings(inquiry.turn), *_checks_changed(inquiry))
+    if not found:
+        return inquiry, Rest(reason=Reason.CLEAN)
     first = found[0]
     if first.certain:
         return send_back(inquiry, first.lack, at)
     return _ask(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
+
+
+def _checks_changed(inquiry: Inquiry) -> tuple[rules.Finding, ...]:
+    """A message that says tests pass, after a turn that left them less to find: a judge may look."""
+    grave = integrity.grave(inquiry.survey.findings)
+    if not grave or not rules.claims_pass(inquiry.turn.last_message):
+        return ()
+    then = "Undo it, or say why it is right."
+    lack = Lack(kind="checks-changed", missing=integrity.told(grave), next_step=then)
+    return (rules.Finding(certain=False, lack=lack),)
 
 
 def _asked(inquiry: Inquiry, goal: Goal, at: float) -> Step:
@@ -112,72 +143,29 @@ def _asked(inquiry: Inquiry, goal: Goal, at: float) -> Step:
         then = "Wait for this work to end, or stop it, then go on."
         lack = Lack(kind="background-headless", missing=inquiry.left_running, next_step=then)
         return send_back(replace(inquiry, stage="rules"), lack, at)
-    wanted = gates.applicable(goal, inquiry.survey.runner)
-    if wanted:
-        return replace(inquiry, stage="gates"), RunGates(wanted)
-    return _weigh(inquiry, goal, at)
+    return _checked(checking.begin_checks(inquiry, goal, at), at)
 
 
 def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
-    goal, tree = active_goal(inquiry.session), inquiry.survey.tree
+    goal = active_goal(inquiry.session)
+    if goal is None and not inquiry.settings.gates.without_goal:
+        return inquiry, Rest(reason=Reason.SUPERSEDED)
+    if goal is None:
+        return _unasked_weighed(replace(inquiry, runs=fact.runs), at)
+    return _checked(checking.gates_ran(inquiry, goal, fact.runs, at), at)
+
+
+def _checked(checked: checking.Step | checking.Open, at: float) -> Step:
+    """The checks decide, or they do not: then rules where they are certain, else the model."""
+    inquiry, order = checked
+    if order is not None:
+        return inquiry, order
+    goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
-    evidence = gather(inquiry.turn, fact.runs, tree)
-    inquiry = replace(inquiry, runs=fact.runs, evidence=evidence)
-    if failing := gates.failed(fact.runs):
-        lack = Lack(
-            kind="gates-failed",
-            missing=tuple(line for run in failing for line in _what_failed(run)),
-            next_step="Repair what fails, then run the check yourself.",
-            evidence=evidence[: len(fact.runs)],
-        )
-        return send_back(inquiry, lack, at)
-    if blocked := gates.unrunnable(fact.runs):
-        return _could_not_run(inquiry, goal, blocked, at)
-    if gates.decided(goal, fact.runs, tree):
-        return end(inquiry, Status.ACHIEVED, _proof(fact.runs))
-    return _weigh(inquiry, goal, at)
-
-
-def _what_failed(run: GateRun) -> tuple[str, ...]:
-    code = "" if run.exit_code is None else f" (exit code {run.exit_code})"
-    head = f"`{run.gate.command}` fails{code}" if not run.reason else f"`{run.gate.command}`: {run.reason}"
-    return (head, *run.failures)
-
-
-def _proof(runs: tuple[GateRun, ...]) -> str:
-    counted = [
-        f"`{run.gate.command}` passed"
-        + (f" ({run.executed} test{'' if run.executed == 1 else 's'})" if run.executed else "")
-        for run in runs
-    ]
-    return f"{', '.join(counted)} on the files as they are"
-
-
-def _could_not_run(inquiry: Inquiry, goal: Goal, blocked: tuple[GateRun, ...], at: float) -> Step:
-    """Say once "make it run or say why"; then rest as unverified (the gates table of the design)."""
-    names = tuple(run.gate.id for run in blocked)
-    missing = tuple(f"`{run.gate.command}` could not run: {run.reason}" for run in blocked)
-    if set(names) <= set(goal.asked_to_run):
-        return end(inquiry, Status.UNVERIFIED, "; ".join(missing))
-    asked = replace(goal, asked_to_run=tuple(sorted({*goal.asked_to_run, *names})))
-    inquiry = replace(inquiry, session=replace(inquiry.session, goal=asked))
-    lack = Lack(
-        kind="gates-could-not-run",
-        missing=missing,
-        next_step="Make it run, or say why it cannot.",
-        evidence=inquiry.evidence[: len(inquiry.runs)],
-    )
-    return send_back(inquiry, lack, at)
-
-
-def _weigh(inquiry: Inquiry, goal: Goal, at: float) -> Step:
-    """Nothing failed, and the gates do not decide: rules where they are certain, else the model."""
     found = [finding for finding in rules.findings(inquiry.turn) if finding.certain]
-    if any(run.gate.counts for run in inquiry.runs):  # they passed: the agent's own run is older news
+    if checking.passed(inquiry.runs, Kind.TESTS):  # the agent's own run is older news
         found = [finding for finding in found if finding.lack.kind != "false-complete"]
-    evidence = inquiry.evidence or gather(inquiry.turn, (), inquiry.survey.tree)
-    inquiry = replace(inquiry, evidence=evidence)
     if found:
         inquiry = replace(inquiry, stage="rules")
         return send_back(inquiry, found[0].lack, at)
@@ -205,6 +193,8 @@ def _judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
     match verdict:
         case Complete():
             shown = "; ".join(f"{met.criterion} ({', '.join(met.evidence)})" for met in verdict.criteria)
+            if changed := integrity.told(inquiry.survey.findings):
+                shown = f"{shown}; please look at what changed in the checks: {'; '.join(changed)}"
             return (
                 end(inquiry, Status.ACHIEVED, shown)
                 if goal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sidecar.model.evidence import Evidence
+from sidecar.model.evidence import Evidence, Source
 from sidecar.model.verdict import Abstain, Complete, Impossible, Verdict
 
 SURE = 0.5
@@ -31,12 +31,22 @@ def objection(verdict: Verdict, evidence: Iterable[Evidence], *, asked: bool) ->
 
 def _unfounded(claims: Iterable[tuple[str, tuple[str, ...]]], evidence: Iterable[Evidence]) -> str:
     facts = {fact.id: fact for fact in evidence}
+    weighed = set[str]()
     for criterion, cited in claims:
         if absent := _absent(cited, facts.keys()):
             return absent
-        if all(facts[number].stale or facts[number].bad for number in cited):
-            return f"the evidence cited for {criterion!r} is stale or speaks against it"
-    return ""
+        if not any(_shows(facts[number]) for number in cited):
+            return f"the evidence cited for {criterion!r} is stale, a mere claim, or speaks against it"
+        weighed |= set(cited)
+    unseen = [
+        one.id for one in facts.values() if one.source is Source.CHANGE and one.bad and one.id not in weighed
+    ]
+    return f"the verdict does not weigh changes to the checks: {', '.join(unseen)}" if unseen else ""
+
+
+def _shows(fact: Evidence) -> bool:
+    """Whether a fact can show that something holds: what is stale, bad or only said cannot (law 2)."""
+    return not (fact.stale or fact.bad or fact.source is Source.CLAIM)
 
 
 def _absent(cited: Iterable[str], known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from sidecar.adapters.memory import FixedConfiguration
 from sidecar.adapters.scripted.gates import FAILED, PASSED
 from sidecar.model.effects import Continue, Nothing, Reason
 from sidecar.model.events import JudgeFailed
-from sidecar.model.gate import Gate, GateRun
+from sidecar.model.gate import GateRun
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
 from sidecar.model.settings import Gates, Settings
@@ -67,7 +67,7 @@ async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes
 
 async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fakes) -> None:
     fakes.store.save(with_goal("all tests pass", checks=("make",)))
-    fakes.gates.runner = PYTEST
+    fakes.catalog.gates = (PYTEST,)
     fakes.gates.script("make", PASSED)
     fakes.gates.script("pytest -q", PASSED)
     assert (await fakes.rest()).reason is Reason.ACHIEVED
@@ -77,8 +77,8 @@ async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fa
     assert (entry.tree, entry.stage) == ("tree-1", "gates")
 
 
-async def test_a_gate_gets_the_deadline_of_the_settings() -> None:
-    fakes = Fakes(configuration=FixedConfiguration(Settings(gates=Gates(seconds=7))))
+async def test_a_gate_gets_the_deadline_of_the_settings(fakes: Fakes) -> None:
+    fakes.catalog.settings = Gates(seconds=7)
     fakes.store.save(with_goal(checks=("make",)))
     await fakes.sent_back()
     assert fakes.gates.deadlines == [7]
@@ -243,8 +243,8 @@ async def test_the_record_says_of_a_gate_that_it_was_cached_or_flaky(
 ) -> None:
     real = fakes.gates.run
 
-    async def remembered(gate: Gate, *rest: Any) -> GateRun:
-        return replace(await real(gate, *rest), cached=True, flaky=True)
+    async def remembered(*asked: Any) -> tuple[GateRun, ...]:
+        return tuple(replace(run, cached=True, flaky=True) for run in await real(*asked))
 
     fakes.gates.script("make", PASSED)
     monkeypatch.setattr(fakes.gates, "run", remembered)

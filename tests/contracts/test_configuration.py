@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.adapters.configuration import ConfigurationFile
 from sidecar.adapters.memory import FixedConfiguration
+from sidecar.adapters.settings.user_file import ConfigurationFile
 from sidecar.model.settings import Judge, Settings
 from sidecar.ports import Configuration
 

@@ -24,8 +24,29 @@ def test_every_test_that_the_page_on_claude_code_cites_exists() -> None:
     assert cited > 20
 
 
+def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
+    page = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
+    table = page.partition("## The table")[2].partition("##")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    for row in rows:
+        found = CITED.search(row)
+        assert found is not None, row
+        there = re.compile(rf"^(async )?def {found['test']}\(", re.MULTILINE)
+        sources = (ROOT / "tests").rglob(found["file"])
+        assert any(there.search(source.read_text(encoding="utf-8")) for source in sources), row
+    assert len(rows) > 10
+
+
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/claude-code.md"]
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/architecture.md",
+        "docs/claude-code.md",
+        "docs/gates.md",
+        "docs/settings.md",
+    ],
 )
 def test_every_link_leads_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from sidecar.model.events import Surveyed
 from sidecar.model.evidence import Evidence, Source
-from sidecar.model.gate import Outcome
-from sidecar.model.turn import CallOutcome, Doing
-from sidecar.policy.evidence import CALLS, gather
-from support.cases import PYTEST, TREE, called, edited, gate_run, ran, talk, todos, turn
+from sidecar.model.finding import Change, Finding, Weight
+from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
+from sidecar.model.inspection import Repository
+from sidecar.model.turn import CallOutcome, Doing, Turn
+from sidecar.policy.evidence import CALLS
+from sidecar.policy.evidence import gather as gather_all
+from sidecar.policy.gates import baseline
+from support.cases import PYTEST, RUBRIC, TREE, called, edited, gate_run, ran, talk, todos, turn
+
+
+def gather(seen: Turn, runs: Iterable[GateRun], tree: str, **fields: Any) -> tuple[Evidence, ...]:
+    """Gather with every gate required, and leave out what is said of claims."""
+    musts = [replace(run, gate=replace(run.gate, required=True)) for run in runs]
+    known = gather_all(seen, musts, Surveyed(tree=tree, rubric=RUBRIC, changed=(), **fields))
+    return tuple(fact for fact in known.evidence if fact.source is not Source.CLAIM)
 
 
 def test_facts_are_numbered_gates_first_then_calls_then_open_todos() -> None:
@@ -35,6 +52,7 @@ def test_a_passed_gate_is_good_and_says_how_many_tests_ran() -> None:
             id="E1",
             source=Source.GATE,
             fact="Supervisor ran `pytest -q`: passed, 5 tests executed",
+            call="tests",
             tree=TREE,
         ),
     )
@@ -63,7 +81,7 @@ def test_a_gate_that_could_not_run_is_bad_and_says_why() -> None:
 
 def test_a_flaky_pass_says_so() -> None:
     (fact,) = gather(talk(), [gate_run(PYTEST, flaky=True)], TREE)
-    assert fact.fact.endswith(", flaky: it failed before on these very files")
+    assert fact.fact.endswith("; flaky: it failed first on these very files and passed when it was run again")
 
 
 def test_a_gate_that_ran_on_another_tree_is_stale() -> None:
@@ -105,3 +123,81 @@ def test_open_todos_speak_against_being_done_and_only_the_first_ten_are_named() 
     facts = gather(talk(todos=todos(*"abcdefghijkl")), (), TREE)
     assert [fact.fact[-1] for fact in facts] == list("abcdefghij")
     assert all(fact.bad for fact in facts)
+
+
+LINT = Gate(id="lint", command="ruff check", why="", kind=Kind.LINT, origin=Origin.DETECTED)
+
+
+def advised(*before: GateRun, **fields: Any) -> Evidence:
+    survey = Surveyed(tree=TREE, rubric=RUBRIC)
+    run = gate_run(LINT, Outcome.FAILED, failing=("a.py: F401",), **fields)
+    return gather_all(talk(), [run], survey, baseline(before)).evidence[0]
+
+
+def test_an_advisory_gate_speaks_against_only_with_failures_that_are_new() -> None:
+    new, old, unknown = (
+        advised(gate_run(LINT)),
+        advised(gate_run(LINT, Outcome.FAILED, failing=("a.py: F401",))),
+        advised(),
+    )
+    assert (new.bad, old.bad, unknown.bad) == (True, False, False)
+    assert new.fact.endswith("which only advises: failed, exit code 1; new since the goal was set: 1")
+    assert old.fact.endswith("; nothing of it is new since the goal was set")
+    assert unknown.fact.endswith("; whether that is new is not known")
+
+
+def test_what_a_run_counted_is_said() -> None:
+    (fact,) = gather(talk(), [gate_run(skipped=2, percent=81.25, moved=True)], TREE)
+    assert fact.fact.endswith(
+        "passed, 5 tests executed, 2 skipped, coverage 81.2 %; files changed while it ran"
+    )
+
+
+def test_changes_to_the_checks_are_evidence_and_only_grave_ones_speak_against() -> None:
+    grave = Finding(change=Change.TEST_SKIPPED, weight=Weight.GRAVE, file="t.py", line=3, after="@skip")
+    shown = Finding(
+        change=Change.EXPECTATION_CHANGED, weight=Weight.SHOWN, file="t.py", line=9, before="1", after="2"
+    )
+    first, second = gather(talk(), (), TREE, findings=(grave, shown))
+    assert (first.source, first.fact, first.bad) == (
+        Source.CHANGE,
+        "t.py:3: test skipped: new is `@skip`",
+        True,
+    )
+    assert (second.fact, second.bad) == ("t.py:9: expectation changed: `1` became `2`", False)
+
+
+def test_many_changes_are_counted_rather_than_left_out() -> None:
+    many = tuple(
+        Finding(change=Change.TEST_SKIPPED, weight=Weight.SHOWN, file="t.py", line=n) for n in range(45)
+    )
+    facts = gather(talk(), (), TREE, findings=many)
+    assert (len(facts), facts[-1].fact) == (41, "5 more changes to the checks")
+
+
+def test_that_changes_could_not_be_seen_is_said() -> None:
+    (fact,) = gather(talk(), (), TREE, unseen="git is not there")
+    assert fact.fact.endswith("could not be seen whole: git is not there")
+    assert not fact.bad
+
+
+def test_what_git_knows_is_evidence() -> None:
+    known = Repository(
+        head="0123456789abcdef", branch="main", upstream="origin/main", commits=1, ahead=2, dirty=3
+    )
+    (fact,) = gather(talk(), (), TREE, repository=known)
+    assert fact.fact == (
+        "git is on main at 0123456789, 1 commit since the work began, 3 files not committed, "
+        "2 commits not pushed to origin/main"
+    )
+
+
+def test_a_claim_that_is_contradicted_speaks_against_and_names_its_evidence() -> None:
+    seen = turn(edited("a.py"), message="All tests pass.")
+    known = gather_all(
+        seen, [gate_run(replace(PYTEST, required=True), Outcome.FAILED)], Surveyed(tree=TREE, rubric=RUBRIC)
+    )
+    claim = known.evidence[-1]
+    assert (claim.source, claim.bad) == (Source.CLAIM, True)
+    assert claim.fact.startswith("the agent says \u201cAll tests pass.\u201d: contradicted")
+    assert "E1" in claim.fact

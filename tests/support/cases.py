@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sidecar.adapters.shell.line import runs
 from sidecar.model.events import Background, Judged, JudgeFailed, Stopped
-from sidecar.model.gate import Gate, GateRun, Outcome
+from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
 from sidecar.model.goal import Goal, Spent, Status
+from sidecar.model.inspection import Base
 from sidecar.model.rubric import Criterion, Rubric
 from sidecar.model.session import Continuation, Session, SessionKey
 from sidecar.model.settings import Settings
@@ -16,17 +18,25 @@ from sidecar.model.verdict import Abstain, Complete, Impossible, Incomplete, Jud
 KEY = SessionKey(host="claude-code", id="s1")
 PROJECT = "/home/user/project"
 TREE = "tree-1"
+BASE = Base(tree=TREE, snapshot="s1", head="c1")
 SETTINGS = Settings()
 RUBRIC = Rubric(
     patterns=(Criterion("Verified", "What is claimed was run."),),
     antipatterns=(Criterion("Left work", "Something is still to do."),),
     origin="default",
 )
-PYTEST = Gate(id="tests", command="pytest -q", why="pyproject.toml names pytest", counts=True)
+PYTEST = Gate(
+    id="tests",
+    command="pytest -q",
+    why="pyproject.toml names pytest",
+    kind=Kind.TESTS,
+    origin=Origin.DETECTED,
+    counts=True,
+)
 
 
 def goal(condition: str = "the parser accepts comments", **fields: Any) -> Goal:
-    return Goal(**{"id": "g1", "condition": condition, **fields})
+    return Goal(**{"id": "g1", "condition": condition, "base": BASE, **fields})
 
 
 def session(**fields: Any) -> Session:
@@ -62,6 +72,7 @@ def task(number: str) -> Background:
 def ran(command: str, exit_code: int | None = 0, **fields: Any) -> ToolCall:
     outcome = CallOutcome.FAILED if exit_code else CallOutcome.OK
     usual: dict[str, Any] = {"id": "t", "tool": "Bash", "doing": Doing.RUN, "outcome": outcome}
+    usual["runs"] = runs(command)
     return ToolCall(**usual | {"command": command, "exit_code": exit_code} | fields)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ from sidecar.adapters.memory import (
     MemorySwitches,
     PlainPhrasebook,
 )
+from sidecar.adapters.reading.inspector import FileInspector
+from sidecar.adapters.scripted.catalog import ScriptedCatalog
 from sidecar.adapters.scripted.gates import ScriptedGates
 from sidecar.adapters.scripted.judge import ScriptedJudge
 from sidecar.adapters.scripted.workspace import ScriptedWorkspace
@@ -34,15 +36,17 @@ from sidecar.model.events import (
 )
 from sidecar.model.gate import Gate, GateRun
 from sidecar.model.goal import Goal
+from sidecar.model.inspection import Base, Changes
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.verdict import Verdict
-from sidecar.ports import Entry
+from sidecar.ports import Entry, Progress, Site
 from support.cases import KEY, PROJECT, RUBRIC, stopped
 from support.transcripts import ScriptedTranscripts
 
 LIMIT = 10.0
 """Bound of every wait, in seconds."""
+ENVIRONMENT = {"PATH": "/usr/bin"}
 
 
 class HeldJudge(ScriptedJudge):
@@ -71,21 +75,44 @@ class HeldGates(ScriptedGates):
         self.deadlines: list[float] = []
 
     async def run(
-        self, gate: Gate, project: str, tree: str, environment: Mapping[str, str], seconds: float
-    ) -> GateRun:
+        self, gates: Sequence[Gate], at: Site, seconds: float, progress: Progress | None = None
+    ) -> tuple[GateRun, ...]:
         self.started.set()
         self.deadlines.append(seconds)
-        return await super().run(gate, project, tree, environment, seconds)
+        return await super().run(gates, at, seconds, progress)
 
 
 class WatchedWorkspace(ScriptedWorkspace):
-    """A workspace that counts how often it was looked at."""
+    """A workspace that counts how often it was looked at, and tells what it keeps.
+
+    `kept` and `returned` are the snapshots that were kept and given back. `slow`: keeping waits for it.
+    """
 
     looks = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[str] = []
+        self.returned: list[str] = []
+        self.compared: list[str] = []
+        self.slow: asyncio.Event | None = None
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
         self.looks += 1
         return await super().fingerprint(project, environment)
+
+    async def remember(self, project: str, environment: Mapping[str, str]) -> Base:  # noqa: ARG002 - the port's
+        if self.slow is not None:
+            await self.slow.wait()
+        self.kept.append(f"s{len(self.kept) + 1}")
+        return Base(tree=self.tree, snapshot=self.kept[-1])
+
+    async def since(self, base: Base, project: str, environment: Mapping[str, str]) -> Changes:
+        self.compared.append(base.snapshot)
+        return await super().since(base, project, environment)
+
+    def forget(self, base: Base, project: str) -> None:  # noqa: ARG002 - the port's
+        self.returned.append(base.snapshot)
 
 
 class FailingStore(MemoryStore):
@@ -121,8 +148,10 @@ class Fakes:
     """Every port's fake, and the supervisor that lives on them."""
 
     clock: ManualClock = field(default_factory=ManualClock)
+    catalog: ScriptedCatalog = field(default_factory=ScriptedCatalog)
     configuration: FixedConfiguration = field(default_factory=FixedConfiguration)
     gates: HeldGates = field(default_factory=HeldGates)
+    inspector: FileInspector = field(default_factory=FileInspector)
     judge: HeldJudge = field(default_factory=HeldJudge)
     record: FailingRecord = field(default_factory=FailingRecord)
     store: FailingStore = field(default_factory=FailingStore)
@@ -132,9 +161,11 @@ class Fakes:
 
     def __post_init__(self) -> None:
         self.house = House(
+            catalog=self.catalog,
             clock=self.clock,
             configuration=self.configuration,
             gates=self.gates,
+            inspector=self.inspector,
             judge=self.judge,
             phrasebook=PlainPhrasebook(),
             record=self.record,
@@ -183,13 +214,13 @@ class Fakes:
 
 
 def command(arguments: str, name: str = "goal", **fields: Any) -> CommandTyped:
-    usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "prompt_id": ""}
+    usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "environment": ENVIRONMENT, "prompt_id": ""}
     return CommandTyped(**usual | {"name": name, "arguments": arguments} | fields)
 
 
 def prompt(**fields: Any) -> PromptSubmitted:
-    usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "prompt_id": "p1", "human": True}
-    return PromptSubmitted(**usual | fields)
+    usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "environment": ENVIRONMENT}
+    return PromptSubmitted(**usual | {"prompt_id": "p1", "human": True} | fields)
 
 
 def started(origin: Origin, **fields: Any) -> SessionStarted:

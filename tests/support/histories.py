@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from sidecar.model.events import Judged, JudgeFailed
+from sidecar.model.finding import Change, Finding, Weight
 from sidecar.model.gate import Outcome
 from sidecar.model.goal import Status
 from sidecar.model.session import Session
@@ -100,7 +101,9 @@ CALLS = [
 ]
 MESSAGES = [*["I did it."] * 4, "All tests pass.", "Shall I continue?"]
 
-citations = st.sampled_from([("E1",), ("E2",), ("E2",), ("E3",), ("E9",), ("E1", "E2"), ("E1", "E9")])
+citations = st.sampled_from(
+    [("E1",), ("E2",), ("E2",), ("E3",), ("E99",), ("E1", "E2"), ("E1", "E99"), ("E1", "E2", "E3")]
+)
 completes: st.SearchStrategy[Judged] = st.builds(
     lambda cited, sure: judged(
         Complete(
@@ -118,6 +121,10 @@ judges: st.SearchStrategy[Judged | JudgeFailed] = st.one_of(
     completes,
     completes,
 )
+SKIPPED = Finding(change=Change.TEST_SKIPPED, weight=Weight.GRAVE, file="test_a.py", line=1, after="@skip")
+CORRECTED = Finding(change=Change.EXPECTATION_CHANGED, weight=Weight.SHOWN, file="test_a.py", line=2)
+changes = st.sampled_from([*[()] * 4, (SKIPPED,), (CORRECTED,), (SKIPPED, CORRECTED)])
+marks = st.sampled_from([*[{}] * 4, {"flaky": True}, {"moved": True}])
 outcomes = st.sampled_from([*[Outcome.PASSED] * 4, *[Outcome.FAILED] * 2, Outcome.COULD_NOT_RUN])
 calls_made = st.sampled_from(CALLS)
 
@@ -145,6 +152,9 @@ def worlds(draw: st.DrawFn) -> World:
         moved=draw(st.sampled_from(["", "", "", "tree-moved"])),
         runner=draw(st.sampled_from([PYTEST, PYTEST, None])),
         outcomes={"check:1": draw(outcomes), "tests": draw(outcomes)},
+        findings=draw(changes),
+        unseen=draw(st.sampled_from(["", "", "", "", "no git"])),
+        runs={"check:1": draw(marks), "tests": draw(marks)},
         judge=draw(judges),
     )
 
@@ -206,16 +216,26 @@ def proved(world: World, played: Played, condition: str) -> bool:
     if any(outcome is not Outcome.PASSED for outcome in ran_all):
         return False
     if played.case is None:
-        return bool(ran_all) and tree == world.tree and condition in DECIDED_BY_GATES
+        doubtful = world.findings or world.unseen or any(world.runs.get(name) for name in played.gates)
+        return bool(ran_all) and tree == world.tree and condition in DECIDED_BY_GATES and not doubtful
     if not isinstance(world.judge, Judged) or not isinstance(world.judge.judgement.verdict, Complete):
         return False
-    good = [tree == world.tree for _ in ran_all] + _good(world.turn.calls)
+    changed = [True] * bool(world.unseen) + [one is not SKIPPED for one in world.findings]
+    good = [tree == world.tree for _ in ran_all] + changed + _good(world.turn.calls)
+    grave = {f"E{number}" for number, one in enumerate(good, start=1) if not one}
+    grave &= {f"E{len(ran_all) + number}" for number in range(1, len(changed) + 1)}
     facts = {f"E{number}": value for number, value in enumerate(good, start=1)}
     facts |= {f"E{len(facts) + number}": False for number, _ in enumerate(world.turn.open_todos, start=1)}
+    facts |= {f"E{len(facts) + 1}": False} if world.turn.last_message == "All tests pass." else {}
     verdict = world.judge.judgement.verdict
-    return verdict.confidence >= SURE and all(
-        set(met.evidence) <= set(facts) and any(facts[name] for name in met.evidence)
-        for met in verdict.criteria
+    weighed = grave <= {name for met in verdict.criteria for name in met.evidence}
+    return (
+        weighed
+        and verdict.confidence >= SURE
+        and all(
+            set(met.evidence) <= set(facts) and any(facts[name] for name in met.evidence)
+            for met in verdict.criteria
+        )
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -19,9 +20,11 @@ from sidecar.model.effects import (
     Survey,
 )
 from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Stopped, Surveyed, TurnRead
-from sidecar.model.gate import Gate, Outcome
+from sidecar.model.finding import Finding
+from sidecar.model.gate import Catalog, Gate, Outcome
 from sidecar.model.goal import Goal
 from sidecar.model.inquiry import Inquiry
+from sidecar.model.inspection import Repository
 from sidecar.model.session import Session
 from sidecar.model.settings import Settings
 from sidecar.model.turn import Turn
@@ -35,14 +38,21 @@ NOON = 1000.0
 class World(Struct, frozen=True, kw_only=True):
     """How the world answers what policy orders at one stop.
 
-    `outcomes` is the outcome per gate id, passed where none is named; `moved` is the tree that gates really
-    ran on. With no `judge`, asking one is a fault of the test.
+    `gates` are offered besides the `runner`; `runs` are fields of the GateRun per gate id. `outcomes` is the
+    outcome per gate id, passed where none is named; `moved` is the tree that gates really ran on. With no
+    `judge`, asking one is a fault of the test.
     """
 
     turn: Turn = field(default_factory=turn)
     tree: str = TREE
     moved: str = ""
     runner: Gate | None = None
+    gates: tuple[Gate, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unseen: str = ""
+    changed: tuple[str, ...] | None = ("a.py",)
+    repository: Repository | None = None
+    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     judge: Judged | JudgeFailed | None = None
 
@@ -115,12 +125,25 @@ def answer(order: Effect, world: World) -> Fact:
         case ReadTurn():
             return TurnRead(world.turn)
         case Survey():
-            return Surveyed(tree=world.tree, rubric=RUBRIC, runner=world.runner)
+            return Surveyed(
+                tree=world.tree,
+                rubric=RUBRIC,
+                catalog=Catalog((*((world.runner,) if world.runner else ()), *world.gates)),
+                changed=world.changed,
+                unseen=world.unseen,
+                findings=world.findings,
+                repository=world.repository,
+            )
         case RunGates():
             tree = world.moved or world.tree
             outcomes = [world.outcomes.get(gate.id, Outcome.PASSED) for gate in order.gates]
             pairs = zip(order.gates, outcomes, strict=True)
-            return GatesRan(tuple(gate_run(gate, outcome, tree=tree) for gate, outcome in pairs))
+            return GatesRan(
+                tuple(
+                    gate_run(gate, outcome, **{"tree": tree, **world.runs.get(gate.id, {})})
+                    for gate, outcome in pairs
+                )
+            )
         case AskJudge():
             assert world.judge is not None, "the judge was asked, and the test expected none to be"
             return world.judge

@@ -1,0 +1,62 @@
+"""What a project looks like at a stop."""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec.structs import replace
+
+from sidecar.app.bases import NOTHING_KEPT, Bases
+from sidecar.app.house import House
+from sidecar.model.events import Stopped, Surveyed
+from sidecar.model.finding import Finding
+from sidecar.model.goal import Goal
+from sidecar.model.inspection import Base, Changes
+from sidecar.policy import integrity
+from sidecar.policy.masking import Mask, masker
+
+
+class Surveyor:
+    """Looks at files, gates and git, compares with what was when the work began, and changes nothing."""
+
+    def __init__(self, house: House, bases: Bases) -> None:
+        """Live in `house`; compare with `bases`."""
+        self._house = house
+        self._bases = bases
+
+    async def look(self, stop: Stopped, goal: Goal | None) -> Surveyed:
+        """Survey the project of this stop. `goal`: the active one."""
+        house, at = self._house, (stop.project, stop.environment)
+        base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
+        tree = await house.workspace.fingerprint(*at)
+        changes, catalog, repository = await asyncio.gather(
+            self._changes(base, stop), house.catalog.list(*at), house.workspace.repository(base, *at)
+        )
+        reading = await house.inspector.read(changes)
+        found = await asyncio.to_thread(integrity.findings, reading)  # seconds for a large change
+        mask = masker(stop.environment)
+        return Surveyed(
+            tree=tree,
+            rubric=house.rubrics.load(*at),
+            catalog=catalog,
+            changed=_paths(changes),
+            unseen=reading.unseen,
+            findings=tuple(_masked(finding, mask) for finding in found),
+            repository=repository,
+        )
+
+    async def _changes(self, base: Base, stop: Stopped) -> Changes:
+        if not base.snapshot:
+            return Changes(unseen=base.unseen or NOTHING_KEPT)
+        return await self._house.workspace.since(base, stop.project, stop.environment)
+
+
+def _paths(changes: Changes) -> tuple[str, ...] | None:
+    """The changed paths, None where they are not all known."""
+    if changes.unseen:
+        return None
+    return tuple(path for file in changes.files for path in (file.path, file.old_path) if path)
+
+
+def _masked(finding: Finding, mask: Mask) -> Finding:
+    return replace(finding, before=mask(finding.before), after=mask(finding.after))
