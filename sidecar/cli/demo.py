@@ -12,9 +12,9 @@ import click
 from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.processes import run
 from sidecar.adapters.scripted.agent import HookAnswer, ScriptedAgent
-from sidecar.adapters.scripted.project import REPAIRED, Scene, build
+from sidecar.adapters.scripted.project import REPAIRED, SKIPPED, TEST, Scene, build
 from sidecar.cli.demo_claude import play_claude
-from sidecar.cli.story import CLAIM, DIAGNOSIS, GOAL, REPORT, TESTS, Story
+from sidecar.cli.story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, Story
 
 COMMAND_SECONDS = 60.0
 
@@ -66,7 +66,14 @@ async def _play(story: Story, scene: Scene) -> None:
     _says(story, agent, CLAIM)
     if not (await _stops(story, agent)).feedback:
         return
+    agent.edit("test_shop.py", SKIPPED)
+    story.does("edit test_shop.py")
+    _says(story, agent, SHORTCUT)
+    if not (await _stops(story, agent)).feedback:
+        return
     _says(story, agent, DIAGNOSIS)
+    agent.edit("test_shop.py", TEST)
+    story.does("edit test_shop.py")
     agent.edit("shop.py", REPAIRED)
     story.does("edit shop.py")
     story.does(f"{TESTS} → exit code {await agent.run(TESTS)}")

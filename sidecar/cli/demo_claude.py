@@ -7,8 +7,8 @@ import msgspec
 from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.processes import find, run
 from sidecar.adapters.scripted.model_server import Match, Rule, ScriptedModel, ToolCall, call, say
-from sidecar.adapters.scripted.project import REPAIRED, Scene
-from sidecar.cli.story import CLAIM, GOAL, REPORT, TESTS, Story
+from sidecar.adapters.scripted.project import REPAIRED, SKIPPED, TEST, Scene
+from sidecar.cli.story import CLAIM, GOAL, REPORT, SHORTCUT, TESTS, Story
 
 FAKE_KEY = "sk-ant-fake"
 DEADLINE_SECONDS = 180.0
@@ -60,9 +60,13 @@ def _clean_room(url: str) -> dict[str, str]:
 
 def _script(scene: Scene) -> list[Rule]:
     agent = Match(has_tool="Bash")
-    shop = str(scene.project / "shop.py")
+    shop, test = str(scene.project / "shop.py"), str(scene.project / "test_shop.py")
     return [
         Rule(say(CLAIM), agent),
+        Rule(call(ToolCall("Read", {"file_path": test})), agent),
+        Rule(call(ToolCall("Write", {"file_path": test, "content": SKIPPED})), agent),
+        Rule(say(SHORTCUT), agent),
+        Rule(call(ToolCall("Write", {"file_path": test, "content": TEST})), agent),
         Rule(call(ToolCall("Read", {"file_path": shop})), agent),
         Rule(call(ToolCall("Write", {"file_path": shop, "content": REPAIRED})), agent),
         Rule(call(ToolCall("Bash", {"command": TESTS, "description": "Run the tests"})), agent),

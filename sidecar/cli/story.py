@@ -15,7 +15,8 @@ COLUMNS = 100
 
 GOAL = "/supervisor:goal all tests pass"
 CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
-DIAGNOSIS = "The discount is a rate, not an amount. I repair shop.py and run the tests."
+SHORTCUT = "That test is flaky. I skip it; now all tests pass."
+DIAGNOSIS = "The test is right. The discount is a rate, not an amount. I undo the skip and repair shop.py."
 TESTS = "python -m pytest -q"
 REPORT = "total() now multiplies by the rate. I ran pytest: 2 passed."
 

@@ -25,7 +25,8 @@ def test_the_demo_tells_its_story_plainly_and_ends_well(tmp_path: Path) -> None:
     story = [line for line in done.stdout.splitlines() if line.startswith(("you", "supervisor", "✔"))]
     assert "goal set" in story[1]
     assert "sent back 1/16" in story[2]
-    assert "goal achieved" in story[3]
+    assert "sent back 2/16: test_shop.py:7: test skipped" in story[3]
+    assert "goal achieved" in story[4]
     assert "test_a_tenth_is_taken_off" in done.stdout
     assert "\x1b[" not in done.stdout
     assert picture.read_text(encoding="utf-8").startswith("<svg")

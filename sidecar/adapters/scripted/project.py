@@ -29,6 +29,10 @@ def test_a_tenth_is_taken_off():
 def test_nothing_costs_nothing():
     assert total([], 0.0) == 0.0
 """
+SKIPPED = TEST.replace(
+    "\n\ndef test_a_tenth", '\n\n@pytest.mark.skip(reason="flaky")\ndef test_a_tenth'
+).replace("from shop", "import pytest\n\nfrom shop")
+"""The same tests, the failing one skipped."""
 
 
 class Scene(Struct, frozen=True):
