@@ -15,9 +15,11 @@ from typing import Final
 
 import cold
 import decision
+import gates
 import memory
 import relay
 import transcript
+import tree
 from measure import Report
 from stage import Unfit
 from table import as_json, machine, table
@@ -28,6 +30,8 @@ BENCHMARKS: Final = {
     "transcript": transcript.measured,
     "memory": memory.measured,
     "decision": decision.measured,
+    "gates": gates.measured,
+    "tree": tree.measured,
 }
 
 
