@@ -7,12 +7,12 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tree_sitter import Language, Parser
+from tree_sitter import Language, Node, Parser, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node, Tree
+__all__ = ["SOURCE_LIMIT", "Node", "Tongue", "descend", "line_of", "parse", "text_of"]
 
 SOURCE_LIMIT: Final = 1 << 20
 """Bytes of a source that is parsed."""

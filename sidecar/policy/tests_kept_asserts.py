@@ -30,7 +30,7 @@ from sidecar.policy.tests_kept_forms import (
     step,
 )
 from sidecar.policy.tests_kept_match import Matching, Spot, live
-from sidecar.policy.tests_kept_spread import keys_of, near, spread
+from sidecar.policy.tests_kept_spread import called, keys_of, near, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -63,6 +63,11 @@ class Added(Struct, frozen=True):
         names = set(test.uses).difference(test.parameters, (name for name, _ in test.given))
         return not names or len(self.uses & names) >= len(names) / 2
 
+    def calls(self, lost: Assertion) -> bool:
+        """Whether the functions that an expectation calls itself are mentioned by what was added."""
+        names = called(lost)
+        return bool(names) and names <= self.uses
+
     def nearly(self, lost: Assertion, test: TestCase) -> bool:
         """Whether one test has the function and all the values of a lost expectation, however laid out."""
         return any(near(lost, test, one) for one in self.tests)
@@ -86,13 +91,13 @@ def added(matching: Matching) -> Added:
     fresh += [(pair.after.test, gained(pair.before.test, pair.after.test)) for pair in matching.pairs]
     fresh = [(test, found) for test, found in fresh if not (test.skipped or test.expected_to_fail)]
     more = _spread_more(matching)
-    called = {name for test, _ in fresh for name in test.uses}
+    mentioned = {name for test, _ in fresh for name in test.uses}
     helpers = [spot.test for spot in matching.helpers_after if live(spot.test)]
     return Added(
         keys=frozenset(
             [one for _, _, keys in more for one in keys]
             + [key(one) for _, found in fresh for one in found]
-            + [key(one) for helper in helpers if helper.name in called for one in live(helper)]
+            + [key(one) for helper in helpers if helper.name in mentioned for one in live(helper)]
         ),
         outlines=frozenset(
             outline(one, test.parameters) for test, found in fresh if test.parameters for one in found

@@ -82,12 +82,12 @@ def near(lost: Assertion, before: TestCase, after: TestCase) -> bool:
     wanted = filled_in(lost, dict(before.given))
     if not wanted.form or before.parameters:
         return False
-    called, values = _called(wanted), _values(f"{wanted.subject}\n{wanted.expected}")
-    if not called or not values:
+    functions, values = called(wanted), _values(f"{wanted.subject}\n{wanted.expected}")
+    if not functions or not values:
         return False
     for one in after.assertions:
         now = filled_in(one, dict(after.given))
-        if one.void or one.form != lost.form or not called <= _called(now):
+        if one.void or one.form != lost.form or not functions <= called(now):
             continue
         text = f"{now.subject}\n{now.expected}"
         if any(values <= _values(f"{text}\n{row}") for row in after.sets or ("",)):
@@ -95,7 +95,8 @@ def near(lost: Assertion, before: TestCase, after: TestCase) -> bool:
     return False
 
 
-def _called(one: Assertion) -> set[str]:
+def called(one: Assertion) -> set[str]:
+    """The names of the functions that an expectation calls."""
     return set(CALLED.findall(f"{one.subject} {one.expected}"))
 
 

@@ -27,7 +27,7 @@ from sidecar.model.inspection import Assertion, TestCase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 NAME: Final = re.compile(r"(?:Test|Fuzz|Example)(?![a-z])\w*")
 SKIPS: Final = frozenset(("Skip", "Skipf", "SkipNow"))

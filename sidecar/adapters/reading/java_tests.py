@@ -26,7 +26,7 @@ from sidecar.adapters.reading.trees import (
 from sidecar.model.inspection import Assertion, TestCase
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 TEST: Final = re.compile(
     r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b.*"

@@ -22,8 +22,7 @@ from sidecar.adapters.reading.trees import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
+    from sidecar.adapters.grammar import Node
     from sidecar.model.inspection import Assertion
 
 Step = tuple[str, list["Node"] | None]

@@ -13,10 +13,12 @@ from sidecar.adapters.reading.trees import ERASED, NODES, canonical, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 ABOVE: Final = 8
 """Blocks around a test in which a loop is looked for."""
+SCOPES: Final = 60
+"""Blocks around a table's name in which its value is looked for."""
 GIVEN: Final = 40
 """Names of one test whose values are kept."""
 NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
@@ -83,13 +85,15 @@ def _array(table: Node | None) -> Node | None:
         return table
     if table.type != "identifier":
         return None
-    name, root = text_of(table), table
-    while root.parent is not None:
-        root = root.parent
-    for node in _declared(root):
-        if text_of(node.child_by_field_name("name") or node) == name:
-            value = node.child_by_field_name("value")
-            return value if value is not None and value.type == "array" else None
+    name, scope = text_of(table), table.parent
+    for _ in range(SCOPES):
+        if scope is None:
+            break
+        for node in _declared(scope):
+            if text_of(node.child_by_field_name("name") or node) == name:
+                value = node.child_by_field_name("value")
+                return value if value is not None and value.type == "array" else None
+        scope = scope.parent
     return None
 
 

@@ -14,8 +14,7 @@ from sidecar.adapters.reading.trees import CHAIN, ERASED, body_digest, canonical
 from sidecar.model.inspection import TestCase
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
+    from sidecar.adapters.grammar import Node
     from sidecar.model.inspection import Assertion
 
 ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")

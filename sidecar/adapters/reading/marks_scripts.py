@@ -17,7 +17,7 @@ from sidecar.model.inspection import Mark, Role
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 LINE: Final = 240
 """Characters of a line that are quoted and searched."""

@@ -19,7 +19,7 @@ from sidecar.model.inspection import Parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 DEPTH: Final = 20
 """Blocks of tests in one another that are looked into; what is deeper counts as one part."""

@@ -16,6 +16,7 @@ from sidecar.adapters.reading.found import HELPER, Form, assertion, one_line
 from sidecar.adapters.reading.python_calls import SKIPS, XFAILS, asserted, called_name, guarded
 from sidecar.adapters.reading.python_flow import (
     Function,
+    anew,
     arguments,
     below,
     leaves,
@@ -23,6 +24,7 @@ from sidecar.adapters.reading.python_flow import (
     only_fails,
     own,
     patched_names,
+    rewritten,
     suppresses,
     swallows,
     with_arguments,
@@ -78,6 +80,7 @@ class Walk:
         self._idle: frozenset[str] = frozenset()
         self._alone: ast.expr | None = None
         self._patched: frozenset[str] = frozenset()
+        self._again: frozenset[str] = frozenset()
 
     def whole(self, body: list[ast.stmt]) -> None:
         """Read all statements of a function."""
@@ -85,6 +88,7 @@ class Walk:
         named = {node.id for node in below(body) if isinstance(node, ast.Name)} if nested else set()
         self._idle = frozenset(nested - named)
         self._patched = patched_names(body)
+        self._again = rewritten(body)
         self.block(body, State())
         if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own(body)):
             self.expected_to_fail = self.expected_to_fail or "yield"
@@ -95,6 +99,7 @@ class Walk:
             if len(self.found) >= MOST:
                 return
             self._statement(statement, state)
+            self._values = anew(statement, self._again, self._values)
             if leaves(statement):
                 self._left_early(statement, state)
                 state = State(dead=True, swallowed=state.swallowed, top=False)

@@ -64,6 +64,29 @@ def settled_values(body: Iterable[ast.stmt], constants: Values) -> Values:
     return hidden | kept
 
 
+def rewritten(body: list[ast.stmt]) -> frozenset[str]:
+    """Names that are given several values, each at the outer level of a test, so that the last one holds."""
+    stored = Counter(node.id for node in below(body) if isinstance(node, ast.Name) and _is_stored(node))
+    outer = Counter(name for one in body if (name := _assigned(one)))
+    return frozenset(name for name, count in outer.items() if count == stored[name] and count > 1)
+
+
+def anew(statement: ast.stmt, names: frozenset[str], values: Values) -> Values:
+    """The values after a statement, which may give one of these names another one."""
+    name = _assigned(statement) if names else ""
+    if name not in names or not isinstance(statement, ast.Assign):
+        return values
+    if isinstance(statement.value, ast.Call | ast.Await):
+        return {**values, name: statement.value}
+    return {known: value for known, value in values.items() if known != name}
+
+
+def _assigned(node: ast.stmt) -> str:
+    alone = isinstance(node, ast.Assign) and len(node.targets) == 1
+    target = node.targets[0] if alone and isinstance(node, ast.Assign) else None
+    return target.id if isinstance(target, ast.Name) else ""
+
+
 def given_values(body: list[ast.stmt]) -> tuple[tuple[str, str], ...]:
     """Names that are given one value in a test, and its source; none that may be changed in place."""
     stored, touched, values = Counter[str](), set[str](), dict[str, ast.expr]()

@@ -23,7 +23,7 @@ from sidecar.adapters.reading.trees import (
 from sidecar.model.inspection import Assertion, TestCase
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 TEST: Final = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|test_log)\b.*\]", re.DOTALL)
 IGNORE: Final = re.compile(r"#\[(?:ignore|cfg_attr\(.*\bignore\b).*\]", re.DOTALL)

@@ -19,7 +19,7 @@ from sidecar.model.inspection import Setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
     Part = tuple[str, Node | None, int]
     """A key (".name" or "[0]"), what stands under it, and its line."""

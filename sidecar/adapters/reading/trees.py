@@ -15,9 +15,7 @@ from sidecar.adapters.reading.found import LINE, Form, assertion, digest, names_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tree_sitter import Node
-
-    from sidecar.adapters.grammar import Tongue
+    from sidecar.adapters.grammar import Node, Tongue
     from sidecar.model.inspection import Assertion
 
 TOKENS: Final = 20_000

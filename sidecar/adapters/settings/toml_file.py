@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sidecar.adapters.files import UnfitError, read_whole
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 FILE_LIMIT: Final = 64 * 1024
 """Bytes of a file that is read."""

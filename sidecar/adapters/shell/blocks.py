@@ -13,7 +13,7 @@ from sidecar.adapters.shell.words import after_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 DEPTH: Final = 24
 """Forms within each other that are followed."""

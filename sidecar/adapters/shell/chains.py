@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sidecar.adapters.grammar import text_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 CHAINS: Final = frozenset({"list", "pipeline", "redirected_statement", "negated_command"})
 ITEMS: Final = 60

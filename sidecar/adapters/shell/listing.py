@@ -13,7 +13,7 @@ from sidecar.model.command import Run
 from sidecar.policy.peeling import base
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 RUNS: Final = 50
 WORDS: Final = 200

@@ -41,7 +41,7 @@ from sidecar.policy.peeling import base, peeled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 SCRIPTS: Final = 3
 """Lines within lines (`bash -c`) that are read."""

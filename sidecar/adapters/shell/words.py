@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sidecar.adapters.grammar import descend, text_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 WORD_LIMIT: Final = 1000
 """Characters of a word that is kept."""
