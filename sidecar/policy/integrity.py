@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from sidecar.model.finding import Finding, Weight
 from sidecar.model.inspection import Reading
 from sidecar.model.turn import Doing, Turn
-from sidecar.policy import tests_kept
 from sidecar.policy.kept import settings as settings_kept
+from sidecar.policy.kept import tests as tests_kept
 from sidecar.policy.kept import unexplained
 
 LIMIT = 200

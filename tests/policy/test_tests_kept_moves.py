@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sidecar.adapters.reading.inspector import read
 from sidecar.model.finding import Change, Weight
 from sidecar.model.inspection import Changes, FileChange
-from sidecar.policy.tests_kept import findings
+from sidecar.policy.kept.tests import findings
 from support.kept import found, said
 
 SHOP = """

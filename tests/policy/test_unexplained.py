@@ -46,6 +46,8 @@ HARMLESS: dict[str, tuple[str, str, str]] = {
     "a new Go test": ("shop_test.go", GO, GO + "\nfunc TestTwo(t *testing.T) {\n\tif Total(2) != 2 {\n\t\tt.Fatal()\n\t}\n}\n"),
     "a new Java test": ("ShopTest.java", JAVA, JAVA.replace("f()); }\n", "f()); }\n\n    @Test\n    void two() { assertEquals(2, g()); }\n")),
     "a repair beside Rust tests": ("src/lib.rs", RUST, RUST.replace("{ 1 }", "{ 2 - 1 }")),
+    "tests grouped in a class": ("test_a.py", CART, "from shop import total\n\n\nclass TestCart:\n    def test_sum(self):\n        assert total([1, 2]) == 3\n\n    def test_none(self):\n        assert total([]) == 0\n"),
+    "a JavaScript import that is used no more": ("a.test.js", NODE.replace("{ total }", "{ total, tax }"), NODE),
     "a version": ("pyproject.toml", TOML, TOML.replace('"1"', '"2"')),
     "a dependency": ("pyproject.toml", TOML, TOML.replace('version = "1"', 'version = "1"\ndependencies = ["click"]')),
     "a comment in settings": ("pyproject.toml", TOML, "# ours\n" + TOML),
@@ -62,6 +64,7 @@ def test_what_is_harmless_is_not_shown(what: str) -> None:
 UNKNOWN: dict[str, tuple[str, str, str]] = {
     "another import for the same name": ("test_a.py", CART, CART.replace("from shop", "from fake_shop")),
     "a copy of the code in the test": ("test_a.py", CART, CART.replace("\n\n\ndef test_sum", "\n\n\ndef total(x):\n    return 3\n\n\ndef test_sum", 1)),
+    "another export under the same name": ("a.test.js", NODE, NODE.replace("{ total }", "{ fake as total }")),
     "another input": ("test_a.py", CART, CART.replace("[1, 2]", "[3]")),
     "a decorator that nobody knows": ("test_a.py", CART, CART.replace("def test_none", "@forgiving\ndef test_none")),
     "a second test of the same name": ("test_a.py", CART, CART + "\n\ndef test_sum():\n    assert total([3]) == 3\n"),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sidecar.adapters.reading.inspector import read
 from sidecar.model.finding import Finding
 from sidecar.model.inspection import Changes, FileChange
-from sidecar.policy.tests_kept import findings
+from sidecar.policy.kept.tests import findings
 
 Files = dict[str, str]
 

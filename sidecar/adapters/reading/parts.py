@@ -28,6 +28,7 @@ TEST: Final = re.compile(r"[xf]?(?:it|test|specify)\b")
 GO_TEST: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
 WORD: Final = re.compile(r"[A-Za-z_$][\w$]*")
 QUOTED: Final = re.compile(r"(['\"`]).*?\1")
+RENAMED: Final = re.compile(r"\bas\b|:")
 KEYWORDS: Final = frozenset(
     ("import", "from", "as", "const", "let", "var", "require", "await", "use", "static")
 )
@@ -69,22 +70,27 @@ def _python(text: str) -> Iterator[Part]:
 def _of_block(body: list[ast.stmt]) -> Iterator[Part]:
     names = set[str]()
     for node in body:
-        if isinstance(node, ast.Import):
-            for name in node.names:
-                yield IMPORT, f"{name.asname or name.name.partition('.')[0]}={name.name}"
-        elif isinstance(node, ast.ImportFrom):
-            for name in node.names:
-                yield IMPORT, f"{name.asname or name.name}={'.' * node.level}{node.module or ''}:{name.name}"
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _imported(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             yield UNIT, _dump(node)
             if node.name in names:  # the first of the two never runs
                 yield REST, f"again {node.name}"
             names.add(node.name)
         elif isinstance(node, ast.ClassDef) and _holds_tests(node):
-            yield REST, _header(node)
+            if header := _header(node):
+                yield REST, header
             yield from _of_block(_undocumented(node.body))
         elif not isinstance(node, ast.Pass):
             yield REST, ast.dump(node)
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Part]:
+    for name in node.names:
+        if isinstance(node, ast.Import):
+            yield IMPORT, f"{name.asname or name.name.partition('.')[0]}={name.name}"
+        else:
+            yield IMPORT, f"{name.asname or name.name}={'.' * node.level}{node.module or ''}:{name.name}"
 
 
 def _holds_tests(node: ast.ClassDef) -> bool:
@@ -100,7 +106,10 @@ def _header(node: ast.ClassDef) -> str:
 
 def _dump(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     body = _undocumented(node.body)
-    return " ".join(ast.dump(one) for one in (node.args, *node.decorator_list, *body))
+    takes = (
+        ast.dump(node.args).replace("arg(arg='self')", "").replace("args=[, ", "args=[")
+    )  # a method is a test too
+    return " ".join((takes, *(ast.dump(one) for one in (*node.decorator_list, *body))))
 
 
 def _undocumented(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -216,11 +225,16 @@ def _java(block: Node, depth: int) -> Iterator[Part]:
 
 
 def _bound(text: str, *, quoted: bool = False) -> Iterator[Part]:
-    """Each name that an import binds; of quoted paths each path."""
+    """Each name that an import binds, with the module it comes from; of quoted paths each path.
+
+    Where names are bound anew on the way (`as`, `:`), the whole import counts.
+    """
     names = re.findall(r'"([^"]+)"', text) if quoted else WORD.findall(QUOTED.sub(" ", text))
+    modules = " ".join(found[0] for found in QUOTED.finditer(text))
+    source = text[:500] if RENAMED.search(text) or not modules else modules
     for name in names:
         if name not in KEYWORDS:
-            yield IMPORT, f"{name}={name if quoted else text[:500]}"
+            yield IMPORT, f"{name}={name if quoted else source}"
 
 
 TONGUES: Final[dict[str, tuple[Tongue, Callable[[Node, int], Iterator[Part]]]]] = {

@@ -28,7 +28,7 @@ SNAPSHOT: Final = re.compile(
 )
 """Jest and vitest, playwright, storybook, syrupy, insta, ApprovalTests, Verify, golden files."""
 EXPECTED: Final = re.compile(
-    r"(?:^|/)(?:goldens?|expected|expectations)/"
+    r"(?:^|/)(?:goldens?|snapshots?|expected|expectations|approved|approvals|baselines?)/"
     r"|(?:^|/)(?:tests?|testdata|__tests__|specs?|(?:__)?fixtures?(?:__)?)/(?:.+/)?"
     r"(?:(?:expected|golden)(?:[-_.][^/]*)?|[^/]+[-_.](?:expected|golden)(?:\.\w+)?)$"
 )

@@ -177,7 +177,7 @@ def _calls(turn: Turn, which: Callable[[Run], bool]) -> tuple[list[ToolCall], li
     bad: list[ToolCall] = []
     for call in turn.calls:
         for run in call.runs:
-            if not which(run) or run.shadowed or DRY & {*run.argv}:
+            if not which(run) or run.shadowed or _dry(run):
                 continue
             if call.exit_code == 0 and run.fate is Fate.DECIDES and run.implied and not run.background:
                 good.append(call)
@@ -238,7 +238,13 @@ def _pushed(seen: Seen) -> Found:
 def _only_tried(turn: Turn, which: Callable[[Run], bool]) -> list[ToolCall]:
     """The calls with a dry run of such a command, where each of its runs in the turn was one."""
     found = [(call, run) for call in turn.calls for run in call.runs if which(run)]
-    return [call for call, _ in found] if all(DRY & {*run.argv} for _, run in found) else []
+    return [call for call, _ in found] if all(_dry(run) for _, run in found) else []
+
+
+def _dry(run: Run) -> bool:
+    """Whether a command only tries. `git commit -n` skips hooks, and commits."""
+    tries = DRY - {"-n"} if "commit" in run.argv else DRY
+    return bool(tries & {*run.argv})
 
 
 def _opened(seen: Seen) -> Found:

@@ -98,6 +98,8 @@ def _imports_explained(old: Parts, new: Parts) -> bool:
 
 
 def _settings_explained(file: FileReading, moved: Counter[str]) -> bool:
+    if file.path.endswith(".gitignore"):  # the workspace looks at what is hidden all the same
+        return True
     if not WRITTEN_AS_KEYS.search(file.path) or (file.after and file.after.broken):
         return False
     changed = [*_changed(file.before, file.after), *_changed(file.after, file.before)]

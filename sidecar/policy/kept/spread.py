@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from sidecar.policy.tests_kept_forms import LITERAL, key, plain
+from sidecar.policy.kept.forms import LITERAL, key, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

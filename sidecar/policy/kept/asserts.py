@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from sidecar.model.finding import Change, Finding, Weight
 from sidecar.model.inspection import Assertion, TestCase
-from sidecar.policy.tests_kept_forms import (
+from sidecar.policy.kept.forms import (
     EXACT,
     LITERAL,
     QUOTES,
@@ -29,8 +29,8 @@ from sidecar.policy.tests_kept_forms import (
     renamed,
     step,
 )
-from sidecar.policy.tests_kept_match import Matching, Spot, live
-from sidecar.policy.tests_kept_spread import called, keys_of, near, spread
+from sidecar.policy.kept.matching import Matching, Spot, live
+from sidecar.policy.kept.spread import called, keys_of, near, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

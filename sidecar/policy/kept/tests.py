@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from sidecar.model.finding import Change, Finding, Weight
 from sidecar.model.inspection import FileReading, Reading, Role, TestCase
-from sidecar.policy.tests_kept_asserts import Added, added, compare
-from sidecar.policy.tests_kept_forms import LITERAL, plain
-from sidecar.policy.tests_kept_match import ENOUGH, Matching, Pair, Spot, comparable, live, matched
-from sidecar.policy.tests_kept_skips import honest
-from sidecar.policy.tests_kept_spread import keys_of_case
+from sidecar.policy.kept.asserts import Added, added, compare
+from sidecar.policy.kept.forms import LITERAL, plain
+from sidecar.policy.kept.matching import ENOUGH, Matching, Pair, Spot, comparable, live, matched
+from sidecar.policy.kept.skips import honest
+from sidecar.policy.kept.spread import keys_of_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from sidecar.model.inspection import Assertion, FileReading, Reading, TestCase
-from sidecar.policy.tests_kept_forms import key, outline
+from sidecar.policy.kept.forms import key, outline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
