@@ -133,16 +133,25 @@ async def test_what_was_behind_a_command_does_not_stand_behind_another(place: Pl
 
 async def test_the_users_values_win_over_the_projects(place: Place) -> None:
     place.theirs.write_text(
-        "[gates]\nseconds = 50\nadvisory_seconds = 40\nwithout_goal = true\n"
+        "[gates]\nseconds = 50\nadvisory_seconds = 40\n"
         '[gate.lint]\ncommand = "evil"\nseconds = 1\nleast = 5\n'
     )
     place.users.write_text("[gates]\nseconds = 300\n[gate.lint]\nseconds = 90\nrequired = true\n")
     catalog = await place.list()
-    assert catalog.settings == Gates(seconds=300, advisory_seconds=40, without_goal=True)
+    assert catalog.settings == Gates(seconds=300, advisory_seconds=40)
     lint = catalog.gates[0]
     assert (lint.command, lint.origin, lint.seconds, lint.least, lint.required, lint.approved) == (
         "evil", Origin.PROJECT, 90, 5, True, False,
     )  # fmt: skip
+
+
+async def test_whether_stops_without_a_goal_are_looked_at_is_the_users_to_say(place: Place) -> None:
+    place.theirs.write_text("[gates]\nwithout_goal = true\n")
+    catalog = await place.list()
+    assert not catalog.settings.without_goal
+    assert catalog.problems == (
+        f"{place.theirs}:2: gates.without_goal: only the user's own file may say this; it is ignored",
+    )
 
 
 async def test_where_the_user_names_the_command_the_project_has_no_say(place: Place) -> None:

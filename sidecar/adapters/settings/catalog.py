@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.adapters.forge.remote import Forge, asked
-from sidecar.adapters.settings.gate_merge import merged, settings_in_force, within
+from sidecar.adapters.settings.gate_merge import merged, overstepped, settings_in_force, within
 from sidecar.adapters.settings.gate_words import of_project
 from sidecar.adapters.settings.trust_file import TrustFile, covers
 from sidecar.adapters.settings.user_file import ConfigurationFile
@@ -56,7 +56,16 @@ class ProjectCatalog:
         surplus = [f"{len(gates)} gates; only the first {GATE_LIMIT} are looked at"] * (
             len(gates) > GATE_LIMIT
         )
-        problems = (*user.problems, *own.problems, *wrong, *failed, *found.problems, *outside, *surplus)
+        problems = (
+            *user.problems,
+            *own.problems,
+            *overstepped(own),
+            *wrong,
+            *failed,
+            *found.problems,
+            *outside,
+            *surplus,
+        )
         fault = self._trust.fault()
         return Catalog(
             self._approved(project, gates[:GATE_LIMIT]), (*problems, fault) if fault else problems, settings

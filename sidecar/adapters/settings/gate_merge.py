@@ -29,6 +29,8 @@ KINDS: Final = {kind.value: kind for kind in Kind if kind not in (Kind.PR, Kind.
 """Kinds that a file may name. The ID of a new gate may name one too: `lint:web`."""
 USER_FILE: Final = "your config.toml"
 WAITS: Final = frozenset(("seconds", "advisory_seconds"))
+USERS_OWN: Final = "without_goal"
+"""Whether stops without a goal are looked at is the user's to say."""
 TAKEN: Final = ("kind", "folder", "required", "seconds", "counts", "alone", "least")
 """Values that a file gives to a gate as they are."""
 
@@ -69,8 +71,17 @@ def within(project: GateWords, limits: Settings) -> tuple[GateWords, tuple[str, 
 
 def settings_in_force(user: GateWords, project: GateWords) -> Gates:
     """Take each value of `[gates]` from the user, else from the project, else by default."""
-    words = {**dict.fromkeys(project.said, project.gates), **dict.fromkeys(user.said, user.gates)}
+    theirs = project.said - {USERS_OWN}
+    words = {**dict.fromkeys(theirs, project.gates), **dict.fromkeys(user.said, user.gates)}
     return replace(Gates(), **{name: getattr(gates, name) for name, gates in words.items()})
+
+
+def overstepped(project: GateWords) -> tuple[str, ...]:
+    """What the project's file says and may not."""
+    if USERS_OWN not in project.said:
+        return ()
+    place = project.file.place(("gates", USERS_OWN))
+    return (f"{place}: gates.{USERS_OWN}: only the user's own file may say this; it is ignored",)
 
 
 def merged(detected: Sequence[Gate], user: GateWords, project: GateWords) -> Merged:
