@@ -76,6 +76,7 @@ UNKNOWN: dict[str, tuple[str, str, str]] = {
     "a shell test": ("tests/a.sh", "test 1 = 1\n", "exit 0\ntest 1 = 1\n"),
     "data of a test": ("tests/prices.csv", "a,1\n", "a,2\n"),
     "a recipe": ("Makefile", "test:\n\tpytest\n", "SHELL = /bin/true\ntest:\n\tpytest\n"),
+    "the files that are checked": ("pyproject.toml", TOML, TOML + '[tool.mypy]\nfiles = ["nothing"]\n'),
     "a setting that nobody knows": ("pyproject.toml", TOML, TOML + 'python_classes = ["Never"]\n'),
 }  # fmt: skip
 

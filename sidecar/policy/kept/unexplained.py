@@ -26,13 +26,14 @@ COLLECTED = re.compile(
 )
 """What in a file's name makes runners take it for tests, its ending among it."""
 HARMLESS = re.compile(
-    r"(^|\.)(version|name|description|authors?|maintainers?|contributors|licen[cs]e(-files)?|readme|keywords"
-    r"|classifiers|urls?|homepage|repository|bugs|funding|edition|rust-version|private|main|module|types|exports"
-    r"|files|engines|requires-python|requires|dynamic|build-system|(\w+[-_])?[dD]ependenc(y|ies)([-_.]groups?)?"
-    r"|optional-dependencies|dependency-groups|devDependencies|peerDependencies|install_requires|extras_require"
-    r"|packageManager|lockfileVersion|markers|sideEffects|publishConfig)(\.|\[|$)"
+    r"^((project|package|workspace\.package|metadata|options|tool\.poetry(\.group\.[\w-]+)?)\.)?"
+    r"(version|name|description|authors?|maintainers?|contributors|licen[cs]e(-files)?|readme|keywords"
+    r"|classifiers|urls?|homepage|repository|bugs|funding|edition|rust-version|private|engines|requires-python"
+    r"|dynamic|build-system|(\w+[-_])?[dD]ependenc(y|ies)([-_.]groups?)?|optional-dependencies"
+    r"|devDependencies|peerDependencies|install_requires|extras_require|packageManager|lockfileVersion"
+    r"|sideEffects|publishConfig)(\.|\[|$)"
 )
-"""Keys that say nothing of what a check finds, wherever they stand."""
+"""Keys that say nothing of what a check finds, at the top of a file or of what describes a package."""
 WRITTEN_AS_KEYS = re.compile(
     r"\.(toml|ini|cfg|json|jsonc|ya?ml|coveragerc)$|(^|/)\.(coveragerc|flake8|pylintrc)$"
 )
