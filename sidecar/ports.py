@@ -87,6 +87,9 @@ class Workspace(Protocol):
     async def repository(self, base: Base, project: str, environment: Environment) -> Repository | None:
         """What git knows of the project, None where there is no repository. Asks no remote."""
 
+    def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
+        """Which of these are not there. What leads out of the project is not looked at."""
+
     def forget(self, base: Base, project: str) -> None:
         """Give back what was kept; nothing where it is gone already."""
 

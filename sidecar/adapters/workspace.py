@@ -16,8 +16,9 @@ be kept.
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,8 @@ from sidecar.model.inspection import Base, Changes, Repository
 
 LIMIT_S: Final = 30.0
 """Seconds for each of the port's duties."""
+NAMED: Final = 50
+"""Paths of one question whether they are there."""
 FAULTS: Final = (UnseenError, OSError, TimeoutError, ValueError)
 """What the world does to us. Anything else is a bug."""
 
@@ -76,6 +79,13 @@ class GitWorkspace:
                 return await repository(found, base.head) if found else None
         except FAULTS:
             return None
+
+    def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
+        """Which of these are not there; of more than 50 the first."""
+        root = os.path.normpath(project)
+        named = {path: os.path.normpath(Path(root, path)) for path in paths[:NAMED]}
+        inside = {path: place for path, place in named.items() if place.startswith(f"{root}{os.sep}")}
+        return tuple(path for path, place in inside.items() if not os.path.lexists(place))
 
     def forget(self, base: Base, project: str) -> None:  # noqa: ARG002 - the snapshot's name says it
         """Give back what was kept."""

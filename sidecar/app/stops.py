@@ -91,7 +91,7 @@ class StopJudge:
             turn = await house.transcripts.read(stop, inquiry.session.counted_to)
             return TurnRead(mask_turn(turn, masker(stop.environment)))
         if isinstance(order, Survey):
-            return await self._surveyor.look(stop, active_goal(inquiry.session))
+            return await self._surveyor.look(stop, active_goal(inquiry.session), inquiry.turn.last_message)
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)

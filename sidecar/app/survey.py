@@ -13,6 +13,7 @@ from sidecar.model.finding import Finding
 from sidecar.model.goal import Goal
 from sidecar.model.inspection import Base, Changes
 from sidecar.policy import integrity
+from sidecar.policy.claims.ledger import claimed_files
 from sidecar.policy.masking import Mask, masker
 
 
@@ -24,8 +25,8 @@ class Surveyor:
         self._house = house
         self._bases = bases
 
-    async def look(self, stop: Stopped, goal: Goal | None) -> Surveyed:
-        """Survey the project of this stop. `goal`: the active one."""
+    async def look(self, stop: Stopped, goal: Goal | None, message: str) -> Surveyed:
+        """Survey the project of this stop. `goal`: the active one; `message`: the agent's last."""
         house, at = self._house, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
         tree = await house.workspace.fingerprint(*at)
@@ -43,6 +44,17 @@ class Surveyor:
             unseen=reading.unseen,
             findings=tuple(_masked(finding, mask) for finding in found),
             repository=repository,
+            absent=self._absent(stop.project, message, _paths(changes)),
+        )
+
+    def _absent(self, project: str, message: str, changed: tuple[str, ...] | None) -> tuple[str, ...]:
+        """The files that are said to be made and are not there; a bare name may stand in any folder."""
+        missing = self._house.workspace.absent(project, claimed_files(message))
+        known = changed or ()
+        return tuple(
+            path
+            for path in missing
+            if "/" in path or (changed is not None and not any(one.endswith(f"/{path}") for one in known))
         )
 
     async def _changes(self, base: Base, stop: Stopped) -> Changes:

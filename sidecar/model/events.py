@@ -116,7 +116,8 @@ class Surveyed(Struct, frozen=True, kw_only=True):
     """What the project looks like.
 
     `tree` is its files' fingerprint. `changed` are the paths that differ from the base, None where that could
-    not be seen (`unseen` says why). `findings` are the changes to the checks themselves.
+    not be seen (`unseen` says why). `absent` are paths that the last message says were made and that are not
+    there. `findings` are the changes to the checks themselves.
     """
 
     tree: str
@@ -125,6 +126,7 @@ class Surveyed(Struct, frozen=True, kw_only=True):
     changed: tuple[str, ...] | None = None
     unseen: str = ""
     findings: tuple[Finding, ...] = ()
+    absent: tuple[str, ...] = ()
     repository: Repository | None = None
 
 

@@ -47,7 +47,7 @@ def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterab
             *_of_todos(turn),
         ]
     )
-    claims = ledger(turn, runs, facts, survey.repository, survey.tree)
+    claims = ledger(turn, runs, facts, survey)
     return Ledger(numbered([*facts, *map(_of_claim, claims)]), claims)
 
 

@@ -14,6 +14,7 @@ from sidecar.model.effects import Continue, Nothing, Reason
 from sidecar.model.events import JudgeFailed
 from sidecar.model.gate import GateRun
 from sidecar.model.goal import Status
+from sidecar.model.inspection import Changes, FileChange
 from sidecar.model.session import SessionKey
 from sidecar.model.settings import Gates, Settings
 from sidecar.model.turn import CallOutcome, Doing
@@ -251,3 +252,22 @@ async def test_the_record_says_of_a_gate_that_it_was_cached_or_flaky(
     fakes.store.save(with_goal(checks=("make",)))
     await fakes.tell(stopped())
     assert fakes.record.read(KEY)[0].gates == ("check:1: passed (cached, flaky)",)
+
+
+async def test_a_file_that_was_claimed_and_is_not_there_is_sent_back(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.workspace.missing = {"docs/usage.md", "NOTES.md"}
+    fakes.transcripts.script(turn(message="I added docs/usage.md with an explanation."))
+    answer = await fakes.sent_back()
+    assert answer.feedback.missing == (
+        "you say \u201cI added docs/usage.md with an explanation.\u201d: there is no docs/usage.md",
+    )
+
+
+async def test_a_file_that_was_claimed_by_its_bare_name_may_stand_in_a_folder(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.workspace.missing = {"NOTES.md"}
+    fakes.workspace.changes = Changes(files=(FileChange(path="docs/NOTES.md", after="Notes."),))
+    fakes.transcripts.script(turn(message="I added NOTES.md with an explanation."))
+    fakes.judge.script(complete("E1"))
+    assert (await fakes.rest()).reason is Reason.ACHIEVED

@@ -50,6 +50,9 @@ class World:
         self.write("second")
         return change
 
+    def without(self, path: str) -> None:
+        self._scripted.missing = {path}
+
     @property
     def at(self) -> tuple[str, dict[str, str]]:
         """The project and the session's environment."""
@@ -134,3 +137,11 @@ async def test_what_could_not_be_seen_is_not_kept_and_that_is_said(world: World)
 async def test_the_branch_is_known_where_there_is_a_repository(world: World) -> None:
     found = await world.workspace.repository(Base(), *world.at)
     assert (found.branch if found else "") == world.branch
+
+
+async def test_what_is_not_there_is_told_and_what_is_there_is_not(world: World) -> None:
+    world.without("docs/none.md")
+    project, _ = world.at
+    assert world.workspace.absent(project, ("file", "docs/none.md", "/etc/nothing-of-ours")) == (
+        "docs/none.md",
+    )

@@ -8,15 +8,17 @@ import pytest
 
 from sidecar.adapters.shell.line import runs as runs_of
 from sidecar.model.claim import Claim, Said, Standing
+from sidecar.model.events import Surveyed
 from sidecar.model.evidence import Evidence, Source
 from sidecar.model.gate import Gate, GateRun, Kind, Outcome
 from sidecar.model.inspection import Repository
 from sidecar.model.turn import CallOutcome, Doing, ToolCall
 from sidecar.policy.claims.ledger import kinds_of, ledger
-from support.cases import TREE, called, edited, gate_run, ran, turn
+from support.cases import RUBRIC, TREE, called, edited, gate_run, ran, turn
 
 CONFIRMED, CONTRADICTED, UNKNOWN = Standing.CONFIRMED, Standing.CONTRADICTED, Standing.UNKNOWN
 CLAIM = "All tests pass."
+SURVEY = Surveyed(tree=TREE, rubric=RUBRIC)
 GREEN = "===== 12 passed in 0.30s ====="
 RED = "FAILED tests/test_a.py::test_b - assert 1 == 2\n===== 1 failed, 11 passed in 0.30s ====="
 TESTS = Gate(id="tests", command="pytest -q", why="detected", kind=Kind.TESTS, counts=True)
@@ -44,7 +46,12 @@ def said(
         Evidence(id=f"E{number}", source=fact.source, fact=fact.fact, call=fact.call)
         for number, fact in enumerate(facts, start=1)
     )
-    (claim,) = ledger(turn(*(numbered or (edited(),)), message=message), gates, evidence, repository, tree)
+    (claim,) = ledger(
+        turn(*(numbered or (edited(),)), message=message),
+        gates,
+        evidence,
+        Surveyed(tree=tree, rubric=RUBRIC, repository=repository),
+    )
     return claim
 
 
@@ -386,7 +393,7 @@ def test_what_was_done_to_the_world_is_held_against_calls_and_git(case: str) -> 
 def test_nothing_is_held_against_a_turn_that_is_not_known_whole(message: str) -> None:
     calls = (edited(), ran("pytest -q"))
     for known in (turn(*calls, message=message, readable=False), turn(*calls * 200, message=message)):
-        assert [claim.standing for claim in ledger(known, (), (), None, TREE)] == [UNKNOWN]
+        assert [claim.standing for claim in ledger(known, (), (), SURVEY)] == [UNKNOWN]
 
 
 def test_what_git_knows_is_named_as_evidence() -> None:
@@ -405,7 +412,7 @@ def test_a_pr_gate_that_passed_shows_that_a_pr_is_open() -> None:
 
 def test_several_claims_are_weighed_one_by_one() -> None:
     message = "All tests pass, and lint is clean. I committed it."
-    claims = ledger(turn(ran("pytest"), ran("ruff check", 1), message=message), (), (), None, TREE)
+    claims = ledger(turn(ran("pytest"), ran("ruff check", 1), message=message), (), (), SURVEY)
     assert {claim.said: claim.standing for claim in claims} == {
         Said.TESTS_PASS: CONFIRMED,
         Said.LINT_CLEAN: CONTRADICTED,
@@ -414,8 +421,14 @@ def test_several_claims_are_weighed_one_by_one() -> None:
 
 
 def test_a_message_without_claims_has_an_empty_ledger() -> None:
-    assert ledger(turn(message="I looked at it."), (), (), None, TREE) == ()
+    assert ledger(turn(message="I looked at it."), (), (), SURVEY) == ()
 
 
 def test_kinds_are_told_by_the_same_name() -> None:
     assert kinds_of(runs_of("pytest")[0]) == {Kind.TESTS}
+
+
+def test_a_file_that_is_not_there_was_not_made_whatever_a_tool_said() -> None:
+    seen = turn(edited("/p/src/a.py"), message="I added src/a.py.")
+    (claim,) = ledger(seen, (), (), Surveyed(tree=TREE, rubric=RUBRIC, absent=("src/a.py",)))
+    assert (claim.standing, claim.because) == (CONTRADICTED, "there is no src/a.py")

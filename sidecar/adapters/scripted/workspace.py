@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from sidecar.model.inspection import Base, Changes, Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class ScriptedWorkspace:
     """A `Workspace` that looks at no file, and answers what its attributes say.
 
     `tree` stands for all content; "" cannot be had. `base` is what is remembered, None for the present tree.
-    `changes` is what changed since any base, but for those in `forgotten`. `known` is what git knows.
+    `changes` is what changed since any base, but for those in `forgotten`. `known` is what git knows,
+    `missing` are paths that are not there.
     """
 
     def __init__(self, tree: str = "tree-1") -> None:
@@ -22,6 +23,7 @@ class ScriptedWorkspace:
         self.base: Base | None = None
         self.changes = Changes()
         self.known: Repository | None = None
+        self.missing: set[str] = set()
         self.forgotten: set[str] = set()
         self._number = 0
 
@@ -46,6 +48,9 @@ class ScriptedWorkspace:
         environment: Mapping[str, str],  # noqa: ARG002 - the port's
     ) -> Repository | None:
         return self.known
+
+    def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
+        return tuple(path for path in paths if path in self.missing)
 
     def forget(self, base: Base, project: str) -> None:  # noqa: ARG002 - the port's
         self.forgotten.add(base.snapshot)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from sidecar.model.claim import Claim, Said, Standing
 from sidecar.model.command import Fate, Run
+from sidecar.model.events import Surveyed
 from sidecar.model.evidence import Evidence, Source
 from sidecar.model.gate import GateRun, Kind, Outcome
 from sidecar.model.inspection import Repository
@@ -25,7 +26,7 @@ from sidecar.policy.claims.possible import OPENING_TOOL, cannot_have_written, is
 from sidecar.policy.claims.proof import proof
 from sidecar.policy.claims.wording import Utterance, utterances
 
-__all__ = ["kinds_of", "ledger"]
+__all__ = ["claimed_files", "kinds_of", "ledger"]
 
 CHECKS: Final = {
     Said.TESTS_PASS: Kind.TESTS,
@@ -59,20 +60,30 @@ class Seen(Struct, frozen=True):
 
     turn: Turn
     runs: tuple[GateRun, ...]
-    repository: Repository | None
-    tree: str
+    survey: Surveyed
+
+    @property
+    def repository(self) -> Repository | None:
+        """What git knows."""
+        return self.survey.repository
+
+    @property
+    def tree(self) -> str:
+        """The files as they were just seen."""
+        return self.survey.tree
 
 
 def ledger(
-    turn: Turn,
-    runs: tuple[GateRun, ...],
-    evidence: tuple[Evidence, ...],
-    repository: Repository | None,
-    tree: str,
+    turn: Turn, runs: tuple[GateRun, ...], evidence: tuple[Evidence, ...], survey: Surveyed
 ) -> tuple[Claim, ...]:
     """Every claim of the turn's last message, and what the evidence makes of it."""
-    seen = Seen(turn, runs, repository, tree)
+    seen = Seen(turn, runs, survey)
     return tuple(_claim(each, _weigh(each, seen), evidence) for each in utterances(turn.last_message))
+
+
+def claimed_files(message: str) -> tuple[str, ...]:
+    """The paths that a message says were made."""
+    return tuple(each.path for each in utterances(message) if each.said is Said.FILE_CREATED)
 
 
 def _claim(said: Utterance, found: Found, evidence: tuple[Evidence, ...]) -> Claim:
@@ -95,7 +106,7 @@ def _weigh(said: Utterance, seen: Seen) -> Found:
     if said.said in CHECKS:
         return _checked(CHECKS[said.said], said.text, seen)
     if said.said is Said.FILE_CREATED:
-        return _created(said.path, seen.turn)
+        return _created(said.path, seen)
     return OTHERS[said.said](seen)
 
 
@@ -136,7 +147,12 @@ def _ids(runs: Iterable[GateRun]) -> tuple[str, ...]:
     return tuple(run.gate.id for run in runs)
 
 
-def _created(path: str, turn: Turn) -> Found:
+def _created(path: str, seen: Seen) -> Found:
+    turn = seen.turn
+    if path in seen.survey.absent:
+        return Found(Standing.CONTRADICTED, f"there is no {path}")
+    if any(_same(path, each) for each in seen.survey.changed or ()):
+        return Found(Standing.CONFIRMED, f"{path} is there, and changed since the work began")
     touching = [
         call
         for call in turn.calls

@@ -163,7 +163,7 @@ FORMS: Final[tuple[tuple[Said, str], ...]] = (
     (
         Said.FILE_CREATED,
         (
-            r"\b(?:created|generated|wrote|saved)\s+"
+            r"\b(?:created|generated|wrote|saved|added)\s+"
             + THING
             + PATH
             + r"|\badded\s+(?:a |the )?(?:new )?(?:\w+ )?file\s+"
