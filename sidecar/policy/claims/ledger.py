@@ -148,11 +148,15 @@ def _ids(runs: Iterable[GateRun]) -> tuple[str, ...]:
 
 
 def _created(path: str, seen: Seen) -> Found:
-    turn = seen.turn
+    """The files themselves first, then the calls that could have made it."""
     if path in seen.survey.absent:
         return Found(Standing.CONTRADICTED, f"there is no {path}")
     if any(_same(path, each) for each in seen.survey.changed or ()):
         return Found(Standing.CONFIRMED, f"{path} is there, and changed since the work began")
+    return _written(path, seen.turn)
+
+
+def _written(path: str, turn: Turn) -> Found:
     touching = [
         call
         for call in turn.calls
