@@ -86,6 +86,12 @@ HONEST = (
         "test('adds up', () => {\n  expect(total(cart)).toBe(5);\n"
         "  expect(() => total(null)).toThrow(TypeError);\n});\n",
     ),
+    Row(
+        "a helper was drawn out",
+        "test('a', () => { assert.equal(f(1), 2); });\n",
+        "function same(a, b) { assert.equal(a, b); }\ntest('a', () => { same(f(1), 2); });\n",
+        ("assertion-removed shown",),
+    ),
     Row("a new test came", CART, CART + one("expect(f()).toBe(1)")),
     Row("a skip went", CART.replace("it(", "it.skip("), CART),
     Row("only went", CART.replace("it(", "it.only("), CART),

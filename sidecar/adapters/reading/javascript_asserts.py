@@ -35,13 +35,13 @@ DIGITS: Final = 2
 NEGATIONS: Final = frozenset(("not", "never"))
 
 
-def asserted(seen: Seen, values: dict[str, str]) -> list[Assertion]:
-    """What a node expects, if it is the whole of an expectation."""
+def asserted(seen: Seen, values: dict[str, str], helpers: frozenset[str]) -> list[Assertion]:
+    """What a node expects, if it is the whole of an expectation. `helpers`: functions that expect."""
     node = seen.node
     if node.type not in ("call_expression", "member_expression") or not _whole(node):
         return []
     root, steps = _steps(node)
-    found = _forms(node, root, steps, values)
+    found = _forms(node, root, steps, values) or _by_helper(node, root, steps, helpers)
     awaited = not {"resolves", "rejects"} & {name for name, _ in steps} or not _alone(node, awaited=False)
     return say(node, found, dead=seen.dead or not awaited) if found else []
 
@@ -106,8 +106,13 @@ def _forms(node: Node, root: str, steps: list[Step], values: dict[str, str]) -> 
     owner = ".".join(names[:-1])
     if owner in OWNERS | {"assert.strict"} and steps[-1][1] is not None:
         return _owned(names[-1], steps[-1][1], values)
-    helper = given is not None and len(names) == 1 and HELPER.match(root) and _alone(node)
-    return [Form("opaque", shown(node))] if helper else []
+    return []
+
+
+def _by_helper(node: Node, root: str, steps: list[Step], helpers: frozenset[str]) -> list[Form]:
+    """A call of a function that expects something, by its name or as the file shows."""
+    called = len(steps) == 1 and steps[0][1] is not None and _alone(node)
+    return [Form("opaque", shown(node))] if called and (HELPER.match(root) or root in helpers) else []
 
 
 def _alone(node: Node, *, awaited: bool = True) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sidecar.adapters.grammar import Tongue, line_of, text_of
 from sidecar.adapters.reading.found import ASSERTIONS, SETS, bounded, one_line
@@ -25,6 +26,7 @@ TESTS: Final = frozenset(
 SKIPS: Final = frozenset(("skip", "todo", "fixme", "ignore", "skipIf", "runIf"))
 FAILS: Final = frozenset(("failing", "fails", "fail"))
 FUNCTIONS: Final = frozenset(("arrow_function", "function_expression", "function"))
+EXPECTS: Final = re.compile(r"\b(?:assert|expect)\b")
 MOST: Final = 5_000
 """Tests of one file that are read."""
 
@@ -41,11 +43,12 @@ class Head(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """The describe blocks around a test."""
+    """The describe blocks around a test. `helpers` are functions of the file that expect something."""
 
     prefix: str = ""
     skipped: str = ""
     focused: str = ""
+    helpers: frozenset[str] = frozenset()
 
 
 def javascript_tests(path: str, text: str, *, lenient: bool = False) -> tuple[TestCase, ...]:
@@ -53,7 +56,7 @@ def javascript_tests(path: str, text: str, *, lenient: bool = False) -> tuple[Te
     typed = Tongue.TYPESCRIPT if path.endswith(("ts",)) else Tongue.TSX
     root = parsed(Tongue.JAVASCRIPT if path.endswith(("js", "jsx")) else typed, text, lenient=lenient)
     found = list[TestCase]()
-    waiting = [(root, Place())]
+    waiting = [(root, Place(helpers=_helpers(root)))]
     while waiting and len(found) < MOST:
         node, place = waiting.pop()
         head = _head(node) if node.type == "call_expression" else None
@@ -61,15 +64,33 @@ def javascript_tests(path: str, text: str, *, lenient: bool = False) -> tuple[Te
             waiting.extend((child, place) for child in reversed(node.children))
             continue
         callback = _callback(node)
-        inner = Place(
-            f"{place.prefix}{head.name} > ", head.skipped or place.skipped, head.focused or place.focused
+        inner = structs.replace(
+            place,
+            prefix=f"{place.prefix}{head.name} > ",
+            skipped=head.skipped or place.skipped,
+            focused=head.focused or place.focused,
         )
         if not head.suite:
             found.append(_test(node, callback, head, place))
-            inner = Place(inner.prefix)
+            inner = structs.replace(inner, skipped="", focused="")
         if callback is not None:
             waiting.extend((child, inner) for child in reversed(callback.children))
     return tuple(found)
+
+
+def _helpers(root: Node) -> frozenset[str]:
+    """The names of the functions at the top of a file in which something is expected."""
+    found = set[str]()
+    for node in root.named_children:
+        inner = node.named_children[0] if node.type == "lexical_declaration" and node.named_children else node
+        name = inner.child_by_field_name("name")
+        if (
+            name is not None
+            and inner.type in ("function_declaration", "variable_declarator")
+            and EXPECTS.search(text_of(inner))
+        ):
+            found.add(text_of(name))
+    return frozenset(found)
 
 
 def _test(node: Node, callback: Node | None, head: Head, place: Place) -> TestCase:
@@ -81,7 +102,7 @@ def _test(node: Node, callback: Node | None, head: Head, place: Place) -> TestCa
         digest, uses = body_digest(body)
         values = values_of(body)
         for seen in walk(body, _is_test):
-            assertions += asserted(seen, values) if len(assertions) < ASSERTIONS else []
+            assertions += asserted(seen, values, place.helpers) if len(assertions) < ASSERTIONS else []
             skipped = skipped or ("" if seen.dead else _skip_inside(seen.node, body))
     if body is None and not skipped:
         skipped = one_line(text_of(node))
