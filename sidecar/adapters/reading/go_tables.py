@@ -10,7 +10,7 @@ from sidecar.adapters.reading.found import LINE
 from sidecar.adapters.reading.trees import ERASED, canonical, shown
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from sidecar.adapters.grammar import Node
 
 MOST: Final = 5_000
 GIVEN: Final = 40
