@@ -48,6 +48,7 @@ from sidecar.model.settings import Settings
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
 from sidecar.model.verdict import Abstain, Judgement
 from sidecar.policy import integrity
+from sidecar.policy.kept.every import findings
 from sidecar.ports import Progress, Site
 from support.transcripts import ScriptedTranscripts
 
@@ -114,7 +115,7 @@ class Watching:
     async def read(self, changes: Changes) -> Reading:
         """Read, and weigh as the flow will."""
         reading = await self._inspector.read(changes)
-        self.findings = integrity.findings(reading)
+        self.findings = findings(reading)
         return reading
 
 

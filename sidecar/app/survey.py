@@ -11,8 +11,7 @@ from sidecar.app.house import House
 from sidecar.model.events import Stopped, Surveyed
 from sidecar.model.finding import Finding
 from sidecar.model.goal import Goal
-from sidecar.model.inspection import Base, Changes
-from sidecar.policy import integrity
+from sidecar.model.inspection import Base, Changes, Reading
 from sidecar.policy.claims.ledger import claimed_files
 from sidecar.policy.masking import Mask, masker
 
@@ -34,7 +33,7 @@ class Surveyor:
             self._changes(base, stop), house.catalog.list(*at), house.workspace.repository(base, *at)
         )
         reading = await house.inspector.read(changes)
-        found = await asyncio.to_thread(integrity.findings, reading)  # seconds for a large change
+        found = await asyncio.to_thread(_weighed, reading)  # seconds for a large change
         mask = masker(stop.environment)
         return Surveyed(
             tree=tree,
@@ -61,6 +60,12 @@ class Surveyor:
         if not base.snapshot:
             return Changes(unseen=base.unseen or NOTHING_KEPT)
         return await self._house.workspace.since(base, stop.project, stop.environment)
+
+
+def _weighed(reading: Reading) -> tuple[Finding, ...]:
+    from sidecar.policy.kept.every import findings  # noqa: PLC0415 - a cold start does without these rules
+
+    return findings(reading)
 
 
 def _paths(changes: Changes) -> tuple[str, ...] | None:

@@ -13,14 +13,8 @@ import re
 from collections.abc import Iterable
 
 from sidecar.model.finding import Finding, Weight
-from sidecar.model.inspection import Reading
 from sidecar.model.turn import Doing, Turn
-from sidecar.policy.kept import settings as settings_kept
-from sidecar.policy.kept import tests as tests_kept
-from sidecar.policy.kept import unexplained
 
-LIMIT = 200
-"""Findings of one stop that are kept, grave ones first."""
 NAMED = 10
 """Findings that the agent or the user is told of at once."""
 
@@ -38,14 +32,6 @@ def edited(turn: Turn) -> bool:
     return any(
         OF_CHECKS.search(path) for call in turn.calls if call.doing is Doing.EDIT for path in call.paths
     )
-
-
-def findings(reading: Reading) -> tuple[Finding, ...]:
-    """Every change to the checks, grave ones first, then by file and line."""
-    found = {*tests_kept.findings(reading), *settings_kept.findings(reading)}
-    found |= set(unexplained.findings(reading, {one.file for one in found}))
-    ordered = sorted(found, key=lambda one: (one.weight is not Weight.GRAVE, one.file, one.line, one.change))
-    return tuple(ordered[:LIMIT])
 
 
 def grave(found: Iterable[Finding], asked_about: Iterable[str] = ()) -> tuple[Finding, ...]:

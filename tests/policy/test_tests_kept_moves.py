@@ -8,7 +8,7 @@ from textwrap import dedent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.adapters.reading.inspector import read
+from sidecar.adapters.reading.changes import read
 from sidecar.model.finding import Change, Weight
 from sidecar.model.inspection import Changes, FileChange
 from sidecar.policy.kept.tests import findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.adapters.reading.inspector import read
+from sidecar.adapters.reading.changes import read
 from sidecar.model.finding import Change, Finding, Weight
 from sidecar.model.inspection import Changes, FileChange
 from sidecar.policy.kept.unexplained import findings

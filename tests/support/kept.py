@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import NamedTuple
 
-from sidecar.adapters.reading.inspector import read
+from sidecar.adapters.reading.changes import read
 from sidecar.model.finding import Finding
 from sidecar.model.inspection import Changes, FileChange
 from sidecar.policy.kept.tests import findings

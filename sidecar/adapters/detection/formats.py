@@ -53,7 +53,7 @@ def json(text: str) -> Table:
     """The object of a JSON text."""
     try:
         return table(msgspec.json.decode(text.encode("utf-8", "replace")))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, msgspec.DecodeError):
         return {}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.adapters.reading import inspector
+from sidecar.adapters.reading import changes as reader
 from sidecar.adapters.reading.inspector import FileInspector
 from sidecar.model.inspection import Changes, FileChange, Role
 
@@ -78,7 +78,7 @@ async def test_the_names_that_a_source_defines_are_kept() -> None:
 
 
 async def test_more_than_can_be_read_is_said_to_be_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspector, "CHARACTERS", 100)
+    monkeypatch.setattr(reader, "CHARACTERS", 100)
     files = tuple(change(f"test_{number}.py", None, GOOD) for number in range(9))
 
     reading = await FileInspector().read(Changes(files=files, unseen="no git"))
@@ -88,7 +88,7 @@ async def test_more_than_can_be_read_is_said_to_be_unseen(monkeypatch: pytest.Mo
 
 
 async def test_settings_and_tests_are_read_before_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspector, "FILES", 2)
+    monkeypatch.setattr(reader, "FILES", 2)
     files = (
         change("a.py", None, "x = 1\n"),
         change("pytest.ini", None, "[pytest]\n"),
