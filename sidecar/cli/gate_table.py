@@ -41,16 +41,19 @@ class Live:
         self._quiet = quiet
         self._tasks: dict[str, TaskID] = {}
         columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-        self._progress = Progress(*columns, console=at, transient=True, disable=quiet or not at.is_terminal)
+        self._moves = at.is_terminal and not quiet
+        self._progress = Progress(*columns, console=at, transient=True, disable=not self._moves)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._moves:
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self._moves:  # where nothing moves, older versions of rich print an empty line here
+            self._progress.stop()
 
     def __call__(self, gate: Gate, run: GateRun | None) -> None:
         if gate.id in self._tasks:
