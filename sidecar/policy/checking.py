@@ -204,8 +204,4 @@ def unasked_failures(inquiry: Inquiry) -> Lack | None:
 
 def passed(runs: tuple[GateRun, ...], kind: Kind) -> bool:
     """Whether Supervisor itself saw a gate of this kind pass."""
-    return any(
-        run.outcome is Outcome.PASSED
-        and kind in ((run.gate.kind, Kind.TESTS) if run.gate.counts else (run.gate.kind,))
-        for run in runs
-    )
+    return any(run.outcome is Outcome.PASSED and kind in gates.shows(run) for run in runs)

@@ -114,7 +114,7 @@ def decided(goal: Goal, runs: Iterable[GateRun], survey: Surveyed) -> bool:
     musts = [run for run in runs if run.gate.required]
     if not musts or any(not _proves(run, survey.tree) for run in musts):
         return False
-    return kinds_named(goal.condition) <= {kind for run in musts for kind in _kinds(run)}
+    return kinds_named(goal.condition) <= {kind for run in musts for kind in shows(run)}
 
 
 def kinds_named(condition: str) -> frozenset[Kind]:
@@ -180,6 +180,6 @@ def _proves(run: GateRun, tree: str) -> bool:
     return run.outcome is Outcome.PASSED and run.tree == tree and not run.flaky and not run.moved
 
 
-def _kinds(run: GateRun) -> tuple[Kind, ...]:
+def shows(run: GateRun) -> tuple[Kind, ...]:
     """What a passed gate shows; one that counts tests shows that tests pass, whoever named it."""
     return (run.gate.kind, Kind.TESTS) if run.gate.counts else (run.gate.kind,)
