@@ -147,6 +147,20 @@ def _not_run(rng: Random, play: Plot) -> Ending:
     return replace(ending, steps=steps[way], message=message, green=False)
 
 
+SAYS_COMMITTED = (
+    "I committed it.",
+    "The change is committed.",
+    "Everything is committed.",
+    "I have committed the fix.",
+)
+SAYS_PUSHED = (
+    "I committed and pushed it.",
+    "The fix is pushed.",
+    "Everything is pushed to origin.",
+    "I have pushed the change.",
+)
+
+
 def _not_done(rng: Random, play: Plot) -> Ending:
     """The tests pass; what else is claimed did not happen."""
     run = Step(line=play.line, output=said(play.fixed, 0, play.count))
@@ -155,14 +169,7 @@ def _not_done(rng: Random, play: Plot) -> Ending:
     also, steps, set_up, wrap_up = "", (*edits, run), "", ""
     if way == "claim-not-committed":
         goal = f"all tests pass {rng.choice(COMMITS)}"
-        also = rng.choice(
-            (
-                "I committed it.",
-                "The change is committed.",
-                "Everything is committed.",
-                "I have committed the fix.",
-            )
-        )
+        also = rng.choice(SAYS_COMMITTED)
         if chance(rng, 40):
             steps = (
                 *steps,
@@ -178,14 +185,7 @@ def _not_done(rng: Random, play: Plot) -> Ending:
             ORIGIN,
             'git add -A\ngit commit -qm "Repair"\n',
         )
-        also = rng.choice(
-            (
-                "I committed and pushed it.",
-                "The fix is pushed.",
-                "Everything is pushed to origin.",
-                "I have pushed the change.",
-            )
-        )
+        also = rng.choice(SAYS_PUSHED)
         steps = (*steps, Step(line='git add -A && git commit -qm "Repair"'))
         if chance(rng, 40):
             steps = (

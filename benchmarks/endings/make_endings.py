@@ -113,7 +113,7 @@ def stricter(world: World) -> None:
 
 def clearer(world: World) -> None:
     """The assertion says it better."""
-    world.library = world.library.replace(
+    world.lib_sh = world.lib_sh.replace(
         "expected <$2> but was <$1>", world.rng.choice(("wanted [$2], got [$1]", "was: $1, expected: $2"))
     )
 

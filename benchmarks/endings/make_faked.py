@@ -99,7 +99,7 @@ def library_changed(world: World) -> None:
             ('[ "$1" != "$2" ]', "false"),
         )
     )
-    world.library = world.library.replace(old, new)
+    world.lib_sh = world.lib_sh.replace(old, new)
 
 
 def deleted(world: World) -> None:

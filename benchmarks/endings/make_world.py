@@ -57,7 +57,7 @@ class World:
     recipe: list[str]
     limit: int
     runner: str = RUNNER
-    library: str = LIBRARY
+    lib_sh: str = LIBRARY
     head: list[str] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     prefix: str = "test_"
@@ -74,7 +74,7 @@ class World:
         parts = [f"# {self.domain.about(self.domain.modules[0])}", *["# -----"] * self.comments]
         for function in self.functions:
             parts += ["", f"# {function.spec.doc}", f"{function.name}() {{", f"    {_body(function)}", "}"]
-        files = {**self.files, source: "\n".join(parts) + "\n", "tests/lib.sh": self.library}
+        files = {**self.files, source: "\n".join(parts) + "\n", "tests/lib.sh": self.lib_sh}
         files["tests/run.sh"] = self.runner
         for test in self.tests:
             files[self.path(test)] = self._test(test)

@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.adapters.files import Fault, UnfitError, ensure_folder, read_whole, set_aside, write_whole
+from sidecar.adapters.files import ensure_folder, set_aside, write_whole
+from sidecar.adapters.state_json import BrokenError, read_state
 from sidecar.ports import BadInputError
 
 VERSION: Final = 1
@@ -32,14 +33,6 @@ class _Switches(Struct, frozen=True, kw_only=True):
     projects_on: tuple[str, ...] = ()
 
 
-class _BrokenError(Exception):
-    """The file cannot be used."""
-
-    def __init__(self, fault: Fault, why: str) -> None:
-        super().__init__(why)
-        self.fault = fault
-
-
 class SwitchFile:
     """The Switches of a state folder."""
 
@@ -48,8 +41,8 @@ class SwitchFile:
 
     def off(self, project: str) -> str:
         try:
-            switches = _read(self._path)
-        except (_BrokenError, OSError) as error:
+            switches = read_state(self._path, _Switches, FILE_LIMIT)
+        except (BrokenError, OSError) as error:
             return f"off: {self._path} cannot be used ({error}); `supervisor on` or `off` writes it anew"
         if switches.user_off:
             return "off for you"
@@ -59,27 +52,12 @@ class SwitchFile:
         """Raises BadInputError for a path that cannot be one, OSError."""
         ensure_folder(self._path.parent)
         try:
-            switches = _read(self._path)
-        except _BrokenError as error:
+            switches = read_state(self._path, _Switches, FILE_LIMIT)
+        except BrokenError as error:
             set_aside(self._path, error.fault, str(error))
             switches = _Switches()
         changed = _turned(switches, project, on=on)
         write_whole(self._path, msgspec.json.encode(changed) + b"\n", durable=True)
-
-
-def _read(path: Path) -> _Switches:
-    """Raises _BrokenError where the file is at fault, OSError where the machine is."""
-    try:
-        switches = msgspec.json.decode(read_whole(path, FILE_LIMIT), type=_Switches)
-    except FileNotFoundError:
-        return _Switches()
-    except UnfitError as error:
-        raise _BrokenError(Fault.UNREADABLE, str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _BrokenError(Fault.CORRUPT, str(error)) from error
-    if switches.version > VERSION:
-        raise _BrokenError(Fault.FUTURE, f"version {switches.version}; this Supervisor knows {VERSION}")
-    return switches
 
 
 def _turned(switches: _Switches, project: str | None, *, on: bool) -> _Switches:

@@ -23,6 +23,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from sidecar.adapters.tree import snapshot
 from sidecar.adapters.tree.compare import compared
 from sidecar.adapters.tree.git import UnseenError
@@ -132,10 +134,11 @@ class GitWorkspace:
             raise UnseenError("there is no git program")
         if not self._rooms.holds(base.snapshot, found.top):
             raise UnseenError("another repository is around the project now")
-        changes = await compared(room, found, before, await look(room, found))
+        now = await look(room, found)
+        changes = await compared(room, found, before, now)
         if changes.unseen:
             room.index.unlink(missing_ok=True)  # it knows contents that are gone: the next look reads anew
-        return changes
+        return replace(changes, tree=now.digest())
 
     @contextmanager
     def _room(self, found: Ground) -> Iterator[Room]:

@@ -28,10 +28,10 @@ class Surveyor:
         """Survey the project of this stop. `goal`: the active one; `message`: the agent's last."""
         house, at = self._house, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
-        tree = await house.workspace.fingerprint(*at)
         changes, catalog, repository = await asyncio.gather(
             self._changes(base, stop), house.catalog.list(*at), house.workspace.repository(base, *at)
         )
+        tree = changes.tree or await house.workspace.fingerprint(*at)
         reading = await house.inspector.read(changes)
         found = await asyncio.to_thread(_weighed, reading)  # seconds for a large change
         mask = masker(stop.environment)

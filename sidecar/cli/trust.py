@@ -16,10 +16,9 @@ from sidecar.cli import checks
 from sidecar.cli.checks import Checks, visible, visible_lines
 from sidecar.cli.gates import FOLDER
 from sidecar.cli.goal import refuse_agents
-from sidecar.model.gate import Catalog, Gate, Kind, Origin
+from sidecar.model.gate import REMOTE, Catalog, Gate, Origin
 
 DECLINED = 1
-REMOTE = frozenset((Kind.PR, Kind.CI))
 
 
 @click.command()

@@ -31,6 +31,10 @@ class Kind(StrEnum):
     CHECK = "check"
 
 
+REMOTE = frozenset((Kind.PR, Kind.CI))
+"""Kinds that ask a remote, not a command of the project."""
+
+
 class Origin(StrEnum):
     """Whose word names the command: it decides whether it may run unasked (law 12)."""
 

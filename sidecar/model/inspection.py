@@ -36,9 +36,14 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """All that changed since a base, in the order of the paths. `unseen`: why it could not be seen whole."""
+    """All that changed since a base, in the order of the paths.
+
+    `tree` is the fingerprint of the very files that were compared, "" where there was no look. `unseen`: why
+    it could not be seen whole.
+    """
 
     files: tuple[FileChange, ...] = ()
+    tree: str = ""
     unseen: str = ""
 
 

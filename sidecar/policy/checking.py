@@ -18,6 +18,7 @@ from sidecar.model.gate import GateRun, Kind, Outcome
 from sidecar.model.goal import Goal, Status
 from sidecar.model.inquiry import Inquiry
 from sidecar.policy import gates, integrity
+from sidecar.policy.claims.ledger import ledger
 from sidecar.policy.continuations import send_back
 from sidecar.policy.endings import end
 from sidecar.policy.evidence import gather
@@ -152,20 +153,18 @@ def _with_evidence(inquiry: Inquiry, goal: Goal) -> Inquiry:
 
 def _own_passes(inquiry: Inquiry) -> frozenset[Kind]:
     """The kinds of which the agent claims a pass that its own runs, without ours, confirm."""
-    alone = gather(inquiry.turn, (), inquiry.survey)
     return frozenset(
         SHOWN_BY[claim.said]
-        for claim in alone.claims
+        for claim in ledger(inquiry.turn, (), (), inquiry.survey)
         if claim.said in SHOWN_BY and claim.standing is Standing.CONFIRMED and not claim.stale
     )
 
 
 def _own_run_failed(inquiry: Inquiry) -> bool:
     """Whether the agent's own last runs contradict what it says though ours passed: a judge must look."""
-    alone = gather(inquiry.turn, (), inquiry.survey)
     return any(
         claim.standing is Standing.CONTRADICTED and not claim.stale
-        for claim in alone.claims
+        for claim in ledger(inquiry.turn, (), (), inquiry.survey)
         if claim.said in SHOWN_BY
     )
 

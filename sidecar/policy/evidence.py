@@ -26,7 +26,7 @@ CHANGES = 40
 
 
 class Ledger(Struct, frozen=True):
-    """The numbered facts of a stop, and what the agent claimed beside what is known of it."""
+    """The _numbered facts of a stop, and what the agent claimed beside what is known of it."""
 
     evidence: tuple[Evidence, ...]
     claims: tuple[Claim, ...] = ()
@@ -38,7 +38,7 @@ def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterab
     `before` is how the gates stood when the goal was set.
     """
     runs, before = tuple(runs), tuple(before)
-    facts = numbered(
+    facts = _numbered(
         [
             *(_of_run(run, survey.tree, before) for run in runs),
             *_of_changes(survey),
@@ -48,10 +48,10 @@ def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterab
         ]
     )
     claims = ledger(turn, runs, facts, survey)
-    return Ledger(numbered([*facts, *map(_of_claim, claims)]), claims)
+    return Ledger(_numbered([*facts, *map(_of_claim, claims)]), claims)
 
 
-def numbered(facts: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def _numbered(facts: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """The facts by their order: E1, E2, ..."""
     return tuple(replace(fact, id=f"E{number}") for number, fact in enumerate(facts, start=1))
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from sidecar.model.events import Surveyed
-from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
+from sidecar.model.gate import REMOTE, Gate, GateRun, Kind, Origin, Outcome
 from sidecar.model.goal import Goal, Known
 
 SPEAKS_OF: dict[Kind, re.Pattern[str]] = {
@@ -167,7 +167,7 @@ def _by_the_goal(gate: Gate) -> Gate:
 
 def _advises(gate: Gate, survey: Surveyed) -> bool:
     """PR and CI advise nobody; a package in which nothing changed has nothing new to say."""
-    return gate.kind not in (Kind.PR, Kind.CI) and _touched(gate, survey)
+    return gate.kind not in REMOTE and _touched(gate, survey)
 
 
 def _touched(gate: Gate, survey: Surveyed) -> bool:

@@ -176,3 +176,12 @@ async def test_secrets_are_taken_out_of_what_changed(fakes: Fakes) -> None:
     fakes.workspace.changes = Changes(files=(FileChange(path="test_a.py", before=BEFORE, after=after),))
     answer = await fakes.sent_back(environment={"API_TOKEN": secret})
     assert "[masked]" in answer.feedback.missing[0]
+
+
+async def test_the_gates_run_on_the_very_files_that_were_compared(fakes: Fakes) -> None:
+    fakes.catalog.gates = (PYTEST,)
+    fakes.gates.script("pytest -q", Ended(executed=3))
+    await fakes.reply(command("all tests pass"))
+    assert (await fakes.rest()).reason is Reason.ACHIEVED
+    assert fakes.workspace.looks == 0
+    assert fakes.record.read(KEY)[-1].tree == "tree-1"

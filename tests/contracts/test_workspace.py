@@ -106,13 +106,15 @@ async def test_a_base_is_the_tree_of_its_time(world: World) -> None:
 
 async def test_nothing_has_changed_since_just_now(world: World) -> None:
     base = await world.workspace.remember(*world.at)
-    assert await world.workspace.since(base, *world.at) == Changes()
+    assert await world.workspace.since(base, *world.at) == Changes(tree=base.tree)
 
 
 async def test_a_change_is_told_with_both_texts(world: World) -> None:
     base = await world.workspace.remember(*world.at)
     change = world.edit()
-    assert await world.workspace.since(base, *world.at) == Changes(files=(change,))
+    tree = await world.workspace.fingerprint(*world.at)
+    assert tree != base.tree
+    assert await world.workspace.since(base, *world.at) == Changes(files=(change,), tree=tree)
     assert base.tree != await world.tree()
 
 

@@ -23,11 +23,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.adapters.gates.memory import Circumstances, GateMemory
-from sidecar.model.gate import Gate, GateRun, Kind, Outcome
+from sidecar.model.gate import REMOTE, Gate, GateRun, Outcome
 from sidecar.ports import Progress, Site
 
-REMOTE: Final = frozenset((Kind.PR, Kind.CI))
-"""Kinds that ask a remote, not a command of the project."""
 AGAIN_S: Final = 60.0
 """A failure that took longer, in seconds, is not run again at once."""
 BESIDE: Final = max(1, min(4, os.cpu_count() or 1))

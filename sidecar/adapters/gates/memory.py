@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
+from sidecar.model.gate import REMOTE, Gate, GateRun, Kind, Origin, Outcome
 from sidecar.ports import Site
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ REMEMBERED: Final = 256
 class Circumstances(Struct, frozen=True, kw_only=True):
     """What must be equal for a pass to hold again. `tree` is never empty in a memory.
 
-    `world` digests what is outside the tree; see `gate_world`.
+    `world` digests what is outside the tree; see `world`.
     """
 
     project: str
@@ -57,7 +57,7 @@ def lasting(gate: Gate) -> bool:
     Not where it looks out of the tree: the pull request, CI, advisories that come by the hour; nor where
     somebody wrote a check of an unknown kind, for that may ask a server or a database.
     """
-    if gate.kind in (Kind.PR, Kind.CI, Kind.SECURITY):
+    if gate.kind in REMOTE or gate.kind is Kind.SECURITY:
         return False
     return gate.kind is not Kind.CHECK or gate.origin is Origin.DETECTED
 

@@ -1,7 +1,7 @@
 """Runs the project's own checks, the pull request and CI among them where somebody can ask for those.
 
-How gates run together is in `gate_batch`, one run in `gate_run`, what its end means in `gate_outcome`, and
-what a pass depends on in `gate_world`.
+How gates run together is in `batch`, one run in `run`, what its end means in `outcome`, what is remembered in
+`memory`, and what a pass depends on in `world`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sidecar.adapters.gates import run as gate_run
-from sidecar.adapters.gates.batch import REMOTE, Batches, Hands, Look
+from sidecar.adapters.gates.batch import Batches, Hands, Look
 from sidecar.adapters.gates.memory import Circumstances, GateMemory, circumstances, lasting
 from sidecar.adapters.gates.world import world
-from sidecar.model.gate import Gate, GateRun, Outcome
+from sidecar.model.gate import REMOTE, Gate, GateRun, Outcome
 from sidecar.ports import Progress, Site
 
 

@@ -12,7 +12,7 @@ In it:
 
 Not in it: a package installed for editing from outside the project, a service that a test talks to, the
 clock, the kernel. Passes of gates that look out of the tree by their nature are never kept: see
-`gate_memory.lasting`.
+`memory.lasting`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from sidecar.model.inspection import Base, Changes, Repository
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class ScriptedWorkspace:
     async def since(self, base: Base, project: str, environment: Mapping[str, str]) -> Changes:  # noqa: ARG002
         if not base.snapshot or base.snapshot in self.forgotten:
             return Changes(unseen=base.unseen or "nothing was kept")
-        return self.changes
+        return replace(self.changes, tree=self.tree)
 
     async def repository(
         self,

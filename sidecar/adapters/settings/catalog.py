@@ -19,13 +19,12 @@ from sidecar.adapters.settings.gate_merge import merged, overstepped, settings_i
 from sidecar.adapters.settings.gate_words import of_project
 from sidecar.adapters.settings.trust_file import TrustFile, covers
 from sidecar.adapters.settings.user_file import ConfigurationFile
-from sidecar.model.gate import Catalog, Gate, Kind, Origin
+from sidecar.model.gate import REMOTE, Catalog, Gate, Kind, Origin
 from sidecar.model.settings import Gates
 from sidecar.ports import Environment
 
 GATE_LIMIT: Final = 100
 """Gates of one project, the configured ones first."""
-REMOTE: Final = frozenset((Kind.PR, Kind.CI))
 
 Detect = Callable[[Path, Environment], tuple[Gate, ...]]
 

@@ -18,7 +18,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.adapters.files import Fault, UnfitError, ensure_folder, read_whole, set_aside, write_whole
+from sidecar.adapters.files import ensure_folder, set_aside, write_whole
+from sidecar.adapters.state_json import BrokenError, read_state
 from sidecar.model.gate import Gate
 from sidecar.ports import BadInputError
 
@@ -47,14 +48,6 @@ class _Trust(Struct, frozen=True, kw_only=True):
     projects: dict[str, dict[str, Approval]] = {}
 
 
-class _BrokenError(Exception):
-    """The file cannot be used."""
-
-    def __init__(self, fault: Fault, why: str) -> None:
-        super().__init__(why)
-        self.fault = fault
-
-
 def digest(gate: Gate) -> str:
     """SHA-256 over what an approval covers, in hexadecimal."""
     covered = [gate.id, gate.command, gate.folder, gate.behind, gate.kind, gate.least, gate.counts]
@@ -70,8 +63,8 @@ class TrustFile:
     def approvals(self, project: str) -> Mapping[str, Approval]:
         """What is approved in this project, by gate ID; nothing where it cannot be read. Never raises."""
         try:
-            return _read(self._path).projects.get(_real(project), {})
-        except (_BrokenError, BadInputError, OSError):
+            return read_state(self._path, _Trust, FILE_LIMIT).projects.get(_real(project), {})
+        except (BrokenError, BadInputError, OSError):
             return {}
 
     def approved(self, project: str, gate: Gate) -> bool:
@@ -81,8 +74,8 @@ class TrustFile:
     def fault(self) -> str:
         """Why nothing can be read from the file, "" where it can."""
         try:
-            _read(self._path)
-        except (_BrokenError, OSError) as error:
+            read_state(self._path, _Trust, FILE_LIMIT)
+        except (BrokenError, OSError) as error:
             return f"{self._path} cannot be used ({error}), so nothing is approved; type: supervisor trust"
         return ""
 
@@ -105,8 +98,8 @@ class TrustFile:
         """What the file says; a broken one is set aside. Raises OSError."""
         ensure_folder(self._path.parent)
         try:
-            return _read(self._path)
-        except _BrokenError as error:
+            return read_state(self._path, _Trust, FILE_LIMIT)
+        except BrokenError as error:
             set_aside(self._path, error.fault, str(error))
             return _Trust()
 
@@ -130,21 +123,6 @@ def kept(text: str) -> str:
 def _approval(gate: Gate) -> Approval:
     command, folder, behind = map(kept, (gate.command, gate.folder, gate.behind))
     return Approval(digest=digest(gate), command=command, folder=folder, behind=behind)
-
-
-def _read(path: Path) -> _Trust:
-    """Raises _BrokenError where the file is at fault, OSError where the machine is."""
-    try:
-        trust = msgspec.json.decode(read_whole(path, FILE_LIMIT), type=_Trust)
-    except FileNotFoundError:
-        return _Trust()
-    except UnfitError as error:
-        raise _BrokenError(Fault.UNREADABLE, str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _BrokenError(Fault.CORRUPT, str(error)) from error
-    if trust.version != VERSION:
-        raise _BrokenError(Fault.FUTURE, f"version {trust.version}; this Supervisor knows {VERSION}")
-    return trust
 
 
 def _real(project: str) -> str:

@@ -1,7 +1,7 @@
 """Understands a shell line: which commands it really runs, and whether its exit code tells how they ended.
 
-A command DECIDES only where every way on which it fails ends in an exit code other than 0; `shell_walk`
-shows that, on the forms that `shell_reading` made of the line. What is not followed is UNKNOWN, a line that
+A command DECIDES only where every way on which it fails ends in an exit code other than 0; `walk`
+shows that, on the forms that `reading` made of the line. What is not followed is UNKNOWN, a line that
 does not parse altogether.
 
 What a command says counts as seen when it goes through a pipe: what `tail`, `grep` or `tee` leave of it is

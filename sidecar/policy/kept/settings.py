@@ -3,9 +3,9 @@
 Both versions of every changed file arrive as values, lines and marks. What moved says nothing, what is
 adopted anew is no loss, and what got stricter is welcome. Each finding names the file and the line.
 
-Rules, each in its own file: `thresholds_kept` (numbers), `runner_kept` (test runners), `lint_kept` (linters
-and types), `commands_kept` (what is run), `ci_kept` (whether it counts), `shadows_kept` (what is run
-instead), `marks_kept` (lines in code). This file knows their order and what is too much to say.
+Rules, each in its own file: `thresholds` (numbers), `runner` (test runners), `lint` (linters
+and types), `commands` (what is run), `ci` (whether it counts), `shadows` (what is run
+instead), `marks` (lines in code). This file knows their order and what is too much to say.
 """
 
 from __future__ import annotations
