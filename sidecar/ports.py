@@ -14,9 +14,19 @@ from sidecar.model.inspection import Base, Changes, Reading, Repository
 from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
+from sidecar.model.spending import Spending
 from sidecar.model.turn import Turn
 
 Environment = Mapping[str, str]
+Mask = Callable[[str], str]
+"""Gives a text back without its secrets."""
+
+
+class Writes(Struct, frozen=True):
+    """What an agent may have written: paths it edited, absolute or of the project, and shell lines it ran."""
+
+    paths: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
 class Site(Struct, frozen=True, kw_only=True):
@@ -124,8 +134,18 @@ class GateRunner(Protocol):
         """
 
 
+class Chosen(Struct, frozen=True):
+    """Which backend judges, "" where none can, and why in one line."""
+
+    backend: str
+    why: str
+
+
 class Judge(Protocol):
     """Asks a model about a case."""
+
+    def chosen(self, environment: Environment, settings: Settings) -> Chosen:
+        """Who would be asked now. Asks nobody."""
 
     async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged | JudgeFailed:
         """Never raises for a broken backend: JudgeFailed says why. Cancelling ends the request."""
@@ -167,7 +187,11 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     gates: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
+    rule: str = ""
+    confidence: float | None = None
+    judge: str = ""
     judge_tokens: int = 0
+    judge_cents: float | None = None
     seconds: float = 0.0
 
 
@@ -187,8 +211,32 @@ class Record(Protocol):
 class Rubrics(Protocol):
     """The rubric in force."""
 
-    def load(self, project: str, environment: Environment) -> Rubric:
-        """First found wins: project, user, default. Never raises: a broken file is in `rejected`."""
+    def load(self, project: str, environment: Environment, writes: Writes | None = None) -> Rubric:
+        """First found wins: project, user, default. Never raises: a broken file is in `rejected`.
+
+        `writes` tells what the agent did since the last look. Where it may have edited the file, the text
+        that was in force before stays in force, and `held` says so, until `accept`.
+        """
+
+    def accept(self, project: str, environment: Environment) -> str:
+        """Put what is held in force; what was done, in one line. Raises OSError."""
+
+
+class Secrets(Protocol):
+    """Knows what a secret looks like."""
+
+    def masker(self, environment: Environment) -> Mask:
+        """What takes secrets out of a text: those of this environment, and those known by their form."""
+
+
+class Purse(Protocol):
+    """Adds up what judging costs this user, day by day."""
+
+    def today(self) -> Spending:
+        """What was spent today. Never raises: what cannot be read counts as nothing spent, and is logged."""
+
+    def add(self, tokens: int, cents: float | None, calls: int) -> None:
+        """Add one stop's judging. Raises OSError."""
 
 
 class Phrasebook(Protocol):

@@ -49,7 +49,7 @@ from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
 from sidecar.model.verdict import Abstain, Judgement
 from sidecar.policy import integrity
 from sidecar.policy.kept.every import findings
-from sidecar.ports import Progress, Site
+from sidecar.ports import Chosen, Progress, Site
 from support.transcripts import ScriptedTranscripts
 
 KEY: Final = SessionKey(host="claude-code", id="s1")
@@ -98,6 +98,10 @@ class Listening:
 
     def __init__(self) -> None:
         self.case: Case | None = None
+
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+        """Itself."""
+        return Chosen("none", "it only listens")
 
     async def ask(self, case: Case, environment: Mapping[str, str], settings: Settings) -> Judged:  # noqa: ARG002 - the port's
         """Write the case down."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sidecar.model.events import Judged, JudgeFailed
+from sidecar.ports import Chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,12 @@ class ChosenJudge:
     def __init__(self, claude: Judge) -> None:
         """`claude`: the host's own model."""
         self._claude = claude
+
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> Chosen:
+        """The one that the settings name."""
+        if settings.judge.backend == "rules":
+            return Chosen("", "judge.backend = rules")
+        return self._claude.chosen(environment, settings)
 
     async def ask(
         self, case: Case, environment: Mapping[str, str], settings: Settings

@@ -21,6 +21,7 @@ from sidecar.adapters.judge_schema import answer_schema
 from sidecar.adapters.processes import Ending, Finished
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.verdict import Answer, Judgement, Verdict
+from sidecar.ports import Chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,6 +109,13 @@ class ClaudeCliJudge:
         """`texts`: the folder of judge.md and repair.md."""
         self._texts = texts
 
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+        """This one, where the host is found."""
+        try:
+            return Chosen(BACKEND, f"`claude` is at {_program(environment)}")
+        except _NoVerdictError as error:
+            return Chosen("", str(error))
+
     async def ask(
         self, case: Case, environment: Mapping[str, str], settings: Settings
     ) -> Judged | JudgeFailed:
@@ -143,6 +151,7 @@ class _Call:
         self._program = _program(environment)
         self._environment = {**environment, MARKER: "1", "CLAUDE_CODE_MAX_RETRIES": RETRIES}
         self._settings = settings.judge
+        self._model = getattr(settings.tiers, settings.judge.model, settings.judge.model)
         self._bill = bill
         self._until = asyncio.get_running_loop().time() + settings.judge.seconds
 
@@ -150,7 +159,7 @@ class _Call:
         """What the model answered, fit or not. Raises _NoVerdictError where it did not, OSError."""
         with tempfile.TemporaryDirectory(prefix="supervisor-judge-", ignore_cleanup_errors=True) as folder:
             ended = await processes.run(
-                (self._program, *_arguments(prompt.system, self._settings.model)),
+                (self._program, *_arguments(prompt.system, self._model)),
                 cwd=folder,
                 environment=self._environment | {"PWD": folder},
                 seconds=self._until - asyncio.get_running_loop().time(),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from markdown_it.token import Token
 
-    from sidecar.ports import Environment
+    from sidecar.ports import Environment, Writes
 
 RUBRIC_LIMIT: Final = 8 * 1024
 """Bytes of a rubric: it goes to the judge at every stop."""
@@ -72,7 +72,10 @@ class RubricFiles:
         self._own = own or {}
         self._read: dict[Path, tuple[tuple[int, ...], _Criteria | _RejectedError]] = {}
 
-    def load(self, project: str, environment: Environment) -> Rubric:
+    def accept(self, project: str, environment: Environment) -> str:  # noqa: ARG002 - the port's
+        return "nothing is held"
+
+    def load(self, project: str, environment: Environment, writes: Writes | None = None) -> Rubric:  # noqa: ARG002 - the port's
         rejected: list[str] = []
         for place in _places(project, environment or self._own, self._default):
             try:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from sidecar.model.evidence import Evidence
 from sidecar.model.gate import Gate
+from sidecar.model.inspection import Edit
 from sidecar.model.rubric import Rubric
 
 
@@ -29,7 +30,9 @@ class RunGates(Struct, frozen=True):
 class Case(Struct, frozen=True, kw_only=True):
     """All that the model judge may see of a stop, already bounded.
 
-    `condition` is empty where no goal is set; then `suspicion` says what a rule found.
+    `condition` is empty where no goal is set; then `suspicion` says what a rule found. `rubric` holds the
+    criteria that apply to what changed. `edits` are the changed files, `edits_unseen` why they are not all
+    known. `last_message` is without the sentences in which the worker praises its work.
     """
 
     condition: str
@@ -38,6 +41,8 @@ class Case(Struct, frozen=True, kw_only=True):
     rubric: Rubric
     evidence: tuple[Evidence, ...]
     last_message: str
+    edits: tuple[Edit, ...] = ()
+    edits_unseen: str = ""
 
 
 class AskJudge(Struct, frozen=True):

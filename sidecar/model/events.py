@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from sidecar.model.finding import Finding
 from sidecar.model.gate import Catalog, GateRun
-from sidecar.model.inspection import Repository
+from sidecar.model.inspection import Edit, Repository
 from sidecar.model.rubric import Rubric
 from sidecar.model.session import SessionKey
 from sidecar.model.turn import Turn
@@ -117,7 +117,7 @@ class Surveyed(Struct, frozen=True, kw_only=True):
 
     `tree` is its files' fingerprint. `changed` are the paths that differ from the base, None where that could
     not be seen (`unseen` says why). `absent` are paths that the last message says were made and that are not
-    there. `findings` are the changes to the checks themselves.
+    there. `findings` are the changes to the checks themselves. `edits` are the changed files for a reader.
     """
 
     tree: str
@@ -128,6 +128,7 @@ class Surveyed(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     absent: tuple[str, ...] = ()
     repository: Repository | None = None
+    edits: tuple[Edit, ...] = ()
 
 
 class GatesRan(Struct, frozen=True):
@@ -143,10 +144,13 @@ class Judged(Struct, frozen=True):
 
 
 class JudgeFailed(Struct, frozen=True):
-    """No valid verdict could be had, and why, in one line. `spent` in tokens."""
+    """No valid verdict could be had, and why, in one line. What was spent on it is as in Judgement."""
 
     reason: str
     tokens: int = 0
+    cents: float | None = None
+    backend: str = ""
+    calls: int = 0
 
 
 Fact = TurnRead | Surveyed | GatesRan | Judged | JudgeFailed

@@ -16,6 +16,8 @@ class Source(StrEnum):
     CHANGE = "change"
     """To the checks themselves."""
     REPOSITORY = "repository"
+    STEERING = "steering"
+    """Text addressed to the judge was found among what the worker wrote or was shown."""
     CLAIM = "claim"
     """What the worker says, beside what is known of it; it shows nothing by itself."""
 

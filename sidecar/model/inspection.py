@@ -35,6 +35,22 @@ class FileChange(Struct, frozen=True, kw_only=True):
     unread: str = ""
 
 
+class Edit(Struct, frozen=True, kw_only=True):
+    """How one file differs from the base, for a reader.
+
+    `added` and `removed` count lines. `hunks` is the unified diff without its head, secrets masked, cut to
+    2,000 characters at a line's end; "" where the file is no text or nothing of it is shown. `told`: why it
+    is not shown, else "".
+    """
+
+    path: str
+    old_path: str = ""
+    added: int = 0
+    removed: int = 0
+    hunks: str = ""
+    told: str = ""
+
+
 class Changes(Struct, frozen=True, kw_only=True):
     """All that changed since a base, in the order of the paths.
 

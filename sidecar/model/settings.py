@@ -9,12 +9,69 @@ from msgspec import Meta, Struct
 BUDGET = Annotated[int, Meta(ge=1, le=100)]
 
 
-class Judge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who judges what rules and gates cannot decide. `auto`: the first backend that works."""
+class Service(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model service that is asked over HTTP.
 
-    backend: Literal["auto", "claude-cli", "rules"] = "auto"
-    model: str = "sonnet"
+    `endpoint` is its base URL, "" for the maker's own. `model` is named as the service names it. The key is
+    the value of the environment variable `key_env`, else the content of `key_file`, else what the system's
+    keyring holds for the service name `keyring`.
+    """
+
+    endpoint: Annotated[str, Meta(max_length=1000)] = ""
+    model: Annotated[str, Meta(max_length=200)] = ""
+    key_env: Annotated[str, Meta(max_length=200)] = ""
+    key_file: Annotated[str, Meta(max_length=1000)] = ""
+    keyring: Annotated[str, Meta(max_length=200)] = ""
+
+
+class Judge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who judges what rules and gates cannot decide. `auto`: the first backend that works.
+
+    `model` is what `claude --model` is given, or the name of a tier. `seconds` bounds all tries of one
+    judgement. `second_sample`: ask once more where the first answer is near the threshold. `daily_cents` and
+    `daily_tokens`: limits of all judging for this user in one day (UTC), None for none.
+    """
+
+    backend: Literal["auto", "claude-cli", "anthropic", "openai", "rules"] = "auto"
+    model: Annotated[str, Meta(min_length=1, max_length=200)] = "medium"
     seconds: Annotated[int, Meta(ge=5, le=600)] = 120
+    second_sample: bool = True
+    daily_cents: Annotated[float, Meta(gt=0)] | None = None
+    daily_tokens: Annotated[int, Meta(gt=0)] | None = None
+    anthropic: Service = Service(key_env="SUPERVISOR_ANTHROPIC_KEY")
+    openai: Service = Service(key_env="SUPERVISOR_OPENAI_KEY")
+
+
+class Tiers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names for models by what they can do, so that one place says which is which."""
+
+    small: str = "haiku"
+    medium: str = "sonnet"
+    large: str = "opus"
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Cents for a million tokens. `cached`: of input that the service had kept, None where it costs alike."""
+
+    input: Annotated[float, Meta(ge=0)]
+    output: Annotated[float, Meta(ge=0)]
+    cached: Annotated[float, Meta(ge=0)] | None = None
+
+
+RULE = Literal["on", "ask", "off"]
+"""`ask`: the rule alone never sends an agent back, a judge looks first."""
+
+
+class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """What each rule may do."""
+
+    permission_seeking: RULE = "on"
+    stopped_with_todos: RULE = "on"
+    false_complete: RULE = "on"
+    promised_next_step: RULE = "on"
+    narration: RULE = "on"
+    error_walked_away: RULE = "on"
+    legitimate_stop: RULE = "on"
 
 
 GATE_SECONDS = Annotated[int, Meta(ge=1, le=800)]
@@ -60,15 +117,21 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `mode` "shadow" judges and records but never continues. `max_attempts` is the budget of continuations.
     Tokens are uncached input plus output; seconds are those the agent was active. `stop_seconds` bounds the
     judging of one stop: smaller than the hook timeout in hooks/hooks.json (900), greater than one gate.
+    `goal_max_cents` bounds what judging one goal may cost, None for no limit. `price` is by model, as its
+    service names it.
     """
 
     mode: Literal["on", "shadow"] = "on"
     max_attempts: BUDGET = 16
     goal_max_tokens: Annotated[int, Meta(ge=1)] = 400_000
     goal_max_seconds: Annotated[int, Meta(ge=1)] = 1800
+    goal_max_cents: Annotated[float, Meta(gt=0)] | None = None
     resume_paused: bool = False
     stop_seconds: Annotated[int, Meta(ge=1, le=870)] = 840
     idle_minutes: Annotated[int, Meta(ge=1)] = 60
     judge: Judge = Judge()
+    rules: Rules = Rules()
+    tiers: Tiers = Tiers()
+    price: dict[str, Price] = {}
     gates: Gates = Gates()
     gate: dict[str, OwnGate] = {}

@@ -12,10 +12,24 @@ EvidenceId = Annotated[str, Meta(pattern=r"^E[0-9]{1,4}$", description="the id o
 
 
 class Met(Struct, frozen=True, forbid_unknown_fields=True):
-    """One criterion that holds, with the evidence that shows it."""
+    """One part of what was asked that holds, with the evidence that shows it."""
 
     criterion: Line
     evidence: Annotated[tuple[EvidenceId, ...], Meta(min_length=1, max_length=50)]
+
+
+class Gap(Struct, frozen=True, forbid_unknown_fields=True):
+    """One point that is missing.
+
+    `criterion` is "goal", "request", or the id of a criterion of the rubric. `evidence` is what shows that it
+    is missing; it may be empty, for often nothing shows what was not done.
+    """
+
+    point: Line
+    criterion: Annotated[
+        str, Meta(min_length=1, max_length=64, description='"goal", "request" or the id of a criterion')
+    ]
+    evidence: Annotated[tuple[EvidenceId, ...], Meta(max_length=50)]
 
 
 class Complete(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="complete"):
@@ -28,7 +42,7 @@ class Complete(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdi
 class Incomplete(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="incomplete"):
     """At least one point is missing."""
 
-    missing: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=20)]
+    missing: Annotated[tuple[Gap, ...], Meta(min_length=1, max_length=20)]
     next_step: Line
     confidence: Confidence
 
@@ -67,10 +81,13 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
 class Judgement(Struct, frozen=True, kw_only=True):
     """A verdict and what it cost.
 
-    `tokens` counts uncached input plus output; `cents` is 0 where the backend names no price.
+    `backend` and `model` are who gave it. `tokens` counts uncached input plus output, `calls` the requests
+    that were made. `cents` is None where neither the backend nor the settings name a price.
     """
 
     verdict: Verdict
     backend: str
+    model: str = ""
     tokens: int = 0
-    cents: float = 0.0
+    calls: int = 1
+    cents: float | None = None

@@ -203,7 +203,13 @@ def _judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
         case Incomplete():
             kind = "incomplete" if goal else inquiry.suspicion.split(":", 1)[0]
             return send_back(
-                inquiry, Lack(kind=kind, missing=verdict.missing, next_step=verdict.next_step), at
+                inquiry,
+                Lack(
+                    kind=kind,
+                    missing=tuple(gap.point for gap in verdict.missing),
+                    next_step=verdict.next_step,
+                ),
+                at,
             )
         case Waiting():
             note = f"Supervisor: waiting for you: {verdict.question}" if goal else ""
@@ -214,11 +220,11 @@ def _judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
             return unjudged(inquiry, "the judge abstained")
 
 
-def _charge_judging(inquiry: Inquiry, tokens: int, cents: float) -> Inquiry:
+def _charge_judging(inquiry: Inquiry, tokens: int, cents: float | None) -> Inquiry:
     inquiry = replace(inquiry, judge_tokens=tokens)
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry
-    total, paid = goal.spent.judge_tokens + tokens, goal.spent.judge_cents + cents
+    total, paid = goal.spent.judge_tokens + tokens, goal.spent.judge_cents + (cents or 0.0)
     spent = replace(goal.spent, judge_tokens=total, judge_cents=paid)
     return replace(inquiry, session=replace(inquiry.session, goal=replace(goal, spent=spent)))

@@ -13,7 +13,7 @@ from sidecar.adapters.judge_claude import ClaudeCliJudge
 from sidecar.adapters.scripted.judge import ScriptedJudge
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.settings import Settings
-from sidecar.model.verdict import Abstain, Complete, Impossible, Incomplete, Met, Verdict, Waiting
+from sidecar.model.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
 from support.fake_claude import CASE, FakeClaude, result, structured
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TEXTS: Final = Path(__file__).parents[2] / "rubric"
 VERDICTS: Final = (
     Complete(criteria=(Met("the tests pass", ("E1",)),), confidence=0.9),
-    Incomplete(missing=("comments",), next_step="Accept them.", confidence=1.0),
+    Incomplete(missing=(Gap("comments", "goal", ()),), next_step="Accept them.", confidence=1.0),
     Waiting(question="Which syntax?", confidence=0.5),
     Impossible(reason="there is no parser", evidence=("E1",), confidence=0.0),
     Abstain(reason="too little evidence", confidence=0.1),

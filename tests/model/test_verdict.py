@@ -8,7 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidecar.model.verdict import Abstain, Answer, Complete, Impossible, Incomplete, Met, Verdict, Waiting
+from sidecar.model.verdict import (
+    Abstain,
+    Answer,
+    Complete,
+    Gap,
+    Impossible,
+    Incomplete,
+    Met,
+    Verdict,
+    Waiting,
+)
 
 READ: dict[str, tuple[dict[str, Any], Verdict]] = {
     "complete": (
@@ -16,8 +26,12 @@ READ: dict[str, tuple[dict[str, Any], Verdict]] = {
         Complete(criteria=(Met("tests pass", ("E1", "E12")),), confidence=1.0),
     ),
     "incomplete": (
-        {"missing": ["docs"], "next_step": "Write them.", "confidence": 0.5},
-        Incomplete(missing=("docs",), next_step="Write them.", confidence=0.5),
+        {
+            "missing": [{"point": "docs", "criterion": "goal", "evidence": ["E1"]}],
+            "next_step": "Write them.",
+            "confidence": 0.5,
+        },
+        Incomplete(missing=(Gap("docs", "goal", ("E1",)),), next_step="Write them.", confidence=0.5),
     ),
     "waiting": ({"question": "Which?", "confidence": 0}, Waiting(question="Which?", confidence=0.0)),
     "impossible": (
@@ -91,6 +105,6 @@ def test_the_schema_for_the_model_is_an_object_that_names_every_verdict() -> Non
     named = {
         body["properties"]["verdict"]["enum"][0]
         for name, body in definitions.items()
-        if name not in ("Answer", "Met")
+        if name not in ("Answer", "Gap", "Met")
     }
     assert named == set(READ)

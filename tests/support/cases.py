@@ -13,7 +13,17 @@ from sidecar.model.rubric import Criterion, Rubric
 from sidecar.model.session import Continuation, Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall, Turn
-from sidecar.model.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Met, Verdict, Waiting
+from sidecar.model.verdict import (
+    Abstain,
+    Complete,
+    Gap,
+    Impossible,
+    Incomplete,
+    Judgement,
+    Met,
+    Verdict,
+    Waiting,
+)
 
 KEY = SessionKey(host="claude-code", id="s1")
 PROJECT = "/home/user/project"
@@ -114,9 +124,8 @@ def complete(*evidence: str, confidence: float = 0.9) -> Complete:
 
 
 def incomplete(*missing: str, confidence: float = 0.9) -> Incomplete:
-    return Incomplete(
-        missing=missing or ("comments are refused",), next_step="Accept them.", confidence=confidence
-    )
+    gaps = tuple(Gap(point, "goal", ()) for point in missing or ("comments are refused",))
+    return Incomplete(missing=gaps, next_step="Accept them.", confidence=confidence)
 
 
 def waiting(confidence: float = 0.9) -> Waiting:

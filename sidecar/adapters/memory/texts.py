@@ -10,7 +10,7 @@ from sidecar.adapters.rubric import LAST_RESORT
 if TYPE_CHECKING:
     from sidecar.model.effects import Feedback
     from sidecar.model.rubric import Rubric
-    from sidecar.ports import Environment
+    from sidecar.ports import Environment, Writes
 
 
 class FixedRubrics:
@@ -19,8 +19,16 @@ class FixedRubrics:
     def __init__(self, rubric: Rubric = LAST_RESORT) -> None:
         self._rubric = rubric
 
-    def load(self, project: str, environment: Environment) -> Rubric:  # noqa: ARG002 - the port names them
+    def load(
+        self,
+        project: str,  # noqa: ARG002 - the port's
+        environment: Environment,  # noqa: ARG002 - the port's
+        writes: Writes | None = None,  # noqa: ARG002 - the port's
+    ) -> Rubric:
         return self._rubric
+
+    def accept(self, project: str, environment: Environment) -> str:  # noqa: ARG002 - the port's
+        return "nothing is held"
 
 
 class PlainPhrasebook:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.verdict import Judgement, Verdict
+from sidecar.ports import Chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,10 @@ class ScriptedJudge:
     def script(self, *answers: Verdict | JudgeFailed) -> None:
         """Say more answers."""
         self._answers += answers
+
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+        """Itself."""
+        return Chosen("scripted", "a script answers")
 
     async def ask(
         self,

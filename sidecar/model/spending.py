@@ -1,0 +1,19 @@
+"""What judging has cost."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """What was spent on judging in one day.
+
+    `day` is a date of the calendar in UTC, "2026-11-22". `tokens` are uncached input plus output, `cents`
+    those that a price is known for, `unpriced` the calls that none is known for.
+    """
+
+    day: str = ""
+    calls: int = 0
+    tokens: int = 0
+    cents: float = 0.0
+    unpriced: int = 0
