@@ -26,7 +26,7 @@ class Labelled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `family` says what kind of ending it is ("permission-seeking", "question-answered"). `origin`: written by
     hand, drawn by a generator, or with its checks really executed. `blind`: written by somebody who did not
     know the rules. `fabricated`: evidence in it is made up. `complete`: whether the goal holds, None
-    without one. `seen` is what a survey finds (its rubric is replaced by the one that is measured), `runs` how
+    without one. `seen` is what a survey finds (its rubric is replaced by the measured one), `runs` how
     the gates end that are asked for; one that is not among them could not run.
     """
 
