@@ -226,6 +226,18 @@ def test_words_stand_without_their_quotes(line: str) -> None:
     assert found.argv == WORDS[line]
 
 
+@pytest.mark.parametrize(
+    ("line", "argv"),
+    [
+        ("pytest </dev/null -q tests", ("pytest", "-q", "tests")),
+        ("make && pytest 2>/dev/null tests/test_a.py", ("pytest", "tests/test_a.py")),
+        ("pytest >log -x 2>&1 -q", ("pytest", "-x", "-q")),
+    ],
+)
+def test_words_behind_a_redirection_are_words_of_its_command(line: str, argv: tuple[str, ...]) -> None:
+    assert runs(line)[-1].argv == argv
+
+
 def test_assignments_stand_apart_from_the_words() -> None:
     run = only("CI=1 X='a b' pytest -q")
     assert (run.argv, run.assignments) == (("pytest", "-q"), ("CI=1", "X=a b"))

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sidecar.adapters.grammar import text_of
+from sidecar.adapters.shell.words import CHAINS
 
 if TYPE_CHECKING:
     from sidecar.adapters.grammar import Node
 
-CHAINS: Final = frozenset({"list", "pipeline", "redirected_statement", "negated_command"})
 ITEMS: Final = 60
 """Commands of one chain that are followed."""
 HELD: Final = frozenset({"heredoc_body", "file_redirect"})

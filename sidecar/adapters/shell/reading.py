@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sidecar.adapters.grammar import Tongue, descend, parse, text_of
 from sidecar.adapters.shell.blocks import DEPTH, Blocks
-from sidecar.adapters.shell.chains import CHAINS, Item, unrolled
+from sidecar.adapters.shell.chains import Item, unrolled
 from sidecar.adapters.shell.forms import (
     AndOr,
     Behind,
@@ -28,6 +28,7 @@ from sidecar.adapters.shell.forms import (
 )
 from sidecar.adapters.shell.listing import WORDS, Place
 from sidecar.adapters.shell.words import (
+    CHAINS,
     assigned,
     hides,
     is_open,

@@ -10,6 +10,8 @@ from sidecar.adapters.grammar import descend, text_of
 if TYPE_CHECKING:
     from sidecar.adapters.grammar import Node
 
+CHAINS: Final = frozenset({"list", "pipeline", "redirected_statement", "negated_command"})
+"""Nodes of a chain; a redirection of its last command stands behind the whole."""
 WORD_LIMIT: Final = 1000
 """Characters of a word that is kept."""
 SHELL_OPTION: Final = re.compile(r"-[a-zA-Z]*")
@@ -84,7 +86,22 @@ def whole_word(node: Node) -> str:
 def words_of(node: Node) -> list[Node]:
     """The words of a command, its name first."""
     fields = ((n, child) for n, child in enumerate(node.children) if child.is_named)
-    return [child for n, child in fields if node.field_name_for_child(n) in {"name", "argument"}]
+    own = [child for n, child in fields if node.field_name_for_child(n) in {"name", "argument"}]
+    return [*own, *_behind_targets(node)] if own else []
+
+
+def _behind_targets(node: Node) -> list[Node]:
+    """Words behind the target of a redirection (`t >log -q`): the grammar takes them for more targets."""
+    found: list[Node] = []
+    parent = node.parent
+    while parent is not None and parent.type in CHAINS:
+        if parent.type == "redirected_statement":
+            for part in (child for child in parent.children if child.type == "file_redirect"):
+                found += part.children_by_field_name("destination")[1:]
+        elif parent.named_children[-1] != node:
+            break
+        node, parent = parent, parent.parent
+    return found
 
 
 def assigned(node: Node) -> tuple[str, str]:
