@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Spending(Struct, frozen=True, kw_only=True):
@@ -17,3 +18,14 @@ class Spending(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     cents: float = 0.0
     unpriced: int = 0
+
+
+def added(spent: Spending, tokens: int, cents: float | None, calls: int) -> Spending:
+    """The day after one more judgement."""
+    return replace(
+        spent,
+        calls=spent.calls + calls,
+        tokens=spent.tokens + tokens,
+        cents=spent.cents + (cents or 0.0),
+        unpriced=spent.unpriced + (calls if cents is None else 0),
+    )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from sidecar.model.command import Run
+from sidecar.model.effects import Case
 from sidecar.model.gate import GateRun
 from sidecar.model.turn import Turn
 
@@ -58,6 +59,19 @@ def _masked(run: Run, mask: Mask) -> Run:
         argv=tuple(map(mask, run.argv)),
         text=mask(run.text),
         assignments=tuple(map(mask, run.assignments)),
+    )
+
+
+def mask_case(case: Case, mask: Mask) -> Case:
+    """The case without secrets, whatever way they came into it. The rubric stays: the user wrote it."""
+    return replace(
+        case,
+        condition=mask(case.condition),
+        suspicion=mask(case.suspicion),
+        prompts=tuple(map(mask, case.prompts)),
+        evidence=tuple(replace(one, fact=mask(one.fact), detail=mask(one.detail)) for one in case.evidence),
+        last_message=mask(case.last_message),
+        edits=tuple(replace(edit, hunks=mask(edit.hunks)) for edit in case.edits),
     )
 
 

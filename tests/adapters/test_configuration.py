@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.adapters.settings.user_file import ConfigurationFile, user_folder
-from sidecar.model.settings import Gates, Judge, OwnGate, Settings
+from sidecar.model.settings import Gates, Judge, OwnGate, Price, Rules, Settings
 
 
 @pytest.fixture
@@ -261,3 +262,30 @@ def test_a_link_to_where_the_user_keeps_it_is_followed(path: Path, tmp_path: Pat
 )
 def test_the_users_folder_follows_the_environment(environment: dict[str, str], folder: str) -> None:
     assert str(user_folder(environment)) == folder
+
+
+def test_rules_prices_and_services_are_read_and_each_error_of_theirs_is_told(path: Path) -> None:
+    path.write_text(
+        """
+        [rules]
+        permission-seeking = "ask"
+        narration = "loud"
+        [judge.openai]
+        endpoint = "http://127.0.0.1:11434/v1"
+        [price."model-a"]
+        input = 300
+        output = 1500.5
+        [price."model-b"]
+        input = 1
+        """
+    )
+    settings, errors = load(path)
+    assert settings.rules == Rules(permission_seeking="ask")
+    assert settings.judge.openai == replace(Judge().openai, endpoint="http://127.0.0.1:11434/v1"), (
+        "what is not said keeps its default"
+    )
+    assert settings.price == {"model-a": Price(input=300, output=1500.5)}
+    assert errors == (
+        "4: rules.narration: Invalid enum value 'loud' (got 'loud'); the default 'on' is in force",
+        "10: price.model-b: needs output; it is ignored",
+    )

@@ -2,6 +2,7 @@
 
 from sidecar.adapters.memory.clock import ManualClock
 from sidecar.adapters.memory.configuration import FixedConfiguration
+from sidecar.adapters.memory.purse import MemoryPurse, ValueSecrets
 from sidecar.adapters.memory.record import MemoryRecord
 from sidecar.adapters.memory.sessions import MemoryStore
 from sidecar.adapters.memory.switches import MemorySwitches
@@ -11,8 +12,10 @@ __all__ = [
     "FixedConfiguration",
     "FixedRubrics",
     "ManualClock",
+    "MemoryPurse",
     "MemoryRecord",
     "MemoryStore",
     "MemorySwitches",
     "PlainPhrasebook",
+    "ValueSecrets",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from sidecar.adapters.phrasebook import plain_continuation, plain_goal_context
 from sidecar.adapters.rubric import LAST_RESORT
 
@@ -14,21 +16,27 @@ if TYPE_CHECKING:
 
 
 class FixedRubrics:
-    """Rubrics that always answer with the same one."""
+    """Rubrics that always answer with the same one; what is held in it can be accepted.
+
+    `looks` are the writes of which each look was told.
+    """
 
     def __init__(self, rubric: Rubric = LAST_RESORT) -> None:
+        self.looks: list[Writes | None] = []
         self._rubric = rubric
 
     def load(
         self,
         project: str,  # noqa: ARG002 - the port's
         environment: Environment,  # noqa: ARG002 - the port's
-        writes: Writes | None = None,  # noqa: ARG002 - the port's
+        writes: Writes | None = None,
     ) -> Rubric:
+        self.looks.append(writes)
         return self._rubric
 
     def accept(self, project: str, environment: Environment) -> str:  # noqa: ARG002 - the port's
-        return "nothing is held"
+        held, self._rubric = self._rubric.held, replace(self._rubric, held=None)
+        return f"in force now: {held.path}: {held.summary}" if held else "nothing is held"
 
 
 class PlainPhrasebook:

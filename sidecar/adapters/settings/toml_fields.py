@@ -38,7 +38,7 @@ def fit(kind: type[S], table: Mapping[str, Any], elsewhere: Collection[str] = ()
 
     `elsewhere`: names that another file may say, and this one may not.
     """
-    return _struct(kind, table, (), elsewhere)
+    return _struct(kind(), table, (), elsewhere)
 
 
 def worded(file: TomlFile, wrongs: Collection[Wrong]) -> tuple[str, ...]:
@@ -57,8 +57,16 @@ def _quoted(name: str) -> str:
 
 
 def _struct(
-    kind: type[S], table: Mapping[str, Any], at: Key, elsewhere: Collection[str] = ()
+    default: S, table: Mapping[str, Any], at: Key, elsewhere: Collection[str] = ()
 ) -> tuple[S, list[Wrong]]:
+    """The default with everything that fits in its place."""
+    values, wrongs = _values(type(default), table, at, elsewhere)
+    return msgspec.structs.replace(default, **values), wrongs
+
+
+def _values(
+    kind: type[Struct], table: Mapping[str, Any], at: Key, elsewhere: Collection[str] = ()
+) -> tuple[dict[str, Any], list[Wrong]]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     wrongs = _unknown([name for name in table if name not in fields], at, fields, elsewhere)
     values: dict[str, Any] = {}
@@ -68,8 +76,8 @@ def _struct(
         found, wrong = _value(fields[name], value, (*at, name))
         wrongs += wrong
         if not isinstance(found, msgspec.UnsetType):
-            values[name] = found
-    return kind(**values), wrongs
+            values[fields[name].name] = found
+    return values, wrongs
 
 
 def _unknown(names: list[str], at: Key, known: Collection[str], elsewhere: Collection[str]) -> list[Wrong]:
@@ -95,7 +103,8 @@ def _value(field: msgspec.structs.FieldInfo, value: object, key: Key) -> tuple[o
     """The value of one field, UNSET where it does not fit."""
     if isinstance(value, dict):
         if _is_table(field.type):
-            return _struct(field.type, value, key)
+            default = field.type() if field.default is msgspec.NODEFAULT else field.default
+            return _struct(default, value, key)
         if get_origin(field.type) is dict:
             return _entries(get_args(field.type)[1], value, key)
     try:
@@ -112,8 +121,14 @@ def _entries(kind: type[Struct], table: dict[str, Any], at: Key) -> tuple[object
     for name, value in table.items():
         key = (*at, name)
         if isinstance(value, dict):
-            entries[name], wrong = _struct(kind, value, key)
+            values, wrong = _values(kind, value, key)
             wrongs += wrong
+            if lacking := [
+                one.name for one in msgspec.structs.fields(kind) if one.required and one.name not in values
+            ]:
+                wrongs.append(Wrong(key, f"needs {', '.join(lacking)}; it is ignored"))
+            else:
+                entries[name] = kind(**values)
         else:
             said = f"Expected a table `[{dotted(key)}]` (got {short(value)}); it is ignored"
             wrongs.append(Wrong(key, said))
