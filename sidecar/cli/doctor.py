@@ -17,10 +17,12 @@ from rich.console import Console
 
 from sidecar import __version__
 from sidecar.adapters.client import Hello, SidecarError
+from sidecar.adapters.judges.chain import RULES, build_judge
 from sidecar.adapters.paths import of_user
 from sidecar.adapters.phrasebook import PhrasebookFiles
 from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.processes import Ending, Finished, find, run
+from sidecar.adapters.settings.user_file import ConfigurationFile
 from sidecar.app.people import Report, Who
 from sidecar.cli.link import ask, greet
 from sidecar.policy.status import switch_on
@@ -144,15 +146,21 @@ async def _report() -> list[Line]:
         warning(f"set aside: {why}", "nothing: the session went on without it") for why in report.set_aside
     ]
     rubric = ok(f"rubric in force: {report.rubric}")
-    judge = (
-        ok("judge: Claude Code's own model")
-        if _claude()
-        else warning(
-            "no judge model: claude is not on PATH; rules and gates decide alone",
-            "npm install -g @anthropic-ai/claude-code",
-        )
+    return [*lines, rubric, _judge()]
+
+
+def _judge() -> Line:
+    """Who would judge a stop of a session that is started here, and why."""
+    settings, _ = ConfigurationFile(os.environ).load()
+    chosen = build_judge(plugin_root() / "rubric", os.environ).chosen(os.environ, settings)
+    if chosen.backend:
+        return ok(f"judge: {chosen.backend} ({chosen.why})")
+    if settings.judge.backend == RULES:
+        return ok(f"judge: rules and gates alone ({chosen.why})")
+    return warning(
+        f"no judge model: rules and gates decide alone ({chosen.why})",
+        "npm install -g @anthropic-ai/claude-code, or see docs/judges.md",
     )
-    return [*lines, rubric, judge]
 
 
 def _claude() -> str:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import pytest
+import stamina
 
-from sidecar.adapters.judge_claude import ClaudeCliJudge
-from sidecar.adapters.scripted.judge import ScriptedJudge
+from sidecar.adapters.scripted.model_server import ScriptedModel
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.settings import Settings
 from sidecar.model.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
-from support.fake_claude import CASE, FakeClaude, result, structured
+from support.judge_worlds import HostWorld, ScriptWorld, ServiceWorld, World
 
 if TYPE_CHECKING:
-    from sidecar.ports import Judge
+    from collections.abc import Iterator
+    from pathlib import Path
 
-TEXTS: Final = Path(__file__).parents[2] / "rubric"
 VERDICTS: Final = (
     Complete(criteria=(Met("the tests pass", ("E1",)),), confidence=0.9),
     Incomplete(missing=(Gap("comments", "goal", ()),), next_step="Accept them.", confidence=1.0),
@@ -29,32 +27,15 @@ VERDICTS: Final = (
 )
 
 
-class World:
-    """A judge, and what makes it answer."""
-
-    def __init__(self, kind: str, folder: Path) -> None:
-        self._scripted = ScriptedJudge()
-        self._claude = FakeClaude(folder)
-        self.judge: Judge = self._scripted if kind == "scripted" else ClaudeCliJudge(TEXTS)
-
-    def answers(self, verdict: Verdict) -> None:
-        self._scripted.script(verdict)
-        self._claude.says(structured(msgspec.to_builtins(verdict)))
-
-    def breaks(self) -> None:
-        self._scripted.script(JudgeFailed("the model service is overloaded (529)"))
-        self._claude.says(result(is_error=True, api_error_status=529, result="Overloaded"), code=1)
-
-    def thinks(self) -> None:
-        self._scripted.released.clear()
-
-    async def ask(self) -> Judged | JudgeFailed:
-        return await self.judge.ask(CASE, self._claude.session, Settings())
-
-
-@pytest.fixture(params=("claude-cli", "scripted"))
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
-    return World(request.param, tmp_path / "claude")
+@pytest.fixture(params=("claude-cli", "anthropic", "openai", "scripted"))
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    if request.param == "scripted":
+        yield ScriptWorld()
+    elif request.param == "claude-cli":
+        yield HostWorld(tmp_path)
+    else:
+        with ScriptedModel() as model, stamina.set_testing(testing=True, attempts=3, cap=True):
+            yield ServiceWorld(request.param, model)
 
 
 @pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: type(verdict).__name__)
@@ -64,6 +45,7 @@ async def test_every_verdict_comes_back_as_it_was_given(verdict: Verdict, world:
     assert isinstance(said, Judged)
     assert said.judgement.verdict == verdict
     assert said.judgement.backend
+    assert said.judgement.calls == 1
 
 
 async def test_a_broken_backend_is_told_in_one_line(world: World) -> None:
@@ -88,3 +70,16 @@ async def test_a_cancelled_question_raises(world: World) -> None:
     asyncio.get_running_loop().call_soon(asking.cancel)
     with pytest.raises(asyncio.CancelledError):
         await asking
+
+
+async def test_two_questions_at_once_get_an_answer_each(world: World) -> None:
+    world.answers(VERDICTS[0])
+    world.answers(VERDICTS[0])
+    said = await asyncio.gather(world.ask(), world.ask())
+    assert [type(one) for one in said] == [Judged, Judged]
+
+
+async def test_who_would_be_asked_is_said_in_one_line(world: World) -> None:
+    chosen = world.judge.chosen({}, Settings())
+    assert chosen.why
+    assert "\n" not in chosen.why

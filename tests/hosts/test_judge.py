@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pytest
 
-from sidecar.adapters.judge_claude import ClaudeCliJudge
-from sidecar.adapters.judge_prompt import word
+from sidecar.adapters.judges.claude_cli import ClaudeCliJudge
+from sidecar.adapters.judges.prompt import word
 from sidecar.adapters.scripted.model_server import HttpError, Match, Rule, say, structured
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.settings import Judge, Settings
@@ -127,7 +127,8 @@ def test_a_fault_of_the_model_service_is_told(
 
 def test_who_is_not_logged_in_is_told(ask: Ask, model: ScriptedModel) -> None:
     said = ask(ANTHROPIC_API_KEY="")
-    assert said == JudgeFailed("Claude Code is not logged in: run `claude` and type /login")
+    assert isinstance(said, JudgeFailed)
+    assert said.reason == "Claude Code is not logged in: run `claude` and type /login"
     assert model.requests == ()
 
 
@@ -136,7 +137,8 @@ def test_a_model_that_does_not_answer_in_time_is_given_up_and_the_host_is_gone(
 ) -> None:
     model.add(Rule(FIT.reply, JUDGE, gate=threading.Event()))
     said = ask(HELD_SECONDS)
-    assert said == JudgeFailed(f"the judge did not answer within {HELD_SECONDS} s")
+    assert isinstance(said, JudgeFailed)
+    assert said.reason == f"the judge did not answer within {HELD_SECONDS} s"
     assert len(model.requests) == 1
 
 

@@ -27,6 +27,7 @@ PURE = "Model and policy know no I/O, no clock and no log"
 PROCESSES = "Only adapters.processes starts processes"
 TERMINAL = "Only cli speaks to a terminal"
 GRAMMARS = "Only adapters.grammar parses other languages"
+HTTP = "Only adapters.judges.http speaks HTTP"
 MARKDOWN = "Only adapters.rubric reads Markdown"
 
 
@@ -61,6 +62,8 @@ LIES = [
     Lie(TERMINAL, "app imports click", {"app/planted.py": "import click"}),
     Lie(TERMINAL, "a server imports rich", {"servers/planted.py": "from rich.console import Console"}),
     Lie(GRAMMARS, "another adapter parses", {"adapters/planted.py": "import tree_sitter"}),
+    Lie(HTTP, "another backend speaks HTTP", {"adapters/judges/planted.py": "import httpx2"}),
+    Lie(HTTP, "app tries again by itself", {"app/planted.py": "import stamina"}),
     Lie(MARKDOWN, "app imports markdown_it", {"app/planted.py": "import markdown_it"}),
 ]
 
@@ -69,6 +72,7 @@ TRUTHS = {
     "adapters/processes.py": "import subprocess",
     "adapters/rubric.py": "import markdown_it",
     "adapters/grammar.py": "import tree_sitter",
+    "adapters/judges/http.py": "import httpx2",
     "policy/planted.py": "import re\nimport msgspec\nimport sidecar.model",
 }
 

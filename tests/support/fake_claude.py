@@ -78,10 +78,12 @@ class FakeClaude:
         """An environment in which it is found."""
         return {"PATH": f"{self.program.parent}{os.pathsep}{os.defpath}", "HOME": str(self.folder)}
 
-    def says(self, output: str, *, code: int = 0, errors: str = "") -> None:
+    def says(self, output: str | bytes, *, code: int = 0, errors: str = "") -> None:
         """Let it end so at the next call; the last one holds from then on."""
         for name in (f"{self._said}", "last"):
-            (self._notes / f"says.{name}").write_text(output)
+            (self._notes / f"says.{name}").write_bytes(
+                output if isinstance(output, bytes) else output.encode()
+            )
             (self._notes / f"ends.{name}").write_text(f"{code}")
             (self._notes / f"complains.{name}").write_text(errors)
         self._said += 1

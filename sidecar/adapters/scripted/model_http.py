@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from sidecar.adapters.scripted import model_chat as chat
 from sidecar.adapters.scripted import model_wire as wire
-from sidecar.adapters.scripted.model_script import Dropped, HttpError, Raw, Reply, Rule
+from sidecar.adapters.scripted.model_script import Dripping, Dropped, HttpError, Raw, Reply, Rule
 from sidecar.adapters.scripted.model_wire import Message
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ HOLD_LIMIT_S: Final = 120.0
 """Longest time, in seconds from the choice of the rule, that a gate may hold an answer."""
 IDLE_LIMIT_S: Final = 30.0
 """Longest time, in seconds, that a connection may stay silent while it is being read or written."""
+
+
+DRIP_S: Final = 0.01
+"""Seconds between two bytes of an answer that never ends."""
 
 
 class Script(Protocol):
@@ -44,12 +50,15 @@ class Listener(ThreadingHTTPServer):
     block_on_close = True
     request_queue_size = 64
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
         """Bind and listen; raises `OSError` when the machine has no free port."""
         self.script = script
+        self.closing = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - typeshed's types
         """Remember the connection, then handle it in its own thread."""
@@ -65,6 +74,7 @@ class Listener(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         """Close the socket, end the idle connections, and wait for the answers under way."""
+        self.closing.set()
         with self._lock:
             for connection in self._open:
                 with contextlib.suppress(OSError):
@@ -104,15 +114,15 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path.endswith("/messages/count_tokens"):
             self._send(200, msgspec.json.encode(wire.Counted(max(1, len(body) // 4))))
-        elif path.endswith("/messages"):
-            self._answer(body)
+        elif path.endswith(("/messages", "/chat/completions")):
+            self._answer(body, chats=path.endswith("/completions"))
         else:
             self._refuse(HttpError(404, "not_found_error", self.path))
 
     def _body(self) -> bytes:
         return self.rfile.read(int(self.headers.get("content-length") or 0))
 
-    def _answer(self, body: bytes) -> None:
+    def _answer(self, body: bytes, *, chats: bool) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
             asked = msgspec.json.decode(body, type=wire.Asked)
@@ -122,7 +132,10 @@ class _Handler(BaseHTTPRequestHandler):
         rule = self.server.script.take(asked, body, self.path, headers)
         if rule.gate is not None:
             rule.gate.wait(HOLD_LIMIT_S)
-        self._reply(rule.reply, asked)
+        if chats and isinstance(rule.reply, Message):
+            self._send(200, chat.whole(rule.reply, asked.model))
+        else:
+            self._reply(rule.reply, asked)
 
     def _reply(self, reply: Reply, asked: wire.Asked) -> None:
         match reply:
@@ -133,9 +146,23 @@ class _Handler(BaseHTTPRequestHandler):
             case HttpError():
                 self._refuse(reply)
             case Raw():
-                self._send(reply.status, reply.body, content_type=reply.content_type)
+                self._raw(reply)
+            case Dripping():
+                self._drip()
             case Dropped():
                 self.close_connection = True
+
+    def _raw(self, reply: Raw) -> None:
+        length = {"content-length": str(2 * len(reply.body) + 1)} if reply.cut else {}
+        headers = {**reply.headers, **length}
+        self._send(reply.status, reply.body, headers, content_type=reply.content_type)
+
+    def _drip(self) -> None:
+        self._send(200, b"", {"content-length": "1000000"})
+        with contextlib.suppress(OSError):
+            while not self.server.closing.wait(DRIP_S):
+                self.wfile.write(b" ")
+                self.wfile.flush()
 
     def _refuse(self, error: HttpError) -> None:
         self._send(error.status, wire.refused(error.kind, error.message), error.headers)
@@ -148,11 +175,10 @@ class _Handler(BaseHTTPRequestHandler):
         *,
         content_type: str = "application/json",
     ) -> None:
-        self.send_response(status)
-        self.send_header("content-type", content_type)
-        self.send_header("content-length", str(len(body)))
-        self.send_header("connection", "close")
-        for name, value in (headers or {}).items():
+        plain = {"content-type": content_type, "content-length": str(len(body)), "connection": "close"}
+        self.send_response_only(status)
+        for name, value in {**plain, **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()

@@ -34,14 +34,23 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 class Raw(msgspec.Struct, frozen=True):
-    """An answer of exactly these bytes, whatever was asked."""
+    """An answer of exactly these bytes, whatever was asked.
+
+    `cut`: more bytes are announced than come before the connection is closed.
+    """
 
     body: bytes
     content_type: str = "application/json"
     status: int = 200
+    headers: Mapping[str, str] = {}
+    cut: bool = False
 
 
-Reply = Message | HttpError | Dropped | Raw
+class Dripping(msgspec.Struct, frozen=True):
+    """A good answer that begins and never ends: blanks, one at a time, as long as the other side listens."""
+
+
+Reply = Message | HttpError | Dropped | Raw | Dripping
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -75,7 +84,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One `POST /v1/messages` as it arrived."""
+    """One question to the model as it arrived: `POST /v1/messages` or `POST /v1/chat/completions`."""
 
     n: int
     """From 1, in order of arrival."""

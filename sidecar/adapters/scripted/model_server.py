@@ -1,4 +1,4 @@
-"""A scripted Anthropic Messages API on the loopback interface: the model of a demo or a test.
+"""A scripted model on the loopback interface: the Anthropic Messages API and OpenAI's chat completions.
 
     with ScriptedModel([Rule(say("Done."), Match(tools="some"))]) as model:
         start_claude(ANTHROPIC_BASE_URL=model.url)
@@ -21,6 +21,7 @@ import msgspec
 
 from sidecar.adapters.scripted.model_http import Listener
 from sidecar.adapters.scripted.model_script import (
+    Dripping,
     Dropped,
     HttpError,
     Match,
@@ -37,6 +38,7 @@ from sidecar.adapters.scripted.model_script import (
 from sidecar.adapters.scripted.model_wire import Message, Text, Thinking, ToolCall, Usage
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Self
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from sidecar.adapters.scripted.model_wire import Asked
 
 __all__ = [
+    "Dripping",
     "Dropped",
     "HttpError",
     "Match",
@@ -72,8 +75,9 @@ class ScriptedModel:
     All methods may be called from any thread.
     """
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        """Start with `rules`; nothing listens yet."""
+    def __init__(self, rules: Iterable[Rule] = (), tls: ssl.SSLContext | None = None) -> None:
+        """Start with `rules`; nothing listens yet. `tls`: speak https, as this server."""
+        self._tls = tls
         self._rules: list[Rule] = []
         self._used: list[int] = []
         self._requests: list[Request] = []
@@ -97,7 +101,7 @@ class ScriptedModel:
         """Listen. Raises `RuntimeError` when it already does."""
         if self._server is not None:
             raise RuntimeError("this scripted model already listens")
-        self._server = Listener(self)
+        self._server = Listener(self, self._tls)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
@@ -119,7 +123,7 @@ class ScriptedModel:
         """What to put into `ANTHROPIC_BASE_URL`. Raises `RuntimeError` when it does not listen."""
         if self._server is None:
             raise RuntimeError("this scripted model does not listen; use it in a with statement")
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._server.server_port}"
 
     def add(self, *rules: Rule) -> None:
         """Append rules to the script; they answer from the next request on."""

@@ -98,8 +98,9 @@ class Asked(msgspec.Struct):
 
     @property
     def system_text(self) -> str:
-        """The whole system prompt."""
-        return _text(self.system)
+        """The whole system prompt; chat completions carry it as messages."""
+        own = [_text(turn.content) for turn in self.messages if turn.role == "system"]
+        return "\n".join(filter(None, [_text(self.system), *own]))
 
     @property
     def news(self) -> str:
@@ -114,7 +115,8 @@ class Asked(msgspec.Struct):
     @property
     def text(self) -> str:
         """System prompt and all messages, tool results included."""
-        return "\n".join([self.system_text, *(_text(turn.content) for turn in self.messages)])
+        said = (_text(turn.content) for turn in self.messages if turn.role != "system")
+        return "\n".join([self.system_text, *said])
 
 
 def _text(content: str | list[_Part] | dict[str, object] | None) -> str:

@@ -14,18 +14,16 @@ from typing import Any, Final
 import pytest
 
 from sidecar.adapters import processes
-from sidecar.adapters.judge_chain import ChosenJudge
-from sidecar.adapters.judge_claude import ClaudeCliJudge
-from sidecar.adapters.judge_prompt import word
-from sidecar.adapters.judge_schema import answer_schema
+from sidecar.adapters.judges.claude_cli import ClaudeCliJudge
+from sidecar.adapters.judges.prompt import word
+from sidecar.adapters.judges.schema import answer_schema
 from sidecar.adapters.processes import Ending, Finished
-from sidecar.adapters.scripted.judge import ScriptedJudge
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.settings import Judge, Settings
-from sidecar.model.verdict import Abstain, Complete, Met
+from sidecar.model.verdict import Complete, Met
 from support.fake_claude import CASE, COMPLETE, FakeClaude, result, structured
 
-TEXTS: Final = Path(__file__).parents[2] / "rubric"
+TEXTS: Final = Path(__file__).parents[3] / "rubric"
 LIMIT_S: Final = 10.0
 """Bound of every wait here, in seconds."""
 UNFIT: Final = structured(COMPLETE | {"criteria": []})
@@ -103,7 +101,7 @@ class TestAsking:
     @pytest.mark.parametrize("variable", ["CLAUDE_PROJECT_DIR", "PWD"])
     async def test_a_host_inside_the_project_is_not_asked(self, variable: str, claude: FakeClaude) -> None:
         project = {variable: str(claude.program.parent), "HOME": "/home/somebody"}
-        assert await failure(claude, **project) == "no judge model: `claude` is not on the session's PATH"
+        assert await failure(claude, **project) == "`claude` is not on the session's PATH"
         assert claude.calls == 0
 
 
@@ -113,7 +111,8 @@ class TestAnswers:
         said = await ask(claude)
         assert isinstance(said, Judged)
         assert said.judgement.verdict == Complete((Met("the tests pass", ("E1",)),), 0.9)
-        assert (said.judgement.backend, said.judgement.tokens) == ("claude-cli", 321)
+        assert (said.judgement.backend, said.judgement.model) == ("claude-cli", "sonnet")
+        assert (said.judgement.tokens, said.judgement.calls) == (321, 1)
         assert said.judgement.cents == pytest.approx(1.25)
         assert claude.calls == 1
 
@@ -142,7 +141,7 @@ class TestAnswers:
             (structured(COMPLETE | {"more": 1}), "Object contains unknown field `more` - at `$.answer`"),
             (result(structured_output=COMPLETE), "Object contains unknown field"),
             (result(result="It is complete."), "it is not in the asked structure"),
-            (result(result=None), "it is not in the asked structure"),
+            (result(result=None), "it is empty"),
             (result(structured_output=[1]), "it is not in the asked structure"),
             (result(result="{" * 90_000 + "}"), "JSON is malformed"),
         ],
@@ -167,7 +166,7 @@ class TestAnswers:
         reason = (
             "the judge's answer was unfit twice: Expected `array` of length >= 1 - at `$.answer.criteria`"
         )
-        assert said == JudgeFailed(reason, 642)
+        assert said == JudgeFailed(reason, 642, 2.5, "claude-cli", 2)
         assert claude.calls == 2
 
 
@@ -213,13 +212,40 @@ class TestFailures:
         claude.says(output, code=3, errors=errors)
         assert await failure(claude) == f"claude ended with exit code 3 and no result: {said}"
 
+    @pytest.mark.parametrize(
+        "output",
+        [
+            b"\xff\xfe",
+            b'{"type": "result", "result": "\xff"}',
+            b'{"type": "result", "more": ' + b"[" * 200_000,
+            b'{"type": "result", "structured_output": ' + b"[" * 200_000,
+            b'{"type": "result", "result": "' + b"x" * 3_000_000 + b'"}',
+        ],
+        ids=["no text", "no text inside", "deep", "deep answer", "too long"],
+    )
+    async def test_what_cannot_be_read_is_told(self, output: bytes, claude: FakeClaude) -> None:
+        claude.says(output)
+        assert (await failure(claude)).startswith("claude ended with exit code 0 and no result: ")
+        assert claude.calls == 1
+
+    @pytest.mark.parametrize("cost", [-1, 1e9, None])
+    async def test_a_cost_that_makes_no_sense_is_unknown(
+        self, cost: float | None, claude: FakeClaude
+    ) -> None:
+        claude.says(result(structured_output={"answer": COMPLETE}, total_cost_usd=cost))
+        said = await ask(claude)
+        assert isinstance(said, Judged)
+        assert said.judgement.cents is None
+
     async def test_what_an_error_cost_is_counted(self, claude: FakeClaude) -> None:
         claude.says(UNFIT)
         claude.says(result(is_error=True, api_error_status=529), code=1)
-        assert await ask(claude) == JudgeFailed("the model service is overloaded (529)", 642)
+        assert await ask(claude) == JudgeFailed(
+            "the model service is overloaded (529)", 642, 2.5, "claude-cli", 2
+        )
 
     async def test_no_host_is_told(self, claude: FakeClaude) -> None:
-        reason = "no judge model: `claude` is not on the session's PATH"
+        reason = "`claude` is not on the session's PATH"
         assert await failure(claude, PATH="/no-such-folder") == reason
 
     async def test_a_host_that_cannot_be_started_is_told(self, claude: FakeClaude) -> None:
@@ -234,7 +260,9 @@ class TestFailures:
 
     async def test_a_host_that_is_too_slow_is_told(self, claude: FakeClaude) -> None:
         claude.says(FIT)
-        assert await ask(claude, 0) == JudgeFailed("the judge did not answer within 0 s")
+        assert await ask(claude, 0) == JudgeFailed(
+            "the judge did not answer within 0 s", backend="claude-cli", cents=0.0, calls=1
+        )
 
     async def test_all_tries_share_one_deadline(
         self, claude: FakeClaude, monkeypatch: pytest.MonkeyPatch
@@ -277,18 +305,3 @@ async def told(read_end: int) -> bytes:
     finally:
         loop.remove_reader(read_end)
     return os.read(read_end, 100)
-
-
-class TestChoice:
-    @pytest.mark.parametrize("backend", ["auto", "claude-cli"])
-    async def test_the_hosts_own_model_is_asked(self, backend: Any) -> None:
-        scripted = ScriptedJudge(Abstain("too little", 0.5))
-        said = await ChosenJudge(scripted).ask(CASE, {}, Settings(judge=Judge(backend=backend)))
-        assert isinstance(said, Judged)
-        assert scripted.cases == [CASE]
-
-    async def test_rules_alone_ask_no_model(self) -> None:
-        scripted = ScriptedJudge()
-        said = await ChosenJudge(scripted).ask(CASE, {}, Settings(judge=Judge(backend="rules")))
-        assert said == JudgeFailed("no judge model is configured (judge.backend = rules)")
-        assert scripted.cases == []

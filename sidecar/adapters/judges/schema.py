@@ -5,14 +5,16 @@ What the subset cannot say (bounds, patterns) goes into the descriptions; msgspe
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import msgspec
 
 from sidecar.model.verdict import Answer
 
 Schema = dict[str, Any]
-KEPT = ("type", "enum", "const", "description")
+KEPT: Final = ("type", "enum", "const")
+BOUNDS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
 
 
 def answer_schema() -> Schema:
@@ -22,10 +24,18 @@ def answer_schema() -> Schema:
     return _loose(defined["Answer"], defined)
 
 
+@cache
+def schema_text() -> str:
+    """The same as one line of JSON."""
+    return msgspec.json.encode(answer_schema()).decode()
+
+
 def _loose(schema: Schema, defined: Schema) -> Schema:
     if "$ref" in schema:
         return _loose(defined[schema["$ref"].rpartition("/")[2]], defined)
-    out = {key: schema[key] for key in KEPT if key in schema}
+    out: Schema = {key: schema[key] for key in KEPT if key in schema}
+    if "enum" in schema:
+        out["type"] = "string"
     if "anyOf" in schema:
         out["anyOf"] = [_loose(one, defined) for one in schema["anyOf"]]
     if "properties" in schema:
@@ -33,10 +43,7 @@ def _loose(schema: Schema, defined: Schema) -> Schema:
         out |= {"required": list(out["properties"]), "additionalProperties": False}
     if "items" in schema:
         out["items"] = _loose(schema["items"], defined)
-    said = [f"{key} {schema[key]}" for key in BOUNDS if key in schema]
-    return out | (
-        {"description": "; ".join([*filter(None, [out.get("description", "")]), *said])} if said else {}
-    )
-
-
-BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
+    told = [" ".join(schema.get("description", "").split())]
+    told += [f"{key} {schema[key]}" for key in BOUNDS if key in schema]
+    said = "; ".join(filter(None, told))
+    return out | ({"description": said} if said else {})

@@ -1,0 +1,161 @@
+"""Which backend is asked, why, and that no other one is asked in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from sidecar.adapters.judges.chain import ChosenJudge, build_judge
+from sidecar.adapters.scripted.judge import ScriptedJudge
+from sidecar.adapters.scripted.model_server import HttpError
+from sidecar.model.events import Judged, JudgeFailed
+from sidecar.model.settings import Judge, Service, Settings, Tiers
+from sidecar.model.verdict import Abstain
+from sidecar.ports import Chosen
+from support.fake_claude import CASE, FakeClaude, result
+from support.judge_worlds import KEY, TEXTS, ServiceWorld, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sidecar.adapters.scripted.model_server import ScriptedModel
+
+NOWHERE: Final = {"PATH": "/no-such-folder"}
+NO_CLAUDE: Final = "`claude` is not on the session's PATH"
+
+
+def chosen(judge: Judge, environment: Mapping[str, str], **more: Any) -> Chosen:
+    said = build_judge(TEXTS, {}).chosen(environment, Settings(judge=judge, **more))
+    assert KEY not in said.why
+    return said
+
+
+class TestAuto:
+    def test_the_host_comes_first(self, tmp_path: Path) -> None:
+        claude = FakeClaude(tmp_path / "claude")
+        keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
+        said = chosen(Judge(model="a-model"), claude.session | keys)
+        assert said == Chosen("claude-cli", f"`claude` is at {claude.program}")
+
+    def test_then_the_anthropic_api_where_a_key_is_there(self) -> None:
+        keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
+        said = chosen(Judge(model="a-model"), NOWHERE | keys)
+        assert said.backend == "anthropic"
+        assert said.why == (
+            f"a-model at api.anthropic.com; the key is in SUPERVISOR_ANTHROPIC_KEY; {NO_CLAUDE}"
+        )
+
+    def test_then_another_service_where_a_key_is_there(self) -> None:
+        service = Service(endpoint="https://model.example/v1", model="b-model", key_env="MINE")
+        said = chosen(Judge(model="a-model", openai=service), NOWHERE | {"MINE": KEY})
+        assert said.backend == "openai"
+        assert said.why == (
+            f"b-model at model.example; the key is in MINE; {NO_CLAUDE}; no key in SUPERVISOR_ANTHROPIC_KEY"
+        )
+
+    def test_a_local_service_needs_no_key(self) -> None:
+        service = Service(endpoint="http://localhost:11434/v1", model="b-model")
+        said = chosen(Judge(openai=service), NOWHERE)
+        assert said.backend == "openai"
+        assert said.why.startswith("b-model at localhost:11434; no key, on this machine; ")
+
+    def test_else_nobody_and_every_reason_is_told(self) -> None:
+        said = chosen(Judge(model="a-model"), NOWHERE)
+        assert said == Chosen(
+            "", f"{NO_CLAUDE}; no key in SUPERVISOR_ANTHROPIC_KEY; no key in SUPERVISOR_OPENAI_KEY"
+        )
+
+    def test_a_name_that_only_the_host_knows_is_no_model_of_a_service(self) -> None:
+        keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
+        said = chosen(Judge(), NOWHERE | keys)
+        assert said == Chosen(
+            "", f"{NO_CLAUDE}; judge.anthropic.model names no model; judge.openai.model names no model"
+        )
+
+    def test_another_programs_key_is_not_used(self) -> None:
+        others = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY, "ANTHROPIC_AUTH_TOKEN": KEY}
+        assert chosen(Judge(model="a-model"), NOWHERE | others).backend == ""
+
+    def test_our_own_environment_may_hold_the_key(self) -> None:
+        judge = build_judge(TEXTS, {"SUPERVISOR_ANTHROPIC_KEY": KEY})
+        assert judge.chosen(NOWHERE, Settings(judge=Judge(model="a-model"))).backend == "anthropic"
+
+    async def test_nobody_is_told_with_every_reason(self) -> None:
+        said = await build_judge(TEXTS, {}).ask(CASE, NOWHERE, Settings(judge=Judge(model="a-model")))
+        assert isinstance(said, JudgeFailed)
+        reasons = f"{NO_CLAUDE}; no key in SUPERVISOR_ANTHROPIC_KEY; no key in SUPERVISOR_OPENAI_KEY"
+        assert said.reason == f"no judge model is configured ({reasons})"
+        assert said.backend == ""
+
+
+class TestTiers:
+    @pytest.mark.parametrize("named", ["judge", "service"])
+    def test_a_tier_stands_for_the_model_that_the_settings_name(self, named: str) -> None:
+        tier = (
+            Judge(model="large") if named == "judge" else Judge(anthropic=Service(model="large", key_env="K"))
+        )
+        said = chosen(tier, NOWHERE | {"K": KEY, "SUPERVISOR_ANTHROPIC_KEY": KEY}, tiers=Tiers(large="big-7"))
+        assert said.why.startswith("big-7 at ")
+
+    async def test_the_host_is_given_the_model_of_the_tier(self, tmp_path: Path) -> None:
+        claude = FakeClaude(tmp_path / "claude")
+        claude.says(result(is_error=True))
+        named = Settings(judge=Judge(model="large"), tiers=Tiers(large="big-7"))
+        await build_judge(TEXTS, {}).ask(CASE, claude.session, named)
+        arguments = claude.arguments()
+        assert arguments[arguments.index("--model") + 1] == "big-7"
+
+    @pytest.mark.parametrize("name", ["__class__", "__doc__", "copy"])
+    def test_no_other_name_is_a_tier(self, name: str) -> None:
+        assert chosen(Judge(model=name), {"SUPERVISOR_ANTHROPIC_KEY": KEY}).why.startswith(f"{name} at ")
+
+
+class TestNamed:
+    def test_rules_alone_are_nobody(self) -> None:
+        assert chosen(Judge(backend="rules"), {}) == Chosen("", "judge.backend = rules")
+
+    async def test_rules_alone_ask_no_model(self) -> None:
+        scripted = ScriptedJudge()
+        said = await ChosenJudge(lambda: {"claude-cli": scripted}).ask(
+            CASE, {}, Settings(judge=Judge(backend="rules"))
+        )
+        assert said == JudgeFailed("no judge model is configured (judge.backend = rules)")
+        assert scripted.cases == []
+
+    @pytest.mark.parametrize("backend", ["claude-cli", "anthropic", "openai"])
+    def test_the_one_that_is_named_is_the_only_one_looked_at(self, backend: Any) -> None:
+        keys = {"SUPERVISOR_ANTHROPIC_KEY": "", "SUPERVISOR_OPENAI_KEY": ""}
+        said = chosen(Judge(backend=backend, model="a-model"), NOWHERE | keys)
+        assert said.backend == ""
+        assert ";" not in said.why
+
+    async def test_a_failure_is_told_and_no_other_one_is_asked(
+        self, model: ScriptedModel, tmp_path: Path
+    ) -> None:
+        claude = FakeClaude(tmp_path / "claude")
+        claude.says(result(is_error=True, api_error_status=529), code=1)
+        world = ServiceWorld("anthropic", model)
+        both = Settings(judge=Judge(anthropic=world.settings.judge.anthropic))
+        said = await build_judge(TEXTS, {}).ask(CASE, claude.session | {"JUDGE_KEY": KEY}, both)
+        assert isinstance(said, JudgeFailed)
+        assert said.backend == "claude-cli"
+        assert model.requests == ()
+
+    async def test_a_named_service_is_asked_though_the_host_is_there(
+        self, model: ScriptedModel, tmp_path: Path
+    ) -> None:
+        claude = FakeClaude(tmp_path / "claude")
+        world = ServiceWorld("openai", model)
+        world.replies(HttpError(401))
+        session = claude.session | {"JUDGE_KEY": KEY}
+        said = await build_judge(TEXTS, {}).ask(CASE, session, settings("openai", model.url))
+        assert isinstance(said, JudgeFailed)
+        assert (said.backend, len(model.requests), claude.calls) == ("openai", 1, 0)
+
+    async def test_the_first_that_is_there_is_asked(self) -> None:
+        scripted = ScriptedJudge(Abstain("too little", 0.5))
+        said = await ChosenJudge(lambda: {"scripted": scripted}).ask(CASE, {}, Settings())
+        assert isinstance(said, Judged)
+        assert scripted.cases == [CASE]
