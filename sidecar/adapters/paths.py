@@ -24,6 +24,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   log/       what the sidecar did; no prompts and no transcripts
   sessions/  one state and one record per session of a host
   trees/     how projects looked when work in them began; renewed when needed, so it may go at any time
+  rubrics/   which rubric of which project is in force, and what an agent made of it meanwhile
   trust.json which commands of which project the user approved
   runtime    the `supervisor` command that hosts start, as an install recorded it
 """

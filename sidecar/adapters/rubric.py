@@ -1,12 +1,14 @@
-"""The rubric in force: which file it comes from, and what in its Markdown is a criterion.
+"""The rubric in force: which file it comes from, what in its Markdown is a criterion, and whose edit counts.
 
 A file serves as a whole or not at all. One that cannot is never silent: its path and the reason stand in
-`Rubric.rejected`, and the next one by precedence serves.
+`Rubric.rejected`, and the next one by precedence serves. What the agent itself may have written is held until
+the user accepts it (law 9, see sidecar/policy/rubrics.py); without a state folder every edit counts at once.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +16,9 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from sidecar.adapters.files import UnfitError, read_whole, stamp
-from sidecar.adapters.settings.user_file import user_folder
+from sidecar.adapters.rubrics import conventions, ids
+from sidecar.adapters.rubrics.holding import Found, Holding
+from sidecar.adapters.rubrics.places import Place, RejectedError, places, resolved
 from sidecar.model.rubric import Criterion, Rubric
 
 if TYPE_CHECKING:
@@ -22,18 +26,24 @@ if TYPE_CHECKING:
 
     from markdown_it.token import Token
 
+    from sidecar.policy.rubrics import Text
     from sidecar.ports import Environment, Writes
 
 RUBRIC_LIMIT: Final = 8 * 1024
 """Bytes of a rubric: it goes to the judge at every stop."""
 CACHED: Final = 64
 """Files whose content is remembered."""
+READS: Final = 3
+"""How often a file is read that is being written meanwhile."""
 NAME_WORDS: Final = 6
 """Words that name a list item in which nothing is bold and no colon ends a name."""
 LAST_RESORT: Final = Rubric(
-    patterns=tuple(Criterion(name, "") for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")),
+    patterns=tuple(
+        Criterion(name, "", name.lower()) for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")
+    ),
     antipatterns=tuple(
-        Criterion(name, "") for name in ("PERMISSION-SEEKING", "STOPPED-WITH-TODOS", "FALSE-COMPLETE")
+        Criterion(name, "", name.lower())
+        for name in ("PERMISSION-SEEKING", "STOPPED-WITH-TODOS", "FALSE-COMPLETE")
     ),
     origin="built in: names only",
 )
@@ -45,68 +55,69 @@ _LEAD = re.compile(r"(?P<name>[^\n:]{1,80}):(?=\s)")
 _ITEM = re.compile(r"[-*+]\s+|\d{1,9}[.)]\s+")
 
 
-class _RejectedError(Exception):
-    """This file cannot serve, and why."""
-
-
-class _Place(NamedTuple):
-    """Where a rubric may be. `within`: a file of a project must not be a link that leads out of it."""
-
-    path: Path
-    within: Path | None = None
-
-
-class _Criteria(NamedTuple):
-    patterns: tuple[Criterion, ...]
-    antipatterns: tuple[Criterion, ...]
-
-
 class RubricFiles:
     """The Rubrics of project, user and package. `default` is the packaged rubric.md.
 
-    `own` tells where the user's is when a caller speaks for no session, and so has no environment.
+    `own` tells where the user's is when a caller speaks for no session, and so has no environment. `state` is
+    the folder in which is kept what is in force; without one every edit counts at once.
     """
 
-    def __init__(self, default: Path, own: Environment | None = None) -> None:
+    def __init__(self, default: Path, own: Environment | None = None, state: Path | None = None) -> None:
         self._default = default
         self._own = own or {}
-        self._read: dict[Path, tuple[tuple[int, ...], _Criteria | _RejectedError]] = {}
+        self._holding = Holding(state, _again) if state is not None else None
+        self._read: dict[Path, tuple[tuple[int, ...], str | RejectedError]] = {}
 
-    def accept(self, project: str, environment: Environment) -> str:  # noqa: ARG002 - the port's
-        return "nothing is held"
+    def load(self, project: str, environment: Environment, writes: Writes | None = None) -> Rubric:
+        serving = self._serving(project, environment)
+        if self._holding is None or not Path(project).is_absolute():
+            return next(serving).rubric
+        return self._holding.look(project, self._order(project, environment), serving, writes)
 
-    def load(self, project: str, environment: Environment, writes: Writes | None = None) -> Rubric:  # noqa: ARG002 - the port's
+    def accept(self, project: str, environment: Environment, digest: str = "") -> str:
+        """See ports.Rubrics. Raises BadInputError where `digest` is given and what is held has another."""
+        if self._holding is None:
+            return "nothing is held"
+        return self._holding.accept(project, self._order(project, environment), digest)
+
+    def texts(self, project: str) -> tuple[str, str] | None:
+        """The text in force and the one that is held, None where nothing is held."""
+        return self._holding.texts(project) if self._holding is not None else None
+
+    def _order(self, project: str, environment: Environment) -> tuple[str, ...]:
+        return tuple(str(place.path) for place in places(project, environment or self._own, self._default))
+
+    def _serving(self, project: str, environment: Environment) -> Iterator[Found]:
+        """What can serve, the first by precedence first; the last resort after all."""
         rejected: list[str] = []
-        for place in _places(project, environment or self._own, self._default):
+        for place in places(project, environment or self._own, self._default):
             try:
-                criteria = self._criteria(place)
+                text = self._text(place)
+                rubric = parsed(text)
             except FileNotFoundError:
                 if place.path == self._default:
                     rejected.append(f"{place.path}: the packaged rubric is missing; install Supervisor again")
-            except (_RejectedError, OSError) as error:
+            except (RejectedError, OSError) as error:
                 rejected.append(f"{place.path}: {error}")
             else:
-                return Rubric(
-                    patterns=criteria.patterns,
-                    antipatterns=criteria.antipatterns,
-                    origin=str(place.path),
-                    rejected=tuple(rejected),
-                )
-        return replace(LAST_RESORT, rejected=tuple(rejected))
+                yield Found(replace(rubric, origin=str(place.path), rejected=tuple(rejected)), text)
+        yield Found(replace(LAST_RESORT, rejected=tuple(rejected)), "")
 
-    def _criteria(self, place: _Place) -> _Criteria:
-        """Raises FileNotFoundError where there is nothing, else _RejectedError and OSError."""
-        path = _resolved(place)
+    def _text(self, place: Place) -> str:
+        """Raises FileNotFoundError where there is nothing, else RejectedError and OSError."""
+        path = resolved(place)
         now = stamp(path)
-        known, found = self._read.get(path, ((), None))
-        if found is None or known != now:
-            found = _parsed(path)
-            self._read.pop(path, None)
-            self._read[path] = (now, found)
-            if len(self._read) > CACHED:
-                del self._read[next(iter(self._read))]
-        if isinstance(found, _RejectedError):
-            raise _RejectedError(str(found))
+        known, found = self._read.pop(path, ((), ""))
+        for _ in range(READS):
+            if known == now:
+                break
+            known, found = now, _read(path)
+            now = stamp(path)
+        self._read[path] = (known, found)
+        if len(self._read) > CACHED:
+            del self._read[next(iter(self._read))]
+        if isinstance(found, RejectedError):
+            raise RejectedError(str(found))
         return found
 
 
@@ -123,61 +134,55 @@ def sections(text: str) -> dict[str, str]:
     return {title: "\n\n".join(bodies).strip() for title, bodies in found.items()}
 
 
-# --- files --------------------------------------------------------------------------------------------------
+# --- texts --------------------------------------------------------------------------------------------------
 
 
-def _places(project: str, environment: Environment, default: Path) -> Iterator[_Place]:
-    root = Path(project)
-    if root.is_absolute():
-        yield _Place(root / ".supervisor" / "rubric.md", root)
-        yield _Place(root / ".reflection" / "rubric.md", root)
-    if folder := user_folder(environment):
-        yield _Place(folder / "rubric.md")
-    home = Path(environment.get("HOME", ""))
-    if home.is_absolute():
-        yield _Place(home / ".config" / "opencode" / "supervisor" / "rubric.md")
-    yield _Place(default)
-
-
-def _resolved(place: _Place) -> Path:
+def _read(path: Path) -> str | RejectedError:
     try:
-        path = place.path.resolve(strict=True)
-        within = place.within.resolve() if place.within else None
-    except FileNotFoundError:
-        if place.path.is_symlink():
-            raise _RejectedError("a link that leads nowhere") from None
-        raise
-    except NotADirectoryError as error:
-        raise FileNotFoundError(str(error)) from error
-    except RuntimeError as error:  # an OSError since Python 3.13, which says the same
-        raise _RejectedError("too many levels of symbolic links") from error
-    except ValueError as error:
-        raise _RejectedError(f"no possible path: {error}") from error
-    if within and not path.is_relative_to(within):
-        raise _RejectedError("a link that leads out of the project")
-    return path
-
-
-def _parsed(path: Path) -> _Criteria | _RejectedError:
-    try:
-        found = sections(read_whole(path, RUBRIC_LIMIT).decode("utf-8-sig"))
-        return _Criteria(_required(found, "Patterns"), _required(found, "Antipatterns"))
+        return read_whole(path, RUBRIC_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return _RejectedError(f"not UTF-8 at byte {error.start}")
+        return RejectedError(f"not UTF-8 at byte {error.start}")
     except UnfitError as unfit:
-        return _RejectedError(str(unfit))
-    except _RejectedError as rejected:
-        return rejected
+        return RejectedError(str(unfit))
 
 
-def _required(found: dict[str, str], name: str) -> tuple[Criterion, ...]:
-    bodies = [body for title, body in found.items() if title.casefold() == name.casefold()]
-    if not bodies:
-        raise _RejectedError(f"the section `## {name}` is missing")
-    criteria = tuple(criterion for body in bodies for criterion in _criteria(body))
-    if not criteria:
-        raise _RejectedError(f"the section `## {name}` has no criterion: no `###` heading and no list item")
+def _again(text: Text) -> Rubric | None:
+    """The rubric of a text that was kept, None where it cannot serve any more."""
+    try:
+        rubric = parsed(text.text) if text.text else LAST_RESORT
+    except RejectedError:
+        return None
+    return replace(rubric, origin=text.origin)
+
+
+@lru_cache(maxsize=CACHED)
+def parsed(text: str) -> Rubric:
+    """The rubric that a Markdown text is, without an origin; raises RejectedError."""
+    found = sections(text)
+    patterns, antipatterns = _required(found, "Patterns"), _required(found, "Antipatterns")
+    all_of = [*patterns, *antipatterns, *_section(found, "Legitimate stops")]
+    named = zip(all_of, ids.unique([(one.name, one.id) for one in all_of]), strict=True)
+    criteria = [replace(one, id=name) for one, name in named]
+    first, second = len(patterns), len(patterns) + len(antipatterns)
+    return Rubric(
+        patterns=tuple(criteria[:first]),
+        antipatterns=tuple(criteria[first:second]),
+        legitimate=tuple(criteria[second:]),
+        origin="",
+    )
+
+
+def _required(found: dict[str, str], name: str) -> list[Criterion]:
+    if not any(title.casefold() == name.casefold() for title in found):
+        raise RejectedError(f"the section `## {name}` is missing")
+    if not (criteria := _section(found, name)):
+        raise RejectedError(f"the section `## {name}` has no criterion: no `###` heading and no list item")
     return criteria
+
+
+def _section(found: dict[str, str], name: str) -> list[Criterion]:
+    bodies = [body for title, body in found.items() if title.casefold() == name.casefold()]
+    return [criterion for body in bodies for criterion in _criteria(body)]
 
 
 # --- Markdown -----------------------------------------------------------------------------------------------
@@ -211,10 +216,31 @@ def _criteria(body: str) -> Iterator[Criterion]:
         if token.type == "list_item_open" and token.level == 1 and token.map and token.map[0] < above:
             text = _dedented(lines[token.map[0] : min(token.map[1], above)])
             if text:
-                yield Criterion(_name(text), text)
+                yield _item(text)
     for heading, text in _split(tokens, lines, ("h3",)):
-        if heading.title:
-            yield Criterion(heading.title, text.strip())
+        name, own = ids.chosen(heading.title)
+        if name:
+            yield _criterion(name, own, text.strip(), 0)
+
+
+def _item(text: str) -> Criterion:
+    """The criterion of a list item; its first line is its name, and may end in an id."""
+    first, *rest = text.split("\n")
+    first, own = ids.chosen(first)
+    text = "\n".join([first, *rest])
+    return _criterion(_name(text), own, text, 1)
+
+
+def _criterion(name: str, own: str, text: str, begin: int) -> Criterion:
+    """`begin`: the line from which on conventions may stand."""
+    code = {
+        line
+        for token in _MARKDOWN.parse(text)
+        if token.type in {"fence", "code_block", "html_block"} and token.map
+        for line in range(*token.map)
+    }
+    said = conventions.read(text, code | set(range(begin)))
+    return Criterion(name, said.text, own, said.severity, said.applies_to, said.when)
 
 
 def _dedented(lines: list[str]) -> str:

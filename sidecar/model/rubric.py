@@ -47,7 +47,8 @@ class Rubric(Struct, frozen=True, kw_only=True):
     """The rubric in force.
 
     `origin` is the path it was read from; `rejected` says, per path, why a file that wins by precedence
-    could not serve. `held`: the file says something else by now, but the agent wrote it.
+    could not serve. `held`: the file says something else by now, but the agent wrote it. `changed`: what is
+    new in it since the last look, in one line.
     """
 
     patterns: tuple[Criterion, ...]
@@ -56,6 +57,7 @@ class Rubric(Struct, frozen=True, kw_only=True):
     origin: str
     rejected: tuple[str, ...] = ()
     held: Held | None = None
+    changed: str = ""
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:

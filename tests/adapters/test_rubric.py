@@ -203,8 +203,11 @@ def test_byte_order_mark_and_foreign_line_ends_are_accepted(house: House, end: s
     house.ours.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", end).encode())
     rubric = house.load()
     assert rubric.rejected == ()
-    assert rubric.patterns == (Criterion("DONE", "**DONE**: it is\ndone"), Criterion("WIRED", "one\ntwo"))
-    assert rubric.antipatterns == (Criterion("TALK", "TALK"),)
+    assert rubric.patterns == (
+        Criterion("DONE", "**DONE**: it is\ndone", "done"),
+        Criterion("WIRED", "one\ntwo", "wired"),
+    )
+    assert rubric.antipatterns == (Criterion("TALK", "TALK", "talk"),)
 
 
 # --- what counts from when ---

@@ -32,8 +32,8 @@ HOST: Final = "claude-code"
 WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 """The variable, not empty, in the environment of our own judges and workers."""
 SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
-TYPED: Final = re.compile(r"/supervisor:(goal|retry)(?:\s|\Z)")
-COMMANDS: Final = {"supervisor:goal": "goal", "supervisor:retry": "retry"}
+TYPED: Final = re.compile(r"/supervisor:(goal|retry|rubric)(?:\s|\Z)")
+COMMANDS: Final = {f"supervisor:{name}": name for name in ("goal", "retry", "rubric")}
 NOTICE: Final = "<task-notification>"
 """How the host's own prompts about background work begin."""
 PEOPLE: Final = (None, "user", "sdk")

@@ -1,0 +1,1 @@
+"""What the rubric's adapter is made of: conventions, places, whose edit it was, what is kept."""

@@ -1,0 +1,152 @@
+"""The rubric in force at a stop, and what the user is told of its changes.
+
+Whose edit a change is can be told at two moments: when a person speaks and no agent was at work since the
+last look, it is the person's; at a stop it is the agent's, if what the agent did may have written the file.
+In between nothing is decided. Where an agent's doings are not all known (its turn was interrupted, another
+session is at work on the same project, it had others work for it), a change is held: the user can accept it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.app.house import House
+from sidecar.model.effects import Reply
+from sidecar.model.events import CommandTyped, HostEvent, Stopped
+from sidecar.model.rubric import Rubric
+from sidecar.model.session import SessionKey
+from sidecar.model.turn import Doing, ToolCall, Turn
+from sidecar.policy.arguments import Refusal
+from sidecar.policy.rubrics import asks_accept, described, told, told_change
+from sidecar.ports import Writes
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+REMEMBERED: Final = 200
+"""Sessions at work, sessions that are to be told something, and held edits that were told."""
+AT_WORK_S: Final = 1800.0
+"""Seconds after its prompt in which a session that never stopped still counts as being at work."""
+CALLS: Final = 400
+"""Calls of a turn that are known; with so many there may have been more."""
+LINE: Final = 1990
+"""Characters of a shell line that are known for sure; of a longer one the middle may be cut out."""
+
+_WRITING_TOOL: Final = re.compile(
+    r"write|edit|create|move|rename|patch|replace|save|delete|remove", re.IGNORECASE
+)
+
+
+class _Work(Struct, frozen=True):
+    """A session whose agent is at work. `blind`: it was before too, and nobody looked at what it did then."""
+
+    project: str
+    since: float
+    blind: bool = False
+
+
+class RubricWatch:
+    """Knows the rubric in force, and which sessions may have edited it."""
+
+    def __init__(self, house: House) -> None:
+        """Live in `house`."""
+        self._house = house
+        self._working: OrderedDict[SessionKey, _Work] = OrderedDict()
+        self._owed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
+        self._told: OrderedDict[tuple[SessionKey, str], None] = OrderedDict()
+
+    def spoken(self, event: HostEvent) -> None:
+        """A person spoke: what changed while no agent was at work is the person's, and counts.
+
+        Without the session's environment one cannot tell where the user's own rubric is.
+        """
+        if not event.environment:
+            return
+        at_rest = event.key not in self._working and not self._busy(event.project)
+        writes = Writes() if at_rest else None
+        self._owe(event.key, self._house.rubrics.load(event.project, event.environment, writes))
+
+    def set_to_work(self, event: HostEvent, *, human: bool = True) -> None:
+        """The agent goes to work. A person's word begins another turn; what came before is not seen."""
+        before = self._working.pop(event.key, None)
+        if before is not None and not human:
+            self._working[event.key] = before
+            return
+        work = _Work(event.project, self._house.clock.now(), blind=before is not None)
+        _put(self._working, event.key, work)
+
+    def in_force(self, stop: Stopped, turn: Turn) -> Rubric:
+        """The rubric of this stop. Call it at every stop whose turn was read, even where nobody judges."""
+        work = self._working.pop(stop.key, None)
+        blind = (work is not None and work.blind) or self._busy(stop.project)
+        done = writes(turn)
+        done = replace(done, unseen=done.unseen or blind)
+        rubric = self._house.rubrics.load(stop.project, stop.environment, done)
+        self._owe(stop.key, rubric)
+        return rubric
+
+    def note(self, key: SessionKey) -> str:
+        """What the user of this session is still to be told, "" for nothing. Each line is given once."""
+        return "\n".join(self._owed.pop(key, ()))
+
+    def end(self, key: SessionKey) -> None:
+        """The session is over."""
+        self._working.pop(key, None)
+        self._owed.pop(key, None)
+
+    def obey(self, event: CommandTyped) -> Reply:
+        """Answer /supervisor:rubric."""
+        try:
+            if asks_accept(event.arguments):
+                done = self._house.rubrics.accept(event.project, event.environment)
+                return Reply(text=f"Supervisor: {done}")
+        except Refusal as refusal:
+            return Reply(text=f"Supervisor: {refusal}", refused=True)
+        except OSError as error:
+            why = f"it could not be saved ({error.strerror or error}), so it is held as before"
+            return Reply(text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True)
+        rubric = self._house.rubrics.load(event.project, event.environment)
+        return Reply(text=described(rubric, event.project))
+
+    def _busy(self, project: str) -> bool:
+        """Whether an agent is at work on this project."""
+        now = self._house.clock.now()
+        return any(
+            work.project == project and now - work.since < AT_WORK_S for work in self._working.values()
+        )
+
+    def _owe(self, key: SessionKey, rubric: Rubric) -> None:
+        lines = [told_change(rubric)]
+        if rubric.held is not None and (key, rubric.held.digest) not in self._told:
+            _put(self._told, (key, rubric.held.digest), None)
+            lines.append(told(rubric))
+        if new := tuple(line for line in lines if line):
+            _put(self._owed, key, (*self._owed.get(key, ()), *new)[-4:])
+
+
+def writes(turn: Turn) -> Writes:
+    """What an agent may have written in a turn."""
+    return Writes(
+        paths=tuple(path for call in turn.calls if call.doing is Doing.EDIT for path in call.paths),
+        lines=tuple(call.command for call in turn.calls if call.doing is Doing.RUN),
+        unseen=not turn.readable or len(turn.calls) >= CALLS or any(map(_hidden, turn.calls)),
+    )
+
+
+def _hidden(call: ToolCall) -> bool:
+    """Whether a call may have written files that it does not name."""
+    if call.doing is Doing.OTHER:
+        return _WRITING_TOOL.search(call.tool) is not None
+    return call.doing is Doing.DELEGATE or (call.doing is Doing.RUN and len(call.command) >= LINE)
+
+
+def _put(known: OrderedDict[K, V], key: K, value: V) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)
