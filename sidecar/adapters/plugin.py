@@ -66,6 +66,16 @@ def plugin_root() -> Path:
     )
 
 
+def corpus_folder() -> Path:
+    """The labelled stops that judges are measured with; in a checkout they are part of the benchmarks.
+
+    Raises HostError where there is no plugin; the folder itself may not be there.
+    """
+    root = plugin_root()
+    packaged = root / "corpus"
+    return packaged if packaged.is_dir() else root / "benchmarks" / "judge" / "corpus"
+
+
 def compile_packages() -> tuple[str, ...]:
     """Compile what a start imports, for some installers do not; names of packages that stay uncompiled."""
     return tuple(name for name in COMPILED if not _compiled(name))

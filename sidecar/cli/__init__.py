@@ -40,6 +40,8 @@ VERBS: Final = {
     "status": Verb("sidecar.cli.status:status", "Show where a session stands, and why."),
     "gates": Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder."),
     "trust": Verb("sidecar.cli.trust:trust", "Approve the commands that a project's files name."),
+    "eval": Verb("sidecar.cli.eval:evaluation", "Measure a judge, or a rubric, on stops with a known truth."),
+    "rubric": Verb("sidecar.cli.rubric:rubric", "Show the rubric in force, or accept an agent's edit of it."),
     "on": Verb("sidecar.cli.switch:on", "Switch Supervisor on, for a project or for you."),
     "off": Verb("sidecar.cli.switch:off", "Switch Supervisor off, for a project or for you."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),

@@ -1,0 +1,73 @@
+"""`supervisor eval`: how well a judge and a rubric decide, on stops of which the truth is known."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Final, TypedDict, Unpack
+
+import click
+
+from sidecar.adapters.plugin import HostError
+from sidecar.cli.eval_report import ExitCode, Floors
+from sidecar.cli.eval_run import Backend, Wish, execute, real
+from sidecar.cli.gates import INTERRUPTED
+from sidecar.ports import BadInputError
+
+FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+RATE: Final = click.FloatRange(0, 1)
+
+
+class Typed(TypedDict):
+    """What goes into a Wish as it was typed."""
+
+    files: tuple[Path, ...]
+    backend: Backend
+    rubric: Path | None
+    against: Path | None
+    only: tuple[str, ...]
+    limit: int | None
+    as_json: bool
+    yes: bool
+
+
+@click.command(name="eval")
+@click.argument("files", nargs=-1, type=FILE)
+@click.option(
+    "--backend",
+    type=click.Choice(["rules", "claude-cli", "anthropic", "openai", "auto"]),
+    default="rules",
+    show_default=True,
+    help="Who judges what rules and gates leave open.",
+)
+@click.option("--rubric", type=FILE, help="Judge by this rubric; else by the one in force here.")
+@click.option("--against", type=FILE, help="Judge by this one too, and show which verdicts flip.")
+@click.option("--only", multiple=True, metavar="FAMILY", help="Only stops of this family. May be repeated.")
+@click.option("--limit", type=click.IntRange(min=1), help="So many stops at most, always the same ones.")
+@click.option("--floor-precision", type=RATE, help="Least precision of sending back, 0 to 1.")
+@click.option("--floor-recall", type=RATE, help="Least recall of sending back, 0 to 1.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
+@click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
+def evaluation(floor_precision: float | None, floor_recall: float | None, **typed: Unpack[Typed]) -> None:
+    """Measure a judge on the labelled stops of FILES (else on the corpus that comes with Supervisor).
+
+    Rules and gates decide as they do at a real stop; what they leave open goes to the judge. Nothing is kept,
+    and no sidecar is needed. With --backend rules nobody is asked, and nothing leaves the machine.
+
+    Exit codes: 0 done, 1 a goal that does not hold was called achieved or a floor was not reached, 2 could
+    not run, 130 interrupted.
+    """
+    wish = Wish(floors=Floors(floor_precision, floor_recall), **typed)
+    try:
+        code = asyncio.run(execute(real(), wish))
+    except KeyboardInterrupt:
+        click.echo("Interrupted: nobody is asked any more.", err=True)
+        code = INTERRUPTED
+    except click.Abort:
+        click.echo("Nobody was asked.", err=True)
+        code = ExitCode.COULD_NOT_RUN
+    except (BadInputError, HostError, OSError) as error:
+        click.echo(f"supervisor: {error}", err=True)
+        code = ExitCode.COULD_NOT_RUN
+    sys.exit(code)

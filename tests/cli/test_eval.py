@@ -1,0 +1,294 @@
+"""`supervisor eval`: what it tells, what it asks before, and the exit code that a script reads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from sidecar import cli
+from sidecar.adapters.memory import MemoryPurse
+from sidecar.cli import eval_run
+from sidecar.cli.eval import evaluation
+from sidecar.cli.eval_report import ExitCode, Floors
+from sidecar.cli.eval_run import Doors, Wish, execute
+from sidecar.model.effects import Case
+from sidecar.model.events import Judged, JudgeFailed, Surveyed
+from sidecar.model.gate import Catalog
+from sidecar.model.gate import Outcome as GateOutcome
+from sidecar.model.labelled import Labelled, Truth
+from sidecar.model.rubric import Criterion, Rubric
+from sidecar.model.settings import Settings
+from sidecar.policy.figures import figures
+from sidecar.ports import BadInputError, Chosen, Environment
+from support.cases import (
+    PYTEST,
+    RUBRIC,
+    SETTINGS,
+    TREE,
+    complete,
+    edited,
+    gate_run,
+    incomplete,
+    judged,
+    ran,
+    talk,
+    turn,
+)
+
+STRICT = msgspec.structs.replace(
+    RUBRIC, origin="strict.md", antipatterns=(*RUBRIC.antipatterns, Criterion("No comments", ""))
+)
+WORKED = turn(edited(), ran("node check.mjs"), message="The parser accepts comments now.")
+SEEN = Surveyed(tree=TREE, rubric=RUBRIC, changed=("a.py",))
+
+
+def label(number: str, truth: Truth, **fields: Any) -> Labelled:
+    usual: dict[str, Any] = {"family": "f", "origin": "by-hand", "turn": talk()}
+    return Labelled(id=number, truth=truth, **usual | fields)
+
+
+def checked(number: str, truth: Truth, outcome: GateOutcome, **fields: Any) -> Labelled:
+    """A goal that a gate decides."""
+    seen = Surveyed(tree=TREE, rubric=RUBRIC, catalog=Catalog((PYTEST,)), changed=("a.py",))
+    usual: dict[str, Any] = {"goal": "all tests pass", "complete": False, "turn": WORKED, "seen": seen}
+    return label(number, truth, **usual | {"runs": (gate_run(outcome=outcome),)} | fields)
+
+
+def open_case(number: str, truth: Truth, **fields: Any) -> Labelled:
+    """A goal that only a judge can weigh."""
+    usual: dict[str, Any] = {"goal": "comments are accepted", "complete": False, "turn": WORKED, "seen": SEEN}
+    return label(number, truth, **usual | fields)
+
+
+ANSWERED = label("answered", Truth.LEGITIMATE, family="question-answered")
+FAILING = checked("failing", Truth.PREMATURE, GateOutcome.FAILED, family="goal-unmet", blind=True)
+ACCUSED = checked("accused", Truth.LEGITIMATE, GateOutcome.FAILED, family="failure-[red]reported[/red]")
+OPEN = open_case("open", Truth.PREMATURE, family="goal-unmet", origin="generated")
+LIED = checked("lied", Truth.PREMATURE, GateOutcome.PASSED, family="false-complete", fabricated=True)
+
+
+class Rubricked:
+    """A judge that asks for work where the rubric is strict, and is content where it is not."""
+
+    def __init__(self, answer: Judged | JudgeFailed | None = None, backend: str = "openai") -> None:
+        self.answer, self.backend = answer, backend
+        self.asked: list[Case] = []
+
+    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+        return Chosen(self.backend, "you named it" if self.backend else "there is no key")
+
+    async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged | JudgeFailed:  # noqa: ARG002 - the port's
+        self.asked.append(case)
+        if self.answer is not None:
+            return self.answer
+        if settings.judge.backend == "rules":
+            return JudgeFailed("no judge model is configured (judge.backend = rules)")
+        strict = any(one.name == "No comments" for one in case.rubric.antipatterns)
+        return judged(incomplete() if strict else complete("E2"), tokens=1200, cents=0.5)
+
+
+class Bench:
+    """The command over stops in a file, with a judge and rubrics of a test."""
+
+    def __init__(self, folder: Path, *labels: Labelled, judge: Rubricked | None = None) -> None:
+        self.file = folder / "stops.jsonl"
+        self.file.write_bytes(b"\n".join(map(msgspec.json.encode, labels)))
+        self.judge = judge or Rubricked()
+        self.purse = MemoryPurse()
+
+    def doors(self) -> Doors:
+        return Doors(self.judge, SETTINGS, self.rubric, self.purse)
+
+    @staticmethod
+    def rubric(path: Path | None) -> Rubric:
+        return RUBRIC if path is None else STRICT
+
+    def runs(self, **wish: Any) -> int:
+        return asyncio.run(execute(self.doors(), Wish(files=(self.file,), **wish)))
+
+
+Told = Callable[[], str]
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Told:
+    """What was printed, with single spaces."""
+    return lambda: " ".join(capsys.readouterr().out.split())
+
+
+def test_figures_families_and_who_was_judged_wrongly_are_told(tmp_path: Path, told: Told) -> None:
+    bench = Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN)
+    assert bench.runs() == ExitCode.DONE
+    text = told()
+    assert "judge: rules alone: what they leave open stays unjudged; rubric: default" in text
+    assert "precision of sending back 1 of 2 = 50.0 % [9.5-90.5]" in text
+    assert "recall of sending back 1 of 2 = 50.0 % [9.5-90.5]" in text
+    assert "decided without a model call 3 of 4 = 75.0 % [30.1-95.4]" in text
+    assert "by hand, blind 1 1 of 1 = 100.0 % [20.7-100.0]" in text
+    assert "by hand 2 0 of 1 = 0.0 % [0.0-79.3] 0 of 0 1 of 2 = 50.0 %" in text, "without the blind one"
+    assert "failure-[red]reported[/red] 1 of 1 = 100.0 %" in text, "what others wrote is shown as it is"
+    assert "accused failure-[red]reported[/red] legitimate continue gates `pytest -q` fails" in text
+    assert "open goal-unmet premature unjudged judge" in text
+    assert bench.purse.today().calls == 0
+
+
+def test_a_script_reads_one_object_with_rates_and_intervals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED).runs(as_json=True) == ExitCode.DONE
+    report = json.loads(capsys.readouterr().out)
+    first = report["parts"][0]
+    assert (report["version"], report["exit_code"], first["name"]) == (1, 0, "all")
+    assert first["figures"]["precision"] == {"count": 1, "of": 2, "rate": 0.5, "low": 0.0945, "high": 0.9055}
+    assert first["figures"]["false_completes"] == {
+        "count": 0,
+        "of": 2,
+        "rate": 0.0,
+        "low": 0.0,
+        "high": 0.6576,
+    }
+    assert [one["id"] for one in report["wrong"]] == ["accused"]
+    assert report["wrong"][0]["stage"] == "gates"
+
+
+def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
+    assert Bench(tmp_path, LIED).runs() == ExitCode.FELL_SHORT
+    text = told()
+    assert "false completes, evidence made up 1 of 1 = 100.0 %" in text
+    assert "lied false-complete premature FALSE COMPLETE gates" in text
+
+
+@pytest.mark.parametrize(
+    ("floors", "code"),
+    [
+        (Floors(precision=0.5, recall=0.5), ExitCode.DONE),
+        (Floors(precision=0.51), ExitCode.FELL_SHORT),
+        (Floors(recall=0.51), ExitCode.FELL_SHORT),
+    ],
+)
+def test_a_floor_that_is_not_reached_ends_in_1(tmp_path: Path, floors: Floors, code: ExitCode) -> None:
+    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN).runs(floors=floors) == code
+
+
+def test_a_figure_that_cannot_be_had_reaches_no_floor() -> None:
+    assert Floors(precision=0.0).missed(figures([])) == ("precision - is below 0.0 %",)
+    assert Floors().missed(figures([])) == ()
+
+
+def test_two_rubrics_are_compared_by_the_verdicts_that_flip(tmp_path: Path, told: Told) -> None:
+    bench = Bench(tmp_path, ANSWERED, FAILING, open_case("open", Truth.LEGITIMATE, complete=True))
+    assert bench.runs(backend="openai", against=tmp_path / "strict.md", yes=True) == ExitCode.DONE
+    text = told()
+    assert "against the rubric strict.md: 1 flips" in text
+    assert "open f legitimate achieved -> continue comments are refused" in text
+    assert bench.purse.today().tokens == 2400, "what measuring costs counts as judging of the day"
+
+
+def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = [label(str(number), Truth.LEGITIMATE, family=f"f{number % 2}") for number in range(40)]
+    bench = Bench(tmp_path, *labels, FAILING)
+
+    def stops(**wish: Any) -> int:
+        bench.runs(as_json=True, **wish)
+        return int(json.loads(capsys.readouterr().out)["parts"][0]["figures"]["stops"])
+
+    assert [stops(only=("f0",)), stops(only=("f0", "goal-unmet")), stops(limit=7)] == [20, 21, 7]
+    chosen = [eval_run._chosen(tuple(order), Wish(limit=7)) for order in (labels, labels[::-1])]  # noqa: SLF001 - the drawing itself
+    assert {one.id for one in chosen[0]} == {one.id for one in chosen[1]}
+    assert len({one.family for one in chosen[0]}) == 2
+    with pytest.raises(click.UsageError, match="there is no family 'nope'; there are: f0, f1, goal-unmet"):
+        bench.runs(only=("nope",))
+
+
+# --- before somebody is asked -------------------------------------------------------------------------------
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, bench: Bench, *arguments: str, says: str = "") -> Any:
+    monkeypatch.setattr("sidecar.cli.eval.real", bench.doors)
+    return CliRunner().invoke(evaluation, [str(bench.file), *arguments], input=says)
+
+
+def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path, ANSWERED, FAILING, OPEN)
+    done = typed(monkeypatch, bench, "--backend", "openai", says="n\n")
+    assert "openai (you named it) would be asked about 1 cases of at most 8000 tokens" in done.stderr
+    assert "Go on? [y/N]" in done.stderr
+    assert done.stderr.endswith("Nobody was asked.\n")
+    assert (done.exit_code, bench.judge.asked, done.stdout) == (2, [], "")
+
+
+def test_who_agrees_or_typed_yes_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, says in ((["--yes"], ""), ([], "y\n")):
+        bench = Bench(tmp_path, open_case("open", Truth.PREMATURE), judge=Rubricked(judged(incomplete())))
+        done = typed(monkeypatch, bench, "--backend", "openai", *arguments, says=says)
+        assert (done.exit_code, len(bench.judge.asked)) == (0, 1), done.output
+
+
+def test_where_nothing_would_be_asked_nobody_is_bothered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = typed(monkeypatch, Bench(tmp_path, ANSWERED, FAILING), "--backend", "openai")
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        (Rubricked(backend=""), "no judge can be asked: there is no key"),
+        (
+            Rubricked(JudgeFailed("refused the credentials (401)")),
+            "no verdict at all: refused the credentials (401)",
+        ),
+    ],
+)
+def test_a_judge_that_cannot_be_had_ends_in_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judge: Rubricked, said: str
+) -> None:
+    done = typed(monkeypatch, Bench(tmp_path, OPEN, judge=judge), "--backend", "openai", "--yes")
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_a_file_that_is_wrong_ends_in_2_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path, ANSWERED)
+    bench.file.write_text("\n{}\n")
+    done = typed(monkeypatch, bench)
+    assert done.exit_code == 2
+    assert done.stderr == f"supervisor: {bench.file}:2: Object missing required field `id`\n"
+
+
+def test_a_rubric_that_cannot_serve_ends_in_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sidecar.wiring import rubric_of  # noqa: PLC0415 - the whole house
+
+    (tmp_path / "rubric.md").write_text("# Nothing\n")
+    with pytest.raises(BadInputError, match="the section `## Patterns` is missing"):
+        rubric_of(tmp_path / "rubric.md")
+    (tmp_path / "rubric.md").write_text("## Patterns\n- a: b\n\n## Antipatterns\n- c: d\n")
+    assert rubric_of(tmp_path / "rubric.md").origin == str(tmp_path / "rubric.md")
+    done = typed(monkeypatch, Bench(tmp_path, ANSWERED), "--rubric", str(tmp_path / "nowhere.md"))
+    assert done.exit_code == 2
+
+
+def test_the_command_works_by_its_name_with_nothing_but_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bench = Bench(tmp_path, ANSWERED, FAILING, OPEN)
+    with pytest.raises(SystemExit) as end:
+        cli.run(["eval", str(bench.file)])
+    assert end.value.code == ExitCode.DONE
+    assert "recall of sending back 1 of 2 = 50.0 %" in told()
