@@ -30,6 +30,9 @@ KINDS: Final = (
     "permission-seeking",
     "stopped-with-todos",
     "false-complete",
+    "promised-next-step",
+    "narration",
+    "error-walked-away",
     "background-headless",
 )
 """What a Feedback may be about, each a section of continuation.md."""

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from sidecar.model.settings import Rules
 from sidecar.model.turn import Turn
-from sidecar.policy.rules import findings
+from sidecar.policy.rules import Finding, weigh
 from support.cases import edited, ran, turn
 
 FAILED = (edited(), ran("pytest -q", 1))
 PASSED = (edited(), ran("pytest -q"))
 UNTESTED = (edited(),)
+HERE = Rules(error_walked_away="off", promised_next_step="off", narration="off")
+"""The rules of this file; the others have files of their own in tests/policy/rules."""
+
+
+def findings(seen: Turn) -> tuple[Finding, ...]:
+    return weigh(seen, HERE, goal=False).findings
 
 
 def said(message: str, *calls: object) -> tuple[str, ...]:

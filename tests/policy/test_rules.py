@@ -6,13 +6,16 @@ import pytest
 
 from sidecar.model.effects import Reason
 from sidecar.model.gate import Kind
-from sidecar.model.turn import CallOutcome, Doing, ToolCall
+from sidecar.model.settings import Rules
+from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
 from sidecar.policy.claims.proof import showings
-from sidecar.policy.rules import findings
+from sidecar.policy.rules import Finding, weigh
 from support.cases import called, complete, edited, judged, ran, session, todos, turn, with_goal
 from support.play import World, play
 
 CLAIM = "All tests pass."
+HERE = Rules(error_walked_away="off", promised_next_step="off", narration="off")
+"""The rules of this file; the others have files of their own in tests/policy/rules."""
 
 RUNS_TESTS = (
     "pytest",
@@ -50,6 +53,10 @@ RUNS_NONE = (
     "go build ./...",
     "sed -i s/nose/pytest/ tox.ini",
 )
+
+
+def findings(seen: Turn) -> tuple[Finding, ...]:
+    return weigh(seen, HERE, goal=False).findings
 
 
 @pytest.mark.parametrize("command", RUNS_TESTS)
@@ -220,7 +227,7 @@ def test_without_a_goal_a_certain_finding_sends_back_and_no_model_is_asked() -> 
 
 
 def test_without_a_goal_a_suspicion_is_shown_to_the_judge_and_says_what_it_is() -> None:
-    played = play(session(), World(turn=turn(message=CLAIM), judge=judged(complete())))
+    played = play(session(), World(turn=turn(edited(), message=CLAIM), judge=judged(complete())))
     assert played.case is not None
     assert (played.case.condition, played.case.suspicion) == (
         "",
