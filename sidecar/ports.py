@@ -23,10 +23,14 @@ Mask = Callable[[str], str]
 
 
 class Writes(Struct, frozen=True):
-    """What an agent may have written: paths it edited, absolute or of the project, and shell lines it ran."""
+    """What an agent may have written: paths it edited, absolute or of the project, and shell lines it ran.
+
+    `unseen`: it may have done more, of which nothing is known (another agent worked for it, for example).
+    """
 
     paths: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    unseen: bool = False
 
 
 class Site(Struct, frozen=True, kw_only=True):

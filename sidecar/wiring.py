@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -15,14 +16,15 @@ from sidecar.adapters.clock import SystemClock
 from sidecar.adapters.detection import detect
 from sidecar.adapters.forge.remote import Forge
 from sidecar.adapters.gates.project import ProjectGates
-from sidecar.adapters.judge_chain import ChosenJudge
-from sidecar.adapters.judge_claude import ClaudeCliJudge
+from sidecar.adapters.judges.chain import build_judge
 from sidecar.adapters.paths import of_user
 from sidecar.adapters.phrasebook import PhrasebookFiles
 from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.purse_file import PurseFile
 from sidecar.adapters.reading.inspector import FileInspector
 from sidecar.adapters.record_files import RecordFiles
 from sidecar.adapters.rubric import RubricFiles
+from sidecar.adapters.secrets import SecretForms
 from sidecar.adapters.session_files import SessionFiles
 from sidecar.adapters.settings.catalog import ProjectCatalog
 from sidecar.adapters.settings.trust_file import TrustFile
@@ -33,6 +35,8 @@ from sidecar.app.hooks import HookDoor
 from sidecar.app.house import House
 from sidecar.app.people import Order, People, Toggle, Who
 from sidecar.app.supervisor import Supervisor
+from sidecar.model.rubric import Rubric
+from sidecar.ports import BadInputError
 from sidecar.servers import wire
 from sidecar.servers.control import Control, Handler, Methods, Peer
 
@@ -61,15 +65,25 @@ def build_house() -> House:
         configuration=ConfigurationFile(os.environ),
         gates=ProjectGates(look=workspace.fingerprint, forge=forge),
         inspector=FileInspector(),
-        judge=ChosenJudge(ClaudeCliJudge(texts)),
+        judge=build_judge(texts, os.environ, SecretForms().masker),
         phrasebook=PhrasebookFiles(texts),
+        purse=PurseFile(state, clock),
         record=RecordFiles(state),
-        rubrics=RubricFiles(texts / "rubric.md", os.environ),
+        rubrics=RubricFiles(texts / "rubric.md", os.environ, state / "rubrics"),
+        secrets=SecretForms(),
         store=SessionFiles(state),
         switches=SwitchFile(state),
         transcripts=ClaudeTranscripts(clock.pause),
         workspace=workspace,
     )
+
+
+def rubric_of(path: Path) -> Rubric:
+    """The rubric of this very file. Raises BadInputError where it cannot serve."""
+    rubric = RubricFiles(path).load("", {})
+    if rubric.rejected:
+        raise BadInputError("; ".join(rubric.rejected))
+    return rubric
 
 
 def build_methods(control: Control, house: House | None = None) -> Methods:

@@ -23,6 +23,7 @@ from endings import ground
 from sidecar.adapters.clock import SystemClock
 from sidecar.adapters.detection import detect
 from sidecar.adapters.gates.project import ProjectGates
+from sidecar.adapters.memory.purse import MemoryPurse, ValueSecrets
 from sidecar.adapters.memory.record import MemoryRecord
 from sidecar.adapters.memory.sessions import MemoryStore
 from sidecar.adapters.memory.switches import MemorySwitches
@@ -213,8 +214,10 @@ def _house(folder: Path, gates: Recorded | None) -> House:
         inspector=Watching(),
         judge=Listening(),
         phrasebook=PhrasebookFiles(texts),
+        purse=MemoryPurse(),
         record=MemoryRecord(),
         rubrics=RubricFiles(texts / "rubric.md", environment),
+        secrets=ValueSecrets(),
         store=MemoryStore(),
         switches=MemorySwitches(),
         transcripts=ScriptedTranscripts(),

@@ -16,10 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.app.house import House
-from sidecar.model.events import HostEvent, Surveyed
+from sidecar.model.events import NO_RUBRIC, HostEvent, Surveyed
 from sidecar.model.goal import Goal
 from sidecar.model.inspection import Base
-from sidecar.model.rubric import Rubric
 from sidecar.model.session import SessionKey
 from sidecar.policy import gates
 from sidecar.policy.skip import active_goal
@@ -36,7 +35,6 @@ log = logging.getLogger(__name__)
 
 
 _Change = Callable[[Goal], Goal]
-_NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")
 
 
 class _Begun(Struct, frozen=True):
@@ -114,7 +112,7 @@ class Bases:
     async def _baseline(self, event: HostEvent, goal: Goal) -> None:
         house, tree = self._house, goal.base.tree
         catalog = await house.catalog.list(event.project, event.environment)
-        advice = gates.advisory(goal, Surveyed(tree=tree, rubric=_NO_RUBRIC, catalog=catalog))
+        advice = gates.advisory(goal, Surveyed(tree=tree, rubric=NO_RUBRIC, catalog=catalog))
         if not advice:
             return
         site = Site(project=event.project, tree=tree, environment=event.environment)

@@ -12,8 +12,10 @@ from sidecar.ports import (
     Inspector,
     Judge,
     Phrasebook,
+    Purse,
     Record,
     Rubrics,
+    Secrets,
     SessionStore,
     Switches,
     Transcripts,
@@ -32,8 +34,10 @@ class House:
     inspector: Inspector
     judge: Judge
     phrasebook: Phrasebook
+    purse: Purse
     record: Record
     rubrics: Rubrics
+    secrets: Secrets
     store: SessionStore
     switches: Switches
     transcripts: Transcripts

@@ -11,6 +11,8 @@ from sidecar.app.supervisor import Supervisor
 from sidecar.model.effects import Reply
 from sidecar.model.events import CommandTyped
 from sidecar.model.session import Session, SessionKey
+from sidecar.model.spending import Spending
+from sidecar.policy.rubrics import told
 from sidecar.policy.status import describe, exit_code
 from sidecar.ports import BadInputError, Entry
 
@@ -33,7 +35,8 @@ class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Report(Struct, frozen=True, kw_only=True):
     """Where a session stands. `session` is empty where none is known.
 
-    `exit_code`: see ExitCode. `rubric` is the file in force. `story` are the newest entries of the record;
+    `exit_code`: see ExitCode. `rubric` is the file in force. `spending` is what judging cost today, all
+    sessions together. `story` are the newest entries of the record;
     `set_aside` and `troubles` are lines that say what is wrong and where.
     """
 
@@ -45,6 +48,7 @@ class Report(Struct, frozen=True, kw_only=True):
     exit_code: int = 3
     off: str = ""
     rubric: str = ""
+    spending: Spending = Spending()
     story: tuple[Entry, ...] = ()
     set_aside: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
@@ -69,12 +73,12 @@ class People:
         """Where the session stands; a folder without one gets a report that says so."""
         settings, errors = self._house.configuration.load()
         off = self._house.switches.off(who.project)
-        session = self._find(who)
+        session, spending = self._find(who), self._house.purse.today()
         rubric = self._house.rubrics.load(session.project if session else who.project, {})
-        troubles = (*errors, *rubric.rejected)
+        troubles = (*errors, *rubric.rejected, *filter(None, [told(rubric)]))
         if session is None:
             text = f"Supervisor: no session is known for {who.session or who.project or 'this folder'}."
-            return Report(text=text, off=off, rubric=rubric.origin, troubles=troubles)
+            return Report(text=text, off=off, rubric=rubric.origin, spending=spending, troubles=troubles)
         goal = session.goal
         return Report(
             session=session.key.id,
@@ -87,6 +91,7 @@ class People:
             story=self._house.record.read(session.key),
             set_aside=self._house.record.set_aside(session.key),
             rubric=rubric.origin,
+            spending=spending,
             troubles=troubles,
         )
 

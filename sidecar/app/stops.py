@@ -12,15 +12,16 @@ from msgspec.structs import replace
 from sidecar.app.bases import Bases
 from sidecar.app.generations import Generations, SupersededError
 from sidecar.app.house import House
+from sidecar.app.rubrics import RubricWatch
 from sidecar.app.survey import Surveyor
-from sidecar.model.effects import Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
-from sidecar.model.events import Fact, GatesRan, Stopped, TurnRead
+from sidecar.model.effects import AskJudge, Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
+from sidecar.model.events import Fact, GatesRan, Judged, Stopped, TurnRead
 from sidecar.model.gate import GateRun
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
 from sidecar.policy import integrity
 from sidecar.policy.endings import unjudged
-from sidecar.policy.masking import mask_run, mask_turn, masker
+from sidecar.policy.masking import mask_case, mask_run, mask_turn
 from sidecar.policy.skip import active_goal
 from sidecar.policy.stop import begin, step
 from sidecar.ports import Entry, Site
@@ -40,18 +41,25 @@ log = logging.getLogger(__name__)
 class StopJudge:
     """Judges stops, at most one at a time per session."""
 
-    def __init__(self, house: House, generations: Generations, bases: Bases) -> None:
-        """Live in `house`; share `generations` and `bases` with whoever tells of newer events."""
+    def __init__(self, house: House, generations: Generations, bases: Bases, rubrics: RubricWatch) -> None:
+        """Live in `house`; share the others with whoever tells of newer events."""
         self._house = house
         self._generations = generations
         self._bases = bases
+        self._rubrics = rubrics
         self._surveyor = Surveyor(house, bases)
 
     async def rule(self, stop: Stopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
         house = self._house
         settings, _ = house.configuration.load()
-        inquiry = Inquiry(session=session, stop=stop, settings=settings, off=house.switches.off(stop.project))
+        inquiry = Inquiry(
+            session=session,
+            stop=stop,
+            settings=settings,
+            off=house.switches.off(stop.project),
+            today=house.purse.today(),
+        )
         begun = house.clock.now()
         self._bases.rest(stop.key)
         try:
@@ -62,7 +70,7 @@ class StopJudge:
             self._write(inquiry, Rest(reason=Reason.INTERRUPTED, detail="the host let go"), begun)
             raise
         else:
-            ruling = self._save(inquiry, ruled)
+            ruling = self._told(stop, self._save(inquiry, ruled))
         self._write(inquiry, ruling, begun)
         return ruling
 
@@ -89,21 +97,38 @@ class StopJudge:
         house, stop = self._house, inquiry.stop
         if isinstance(order, ReadTurn):
             turn = await house.transcripts.read(stop, inquiry.session.counted_to)
-            return TurnRead(mask_turn(turn, masker(stop.environment)))
+            mask = house.secrets.masker(stop.environment)
+            rubric = self._rubrics.in_force(stop, turn)
+            return TurnRead(await asyncio.to_thread(mask_turn, turn, mask), rubric)  # half a second at worst
         if isinstance(order, Survey):
-            return await self._surveyor.look(stop, active_goal(inquiry.session), inquiry.turn.last_message)
+            goal = active_goal(inquiry.session)
+            seen = await self._surveyor.look(stop, goal, inquiry.turn.last_message)
+            return replace(seen, rubric=inquiry.survey.rubric)
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)
-            return await house.judge.ask(order.case, stop.environment, inquiry.settings)
+            return await self._ask(order, inquiry)
 
     async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
         """Run gates on the tree that was just seen: the agent rests meanwhile."""
         stop = inquiry.stop
         site = Site(project=stop.project, tree=inquiry.survey.tree, environment=stop.environment)
         runs = await self._house.gates.run(order.gates, site, order.seconds)
-        mask = masker(stop.environment)
+        mask = self._house.secrets.masker(stop.environment)
         return GatesRan(runs=tuple(mask_run(run, mask) for run in runs))
+
+    async def _ask(self, order: AskJudge, inquiry: Inquiry) -> Fact:
+        """Ask the judge, and write down what that cost, whatever came of it."""
+        house, environment = self._house, inquiry.stop.environment
+        case = mask_case(order.case, house.secrets.masker(environment))
+        said = await house.judge.ask(case, environment, inquiry.settings)
+        cost = said.judgement if isinstance(said, Judged) else said
+        if cost.calls:
+            try:
+                house.purse.add(cost.tokens, cost.cents, cost.calls)
+            except OSError as error:
+                log.warning("what judging cost could not be written down: %s", error)
+        return said
 
     @contextlib.asynccontextmanager
     async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:
@@ -121,6 +146,11 @@ class StopJudge:
 
     def _user_waits(self, inquiry: Inquiry) -> bool:
         return self._house.transcripts.queued(inquiry.stop.transcript, inquiry.turn.position)
+
+    def _told(self, stop: Stopped, ruling: Ruling) -> Ruling:
+        """The ruling, with what the user is still to hear of the rubric."""
+        news = self._rubrics.note(stop.key)
+        return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
 
     def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Save before it is said: what cannot be saved is not said (law 6)."""
@@ -150,7 +180,11 @@ class StopJudge:
             gates=tuple(_gate_line(run) for run in inquiry.runs),
             findings=tuple(map(integrity.line, inquiry.survey.findings[:FINDINGS])),
             claims=tuple(f"{claim.said}: {claim.standing}" for claim in inquiry.claims),
+            rule=inquiry.rule,
+            confidence=None if inquiry.confidence is None else round(inquiry.confidence, 3),
+            judge=inquiry.judge,
             judge_tokens=inquiry.judge_tokens,
+            judge_cents=inquiry.judge_cents,
             seconds=round(now - begun, 3),
         )
         try:

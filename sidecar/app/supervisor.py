@@ -12,6 +12,7 @@ from sidecar.app.bases import Bases
 from sidecar.app.family import Family
 from sidecar.app.generations import Generations
 from sidecar.app.house import House
+from sidecar.app.rubrics import RubricWatch
 from sidecar.app.stops import StopJudge
 from sidecar.model.effects import HostAnswer, Nothing, Reason, Reply, Rest
 from sidecar.model.events import (
@@ -47,7 +48,8 @@ class Supervisor:
         self._house = house
         self._generations = Generations()
         self._bases = Bases(house)
-        self._stops = StopJudge(house, self._generations, self._bases)
+        self._rubrics = RubricWatch(house)
+        self._stops = StopJudge(house, self._generations, self._bases, self._rubrics)
         self._family = Family(house)
         self._typed: OrderedDict[tuple[SessionKey, str], Reply] = OrderedDict()
 
@@ -81,6 +83,7 @@ class Supervisor:
                 return self._noted(event, "turn-failed", event.error)
             case SessionEnded():
                 self._bases.end(event.key)
+                self._rubrics.end(event.key)
                 return self._noted(event, "session-ended", event.reason)
 
     def _started(self, event: SessionStarted) -> HostAnswer:
@@ -95,10 +98,13 @@ class Supervisor:
         at = self._house.clock.now()
         if not event.human:
             self._remember(event.key, event.prompt_id, SCHEDULED)
+            self._rubrics.set_to_work(event, human=False)
             return self._changed(event, lambda session: sessions.woken(session, at))
         self._generations.supersede(event.key)
         if not self._house.switches.off(event.project):
             self._bases.begin_turn(event)
+            self._rubrics.spoken(event)
+            self._rubrics.set_to_work(event)
         return self._changed(event, lambda session: sessions.prompted(session, at))
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
@@ -124,7 +130,11 @@ class Supervisor:
         if told is not None:
             return Nothing() if told.work else told
         self._generations.supersede(event.key)
-        return self._remember(event.key, event.prompt_id, self._carry_out(event))
+        self._rubrics.spoken(event)
+        reply = self._remember(event.key, event.prompt_id, self._carry_out(event))
+        if reply.work:
+            self._rubrics.set_to_work(event)
+        return reply
 
     def _remember(self, key: SessionKey, prompt_id: str, reply: Reply) -> Reply:
         """Keep the answer to what this prompt tells for the second telling of it."""
@@ -140,7 +150,10 @@ class Supervisor:
         before = sessions.prompted(self._family.session_of(event), at)
         position = house.transcripts.size(event.transcript) or before.counted_to
         command = commands.Typed(name=event.name, arguments=event.arguments, at=at, position=position)
-        session, reply = commands.typed(before, settings, command)
+        if event.name == "rubric":
+            session, reply = before, self._rubrics.obey(event)
+        else:
+            session, reply = commands.typed(before, settings, command)
         if (off := house.switches.off(event.project)) and _enforces(session, before):
             return Reply(text=f"Supervisor is {off}. Type in a shell: {switch_on(off)}", refused=True)
         try:

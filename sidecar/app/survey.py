@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from sidecar.app.bases import NOTHING_KEPT, Bases
 from sidecar.app.house import House
-from sidecar.model.events import Stopped, Surveyed
+from sidecar.model.events import NO_RUBRIC, Stopped, Surveyed
 from sidecar.model.finding import Finding
 from sidecar.model.goal import Goal
-from sidecar.model.inspection import Base, Changes, Reading
+from sidecar.model.inspection import Base, Changes, Edit, Reading
 from sidecar.policy.claims.ledger import claimed_files
-from sidecar.policy.masking import Mask, masker
+from sidecar.ports import Mask
 
 
 class Surveyor:
@@ -25,7 +25,10 @@ class Surveyor:
         self._bases = bases
 
     async def look(self, stop: Stopped, goal: Goal | None, message: str) -> Surveyed:
-        """Survey the project of this stop. `goal`: the active one; `message`: the agent's last."""
+        """Survey the project of this stop, but for its rubric.
+
+        `goal`: the active one; `message`: the agent's last.
+        """
         house, at = self._house, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
         changes, catalog, repository = await asyncio.gather(
@@ -33,16 +36,19 @@ class Surveyor:
         )
         tree = changes.tree or await house.workspace.fingerprint(*at)
         reading = await house.inspector.read(changes)
-        found = await asyncio.to_thread(_weighed, reading)  # seconds for a large change
-        mask = masker(stop.environment)
+        mask = house.secrets.masker(stop.environment)
+        found, edits = await asyncio.gather(  # seconds for a large change
+            asyncio.to_thread(_weighed, reading), asyncio.to_thread(_edits, changes, mask)
+        )
         return Surveyed(
             tree=tree,
-            rubric=house.rubrics.load(*at),
+            rubric=NO_RUBRIC,
             catalog=catalog,
             changed=_paths(changes),
             unseen=reading.unseen,
             findings=tuple(_masked(finding, mask) for finding in found),
             repository=repository,
+            edits=edits,
             absent=self._absent(stop.project, message, _paths(changes)),
         )
 
@@ -66,6 +72,12 @@ def _weighed(reading: Reading) -> tuple[Finding, ...]:
     from sidecar.policy.kept.every import findings  # noqa: PLC0415 - a cold start does without these rules
 
     return findings(reading)
+
+
+def _edits(changes: Changes, mask: Mask) -> tuple[Edit, ...]:
+    from sidecar.policy.diffs import edits  # noqa: PLC0415 - a cold start does without differences
+
+    return edits(changes, mask)
 
 
 def _paths(changes: Changes) -> tuple[str, ...] | None:

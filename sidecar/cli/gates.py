@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
 
+from sidecar.adapters.secrets import SecretForms
 from sidecar.cli import checks
 from sidecar.cli.checks import Checks, visible
 from sidecar.cli.gate_report import ExitCode, Report, listed, ran
@@ -21,7 +22,7 @@ from sidecar.cli.gate_table import Live, console, gates_table, runs_table, summa
 from sidecar.model.gate import Catalog, Gate, GateRun, Outcome
 from sidecar.model.settings import Gates
 from sidecar.policy.gates import NOT_APPROVED
-from sidecar.policy.masking import mask_run, masker
+from sidecar.policy.masking import mask_run
 from sidecar.ports import Site
 
 INTERRUPTED: Final = 130
@@ -122,7 +123,7 @@ async def _runs(
             gate.id,
             GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=site.tree, reason=NOT_APPROVED),
         )
-    mask = masker(os.environ)
+    mask = SecretForms().masker(os.environ)
     return tuple(mask_run(runs[gate.id], mask) for gate in chosen)
 
 

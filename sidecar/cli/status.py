@@ -12,6 +12,7 @@ from rich.table import Table
 from sidecar.app.people import Report
 from sidecar.cli.goal import HERE, who
 from sidecar.cli.link import ask
+from sidecar.model.spending import Spending
 from sidecar.policy.status import switch_on
 from sidecar.ports import Entry
 
@@ -29,10 +30,19 @@ def status(session: str, *, as_json: bool) -> None:
     console.print(report.text, markup=False)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on(report.off)}", markup=False)
+    if report.spending.calls:
+        console.print(_spending(report.spending), markup=False)
     if report.story:
         console.print(_table(report.story))
     for line in (*report.set_aside, *report.troubles):
         console.print(f"! {line}", markup=False)
+
+
+def _spending(today: Spending) -> str:
+    """What judging cost today; calls without a known price are told apart."""
+    unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
+    calls = f"{today.calls} call{'' if today.calls == 1 else 's'}"
+    return f"Judging today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
 
 
 def _table(story: tuple[Entry, ...]) -> Table:

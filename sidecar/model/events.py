@@ -106,10 +106,15 @@ class SessionEnded(HostEvent, frozen=True, kw_only=True):
 Told = SessionStarted | PromptSubmitted | CommandTyped | Stopped | TurnFailed | SessionEnded
 
 
+NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")
+"""Before anybody looked."""
+
+
 class TurnRead(Struct, frozen=True):
-    """What the host recorded of the turn."""
+    """What the host recorded of the turn, and the rubric in force after it."""
 
     turn: Turn
+    rubric: Rubric = NO_RUBRIC
 
 
 class Surveyed(Struct, frozen=True, kw_only=True):

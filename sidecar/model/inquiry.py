@@ -5,17 +5,17 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sidecar.model.claim import Claim
-from sidecar.model.events import Stopped, Surveyed
+from sidecar.model.effects import Case
+from sidecar.model.events import NO_RUBRIC, Stopped, Surveyed
 from sidecar.model.evidence import Evidence
 from sidecar.model.gate import GateRun
-from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session
 from sidecar.model.settings import Settings
 from sidecar.model.spending import Spending
 from sidecar.model.turn import Turn
 from sidecar.model.verdict import Judgement
 
-UNSEEN = Surveyed(tree="", rubric=Rubric(patterns=(), antipatterns=(), origin=""))
+UNSEEN = Surveyed(tree="", rubric=NO_RUBRIC)
 """What is known of a project before anybody looked."""
 
 
@@ -26,9 +26,9 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     where it is on. `arrived`: the continuation said before was seen to arrive; `lost`: it never did, and is
     given back. `left_running` is background work that a headless host will kill. `suspicion` is what a rule
     found without being certain, `rule` the id of the rule that decided or was suspicious. `confidence` is
-    how likely it is, 0 to 1, that the work is not at its end. `first` is the judge's first answer where it
-    is asked twice. `today` is what all judging of this user cost today. `judge` is who judged, `judge_tokens`
-    and `judge_cents` what this stop's judging cost.
+    how likely it is, 0 to 1, that the work is not at its end. `case` is what the judge is shown, `first` its
+    first answer where it is asked twice. `today` is what all judging of this user cost today. `judge` is who
+    judged, `judge_tokens` and `judge_cents` what this stop's judging cost.
     """
 
     session: Session
@@ -46,6 +46,7 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     suspicion: str = ""
     rule: str = ""
     confidence: float | None = None
+    case: Case | None = None
     first: Judgement | None = None
     today: Spending = Spending()
     judge: str = ""

@@ -42,7 +42,8 @@ class Session(Struct, frozen=True, kw_only=True):
     which nothing had moved, `streak` those in a row without a tool call between (the host's cap counts
     these). `counted_to` is the byte of the transcript up to which tokens are counted. `active_since` is
     when the agent was last set to work, None while it rests. `waited_for` are the ids of background tasks
-    that one stop was already deferred for. `judged` is the host's id of the message judged last.
+    that one stop was already deferred for. `judged` is the host's id of the message judged last. `told_limit`
+    is the day on which the user was told that judging has reached its limit.
     """
 
     key: SessionKey
@@ -58,6 +59,7 @@ class Session(Struct, frozen=True, kw_only=True):
     judged: str = ""
     waited_for: tuple[str, ...] = ()
     told_native: bool = False
+    told_limit: str = ""
     counted_to: int = 0
     active_since: float | None = None
     seen_at: float = 0.0

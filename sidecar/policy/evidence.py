@@ -1,4 +1,7 @@
-"""Numbers the facts of a stop. What the worker says of itself is not among them (law 2)."""
+"""Numbers the facts of a stop. What the worker says of itself is not among them (law 2).
+
+Text that is addressed to a judge is taken out of what is quoted, and becomes a fact of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,42 +12,48 @@ from msgspec.structs import replace
 
 from sidecar.model.claim import Claim, Standing
 from sidecar.model.events import Surveyed
-from sidecar.model.evidence import Evidence, Source
-from sidecar.model.finding import Weight
+from sidecar.model.evidence import Evidence, Source, Worth
+from sidecar.model.finding import Finding, Weight
 from sidecar.model.gate import GateRun, Outcome
 from sidecar.model.goal import Known
 from sidecar.model.inspection import Repository
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.model.turn import Doing, ToolCall, Turn
 from sidecar.policy.claims.ledger import ledger
 from sidecar.policy.gates import new_failures
 from sidecar.policy.integrity import line
+from sidecar.policy.own_calls import Weighed, telling, weigh
+from sidecar.policy.steering import find, without, without_name
 
 CALLS = 25
 """Tool calls that become evidence, the last ones: a case must stay within 8,000 tokens."""
+FAILURES = 10
+"""Calls before those that become evidence because they failed and nothing made good for it."""
 CHANGES = 40
 """Changes to the checks that become evidence one by one."""
 
 
 class Ledger(Struct, frozen=True):
-    """The _numbered facts of a stop, and what the agent claimed beside what is known of it."""
+    """The numbered facts of a stop, and what the agent claimed beside what is known of it."""
 
     evidence: tuple[Evidence, ...]
     claims: tuple[Claim, ...] = ()
 
 
 def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterable[Known] = ()) -> Ledger:
-    """Gate runs first, then changes to the checks, what tool calls returned, git, the open to-dos, claims.
+    """Gate runs first, then changes to the checks, what calls returned, git, to-dos, steering, claims.
 
     `before` is how the gates stood when the goal was set.
     """
     runs, before = tuple(runs), tuple(before)
+    calls = tuple(telling(weigh(turn, runs, survey), CALLS, FAILURES))
     facts = _numbered(
         [
             *(_of_run(run, survey.tree, before) for run in runs),
             *_of_changes(survey),
-            *_of_calls(turn),
+            *map(_of_call, calls),
             *_of_repository(survey.repository),
             *_of_todos(turn),
+            *find(turn, (one.call for one in calls), runs, survey),
         ]
     )
     claims = ledger(turn, runs, facts, survey)
@@ -63,13 +72,19 @@ def _of_run(run: GateRun, tree: str, before: tuple[Known, ...]) -> Evidence:
         id="",
         source=Source.GATE,
         fact=f"Supervisor ran `{run.gate.command}`{_where(run)}: {_how(run)}{_marks(run, news)}",
-        detail="\n".join(news or run.failures)
-        or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),
+        detail=without("\n".join(news or run.failures))
+        or ("" if run.outcome is Outcome.PASSED else without(run.output)[-2000:]),
         call=run.gate.id,
         tree=run.tree,
         stale=run.tree != tree,
         bad=run.outcome is not Outcome.PASSED if required else bool(news),
+        worth=Worth.NOTHING if run.moved or _unknown(run, news) else Worth.CHECK,
     )
+
+
+def _unknown(run: GateRun, news: tuple[str, ...] | None) -> bool:
+    """Whether a gate that only advises shows nothing: it did not pass, and nothing new is known to fail."""
+    return not run.gate.required and run.outcome is not Outcome.PASSED and not news
 
 
 def _where(run: GateRun) -> str:
@@ -108,73 +123,82 @@ def _marks(run: GateRun, news: tuple[str, ...] | None) -> str:
 
 def _of_changes(survey: Surveyed) -> Iterator[Evidence]:
     if survey.unseen:
-        said = f"whether the checks themselves were changed could not be seen whole: {survey.unseen}"
+        why = without(survey.unseen)
+        said = f"whether the checks themselves were changed could not be seen whole: {why}"
         yield Evidence(id="", source=Source.CHANGE, fact=said, tree=survey.tree)
     for finding in survey.findings[:CHANGES]:
         bad = finding.weight is Weight.GRAVE
-        yield Evidence(id="", source=Source.CHANGE, fact=line(finding), tree=survey.tree, bad=bad)
+        said = line(_clean(finding))
+        yield Evidence(id="", source=Source.CHANGE, fact=said, tree=survey.tree, bad=bad)
     if (more := len(survey.findings) - CHANGES) > 0:
         yield Evidence(
             id="", source=Source.CHANGE, fact=f"{more} more changes to the checks", tree=survey.tree
         )
 
 
+def _clean(finding: Finding) -> Finding:
+    return replace(
+        finding,
+        file=without_name(finding.file),
+        before=without(finding.before),
+        after=without(finding.after),
+    )
+
+
 def _of_repository(repository: Repository | None) -> Iterator[Evidence]:
     if repository is None:
         return
     since = repository.commits
+    branch, upstream = without_name(repository.branch), without_name(repository.upstream)
     parts = (
-        f"git is on {repository.branch or 'no branch'} at {repository.head[:10] or 'no commit'}",
+        f"git is on {branch or 'no branch'} at {repository.head[:10] or 'no commit'}",
         "" if since is None else f"{since} commit{'' if since == 1 else 's'} since the work began",
         f"{repository.dirty} files not committed" if repository.dirty else "everything is committed",
-        "" if repository.ahead is None else f"{repository.ahead} commits not pushed to {repository.upstream}",
+        "" if repository.ahead is None else f"{repository.ahead} commits not pushed to {upstream}",
     )
-    yield Evidence(id="", source=Source.REPOSITORY, fact=", ".join(filter(None, parts)))
+    said = ", ".join(filter(None, parts))
+    yield Evidence(id="", source=Source.REPOSITORY, fact=said, worth=Worth.FILES)
 
 
 def _of_claim(claim: Claim) -> Evidence:
     """What the worker says shows nothing by itself (law 2); where it is wrong, that speaks against it."""
     cited = f" ({', '.join(claim.evidence)})" if claim.evidence else ""
+    said = without(claim.text)[:200]
     return Evidence(
         id="",
         source=Source.CLAIM,
-        fact=f"the agent says \u201c{claim.text[:200]}\u201d: {claim.standing}, {claim.because}{cited}",
+        fact=f"the agent says \u201c{said}\u201d: {claim.standing}, {claim.because}{cited}",
         stale=claim.stale,
         bad=claim.standing is Standing.CONTRADICTED,
     )
 
 
-def _of_calls(turn: Turn) -> Iterator[Evidence]:
-    last_edit = max((at for at, call in enumerate(turn.calls) if call.doing is Doing.EDIT), default=-1)
-    telling = [(at, call) for at, call in enumerate(turn.calls) if call.doing in (Doing.RUN, Doing.EDIT)]
-    for at, call in telling[-CALLS:]:
-        yield _of_call(call, stale=call.doing is Doing.RUN and at < last_edit)
-
-
-def _of_call(call: ToolCall, *, stale: bool) -> Evidence:
+def _of_call(weighed: Weighed) -> Evidence:
+    call = weighed.call
     what = (
-        f"the agent ran `{call.command[:300]}`"
+        f"the agent ran `{without(call.command)[:300]}`"
         if call.doing is Doing.RUN
         else f"the agent edited {_paths(call)}"
     )
     code = "" if call.exit_code is None else f", exit code {call.exit_code}"
+    since = "; made good for by a later call" if weighed.repaired else ""
     return Evidence(
         id="",
         source=Source.TOOL,
-        fact=f"{what}: {call.outcome}{code}",
-        detail=call.output[-600:] if call.doing is Doing.RUN else "",
+        fact=f"{what}: {call.outcome}{code}{since}",
+        detail=without(call.output)[-600:] if call.doing is Doing.RUN else "",
         call=call.id,
-        stale=stale,
-        bad=call.outcome is not CallOutcome.OK,
+        stale=weighed.stale,
+        bad=weighed.bad,
+        worth=weighed.worth,
     )
 
 
 def _paths(call: ToolCall) -> str:
-    return ", ".join(call.paths[:5]) or "a file"
+    return ", ".join(map(without_name, call.paths[:5])) or "a file"
 
 
 def _of_todos(turn: Turn) -> Iterator[Evidence]:
     for text in turn.open_todos[:10]:
-        yield Evidence(
-            id="", source=Source.TODO, fact=f"open on the agent's own list: {text[:300]}", bad=True
-        )
+        said = f"open on the agent's own list: {without(text)[:300]}"
+        yield Evidence(id="", source=Source.TODO, fact=said, bad=True)

@@ -34,8 +34,15 @@ def _spending(goal: Goal, session: Session, settings: Settings) -> str:
         f"continuations {spent.continuations}/{budget.continuations(session, settings)}{pending}, "
         f"{int(spent.seconds)}/{goal.max_seconds or settings.goal_max_seconds} seconds of work, "
         f"{spent.tokens}/{goal.max_tokens or settings.goal_max_tokens} tokens"
-        + (f", {spent.judge_tokens} tokens for judging" if spent.judge_tokens else "")
+        + judging(spent.judge_tokens, spent.judge_cents)
     )
+
+
+def judging(tokens: int, cents: float) -> str:
+    """What judging cost, in words; "" where it cost nothing."""
+    if not tokens:
+        return ""
+    return f", {tokens} tokens for judging" + (f" ({cents:.1f} cents)" if cents else "")
 
 
 def switch_on(off: str) -> str:

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.model.effects import AskJudge, Case, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
+from sidecar.model.effects import Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
 from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Surveyed, TurnRead
 from sidecar.model.gate import Kind
-from sidecar.model.goal import Goal, Status
+from sidecar.model.goal import Goal
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.session import Session
 from sidecar.model.turn import Turn
-from sidecar.model.verdict import Complete, Impossible, Incomplete, Judgement, Waiting
-from sidecar.policy import checking, gates, integrity, rules, skip
+from sidecar.policy import checking, gates, integrity, judging, rules, skip
 from sidecar.policy.continuations import send_back, settle
-from sidecar.policy.endings import end, unjudged
 from sidecar.policy.evidence import gather
 from sidecar.policy.lack import Lack
 from sidecar.policy.skip import active_goal
-from sidecar.policy.verdicts import objection
 
 Step = tuple[Inquiry, Effect | Ruling]
+
+RULES = "rules"
+"""The stage in which rules decide."""
+OUTWEIGHED = frozenset(("false-complete", "error-walked-away"))
+"""Rules about the agent's own runs."""
+SURE = 0.99
+"""Confidence of what the project's own checks show."""
 
 
 def begin(inquiry: Inquiry) -> Step:
@@ -38,15 +42,16 @@ def step(inquiry: Inquiry, fact: Fact, at: float) -> Step:
     """Take one fact in and say what comes next. `at`: seconds since the epoch."""
     match fact:
         case TurnRead():
-            return _turn_read(inquiry, fact.turn, at)
+            survey = replace(inquiry.survey, rubric=fact.rubric)
+            return _turn_read(replace(inquiry, survey=survey), fact.turn, at)
         case Surveyed():
             return _surveyed(replace(inquiry, survey=fact), at)
         case GatesRan():
             return _gates_ran(inquiry, fact, at)
         case Judged():
-            return _judged(inquiry, fact.judgement, at)
+            return judging.judged(inquiry, fact.judgement, at)
         case JudgeFailed():
-            return unjudged(_charge_judging(inquiry, fact.tokens, 0.0), fact.reason)
+            return judging.failed(inquiry, fact, at)
 
 
 def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
@@ -54,7 +59,8 @@ def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
     session = _count(session, turn, at)
     lost = inquiry.session.pending is not None and not arrived
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
-    if reason := skip.late(inquiry, turn):
+    reason = skip.late(inquiry, turn)
+    if reason is not None and not (reason is Reason.TALK and _broken_off(inquiry)):
         return _let_go(inquiry, reason)
     session, tasks = skip.fresh_tasks(inquiry)
     if tasks and not inquiry.stop.headless:
@@ -62,16 +68,30 @@ def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
         return replace(inquiry, session=session), Rest(reason=Reason.BACKGROUND, detail=detail)
     inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id), left_running=tasks)
     if active_goal(session) is None and not _worth_a_look(inquiry):
-        return replace(inquiry, stage="rules"), Rest(reason=Reason.CLEAN)
+        return _clean(inquiry, rules.weigh(turn, inquiry.settings.rules, goal=False))
     return inquiry, Survey()
 
 
 def _worth_a_look(inquiry: Inquiry) -> bool:
     """Whether a stop without a goal is more than clean, as far as the turn itself tells."""
     turn = inquiry.turn
-    if rules.findings(turn) or (inquiry.settings.gates.without_goal and turn.changed):
+    weighed = rules.weigh(turn, inquiry.settings.rules, goal=False)
+    if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
         return True
     return rules.claims_pass(turn.last_message) and integrity.edited(turn)
+
+
+def _broken_off(inquiry: Inquiry) -> bool:
+    """Whether a turn that only read ends in the middle of what was asked: then it was no mere talk."""
+    weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=False)
+    return bool(inquiry.turn.calls) and any(finding.certain for finding in weighed.findings)
+
+
+def _clean(inquiry: Inquiry, weighed: rules.Weighed) -> Step:
+    """No rule found anything; a sign of a legitimate stop is told."""
+    why = weighed.legitimate.why if weighed.legitimate else ""
+    inquiry = replace(inquiry, stage=RULES, confidence=weighed.confidence)
+    return inquiry, Rest(reason=Reason.CLEAN, detail=why)
 
 
 def _surveyed(inquiry: Inquiry, at: float) -> Step:
@@ -118,14 +138,16 @@ def _unasked_weighed(inquiry: Inquiry, at: float) -> Step:
     inquiry = replace(inquiry, evidence=known.evidence, claims=known.claims)
     if lack := checking.unasked_failures(inquiry):
         return send_back(inquiry, lack, at)
-    inquiry = replace(inquiry, stage="rules")
-    found = (*rules.findings(inquiry.turn), *_checks_changed(inquiry))
+    weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=False)
+    inquiry = replace(inquiry, stage=RULES, confidence=weighed.confidence)
+    found = (*weighed.findings, *_checks_changed(inquiry))
     if not found:
-        return inquiry, Rest(reason=Reason.CLEAN)
+        return _clean(inquiry, weighed)
     first = found[0]
+    inquiry = replace(inquiry, rule=first.rule)
     if first.certain:
         return send_back(inquiry, first.lack, at)
-    return _ask(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
+    return judging.ask(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
 
 
 def _checks_changed(inquiry: Inquiry) -> tuple[rules.Finding, ...]:
@@ -135,15 +157,26 @@ def _checks_changed(inquiry: Inquiry) -> tuple[rules.Finding, ...]:
         return ()
     then = "Undo it, or say why it is right."
     lack = Lack(kind="checks-changed", missing=integrity.told(grave), next_step=then)
-    return (rules.Finding(certain=False, lack=lack),)
+    return (rules.Finding(rule="checks-changed", certain=False, lack=lack, confidence=0.5),)
 
 
 def _asked(inquiry: Inquiry, goal: Goal, at: float) -> Step:
     if inquiry.left_running:
         then = "Wait for this work to end, or stop it, then go on."
         lack = Lack(kind="background-headless", missing=inquiry.left_running, next_step=then)
-        return send_back(replace(inquiry, stage="rules"), lack, at)
+        return send_back(replace(inquiry, stage=RULES, rule="background-headless"), lack, at)
+    weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=True)
+    if weighed.legitimate is not None and weighed.legitimate.certain:
+        return _waiting(inquiry, weighed)
     return _checked(checking.begin_checks(inquiry, goal, at), at)
+
+
+def _waiting(inquiry: Inquiry, weighed: rules.Weighed) -> Step:
+    """Only the user can go on, so no check would change what comes next; the goal stays active."""
+    legitimate = weighed.legitimate
+    why, kind = (legitimate.why, legitimate.kind) if legitimate else ("", "")
+    inquiry = replace(inquiry, stage=RULES, rule=f"legitimate:{kind}", confidence=weighed.confidence)
+    return inquiry, Rest(reason=Reason.WAITING, detail=why, note=f"Supervisor: waiting for you: {why}")
 
 
 def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
@@ -159,72 +192,25 @@ def _checked(checked: checking.Step | checking.Open, at: float) -> Step:
     """The checks decide, or they do not: then rules where they are certain, else the model."""
     inquiry, order = checked
     if order is not None:
-        return inquiry, order
+        return _decided(inquiry, order)
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
-    found = [finding for finding in rules.findings(inquiry.turn) if finding.certain]
+    weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=True)
+    inquiry = replace(inquiry, confidence=weighed.confidence)
+    found = [finding for finding in weighed.findings if finding.certain]
     if checking.passed(inquiry.runs, Kind.TESTS):  # the agent's own run is older news
-        found = [finding for finding in found if finding.lack.kind != "false-complete"]
+        found = [finding for finding in found if finding.rule not in OUTWEIGHED]
     if found:
-        inquiry = replace(inquiry, stage="rules")
+        inquiry = replace(inquiry, stage=RULES, rule=found[0].rule)
         return send_back(inquiry, found[0].lack, at)
-    return _ask(inquiry, goal.condition)
+    return judging.ask(inquiry, goal.condition)
 
 
-def _ask(inquiry: Inquiry, condition: str) -> Step:
-    case = Case(
-        condition=condition,
-        suspicion=inquiry.suspicion,
-        prompts=inquiry.turn.prompts,
-        rubric=inquiry.survey.rubric,
-        evidence=inquiry.evidence,
-        last_message=inquiry.turn.last_message,
-    )
-    return replace(inquiry, stage="judge"), AskJudge(case)
-
-
-def _judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
-    inquiry = _charge_judging(inquiry, judgement.tokens, judgement.cents)
-    goal = active_goal(inquiry.session)
-    verdict = judgement.verdict
-    if why := objection(verdict, inquiry.evidence, asked=goal is not None):
-        return unjudged(inquiry, why)
-    match verdict:
-        case Complete():
-            shown = "; ".join(f"{met.criterion} ({', '.join(met.evidence)})" for met in verdict.criteria)
-            if changed := integrity.told(inquiry.survey.findings):
-                shown = f"{shown}; please look at what changed in the checks: {'; '.join(changed)}"
-            return (
-                end(inquiry, Status.ACHIEVED, shown)
-                if goal
-                else (inquiry, Rest(reason=Reason.CLEAN, detail=shown))
-            )
-        case Incomplete():
-            kind = "incomplete" if goal else inquiry.suspicion.split(":", 1)[0]
-            return send_back(
-                inquiry,
-                Lack(
-                    kind=kind,
-                    missing=tuple(gap.point for gap in verdict.missing),
-                    next_step=verdict.next_step,
-                ),
-                at,
-            )
-        case Waiting():
-            note = f"Supervisor: waiting for you: {verdict.question}" if goal else ""
-            return inquiry, Rest(reason=Reason.WAITING, detail=verdict.question, note=note)
-        case Impossible():
-            return end(inquiry, Status.IMPOSSIBLE, verdict.reason)
-        case _:
-            return unjudged(inquiry, "the judge abstained")
-
-
-def _charge_judging(inquiry: Inquiry, tokens: int, cents: float | None) -> Inquiry:
-    inquiry = replace(inquiry, judge_tokens=tokens)
-    goal = active_goal(inquiry.session)
-    if goal is None:
-        return inquiry
-    total, paid = goal.spent.judge_tokens + tokens, goal.spent.judge_cents + (cents or 0.0)
-    spent = replace(goal.spent, judge_tokens=total, judge_cents=paid)
-    return replace(inquiry, session=replace(inquiry.session, goal=replace(goal, spent=spent)))
+def _decided(inquiry: Inquiry, order: Effect | Ruling) -> Step:
+    """What the checks decided is as good as certain."""
+    if isinstance(order, Continue):
+        return replace(inquiry, confidence=SURE), order
+    if isinstance(order, Rest) and order.reason is Reason.ACHIEVED:
+        return replace(inquiry, confidence=1 - SURE), order
+    return inquiry, order

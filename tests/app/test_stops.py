@@ -267,7 +267,9 @@ async def test_a_file_that_was_claimed_and_is_not_there_is_sent_back(fakes: Fake
 async def test_a_file_that_was_claimed_by_its_bare_name_may_stand_in_a_folder(fakes: Fakes) -> None:
     fakes.store.save(with_goal())
     fakes.workspace.missing = {"NOTES.md"}
-    fakes.workspace.changes = Changes(files=(FileChange(path="docs/NOTES.md", after="Notes."),))
+    fakes.workspace.changes = Changes(
+        files=(FileChange(path="docs/NOTES.md", after="Notes."), FileChange(path="a.py", after="x = 1\n"))
+    )
     fakes.transcripts.script(turn(message="I added NOTES.md with an explanation."))
-    fakes.judge.script(complete("E1"))
+    fakes.judge.script(complete())
     assert (await fakes.rest()).reason is Reason.ACHIEVED

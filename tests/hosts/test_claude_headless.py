@@ -82,36 +82,36 @@ def test_a_budget_out_of_range_is_refused_at_no_cost(under: Supervised) -> None:
 def test_the_judges_own_model_decides_what_no_check_can_and_must_cite_evidence(under: Supervised) -> None:
     missing = {
         "verdict": "incomplete",
-        "missing": ["the greeting lacks a name"],
+        "missing": [{"point": "the greeting lacks a name", "criterion": "goal", "evidence": ["E1"]}],
         "next_step": "Add the name.",
         "confidence": 0.9,
     }
     met = {
         "verdict": "complete",
-        "criteria": [{"criterion": "greeting.txt names Ada", "evidence": ["E2"]}],
+        "criteria": [{"criterion": "greeting.md names Ada", "evidence": ["E2"]}],
         "confidence": 0.9,
     }
     judge = Match(has_tool="StructuredOutput")
     under.script(
-        runs("echo hello > greeting.txt"),
+        runs("echo hello > greeting.md"),
         says("Done."),
         Rule(structured({"answer": missing}), judge),
-        runs("echo hello Ada > greeting.txt"),
+        runs("echo hello Ada > greeting.md"),
         says("Done, with the name."),
         Rule(structured({"answer": met}), judge),
     )
-    under.ask("/supervisor:goal greeting.txt greets Ada by name")
+    under.ask("/supervisor:goal greeting.md greets Ada by name")
     assert "the greeting lacks a name" in under.continuations()[0]
     assert under.report().status == "achieved"
 
 
 def test_a_broken_judge_lets_the_agent_rest_and_record_and_status_say_so(under: Supervised) -> None:
     under.script(
-        runs("echo hello > greeting.txt"),
+        runs("echo hello > greeting.md"),
         says("Done."),
         Rule(HttpError(401, "authentication_error"), Match(has_tool="StructuredOutput"), times=None),
     )
-    result = under.ask("/supervisor:goal greeting.txt greets Ada by name")
+    result = under.ask("/supervisor:goal greeting.md greets Ada by name")
     assert result.result == "Done."
     report = under.report()
     assert (report.status, report.exit_code) == ("active", 2)

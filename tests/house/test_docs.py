@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.policy.rules import RULES
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…?)`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
@@ -44,7 +46,11 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
         "CONTRIBUTING.md",
         "docs/architecture.md",
         "docs/claude-code.md",
+        "docs/eval.md",
         "docs/gates.md",
+        "docs/judges.md",
+        "docs/judging.md",
+        "docs/rubric.md",
         "docs/settings.md",
     ],
 )
@@ -52,3 +58,11 @@ def test_every_link_leads_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     broken = [target for target in LINK.findall(text) if not ((ROOT / page).parent / target).exists()]
     assert broken == []
+
+
+def test_the_page_on_judging_names_every_rule_with_its_measured_precision() -> None:
+    page = (ROOT / "docs" / "judging.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| .* \| (\d+) of (\d+) \[", page, re.MULTILINE)
+    told = {name: int(right) / int(every) for name, right, every in rows}
+
+    assert told == {rule.id: rule.precision for rule in RULES}

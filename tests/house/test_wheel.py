@@ -63,3 +63,11 @@ def test_every_markdown_file_in_commands_is_a_command() -> None:
     strangers = [path.name for path in (CHECKOUT / "commands").iterdir() if path.suffix != ".md"]
 
     assert strangers == []
+
+
+@runs_on_the_wheel
+def test_the_wheel_carries_the_labelled_corpus() -> None:
+    carried = files_under(Path(sidecar.__file__).parent / "_plugin" / "corpus")
+
+    assert carried == files_under(CHECKOUT / "benchmarks" / "judge" / "corpus")
+    assert carried != {}

@@ -18,6 +18,7 @@ from support.cases import (
     UNREACHABLE,
     after,
     complete,
+    edited,
     goal,
     impossible,
     incomplete,
@@ -69,7 +70,7 @@ LAST = session(goal=after(16), pending=said())
 SPENT = session(goal=after(15), pending=said())
 ENDS: list[tuple[Verdict, Status]] = [
     (complete(), Status.ACHIEVED),
-    (impossible(), Status.IMPOSSIBLE),
+    (impossible("E2"), Status.IMPOSSIBLE),
     (waiting(), Status.ACTIVE),
     (incomplete(), Status.EXHAUSTED),
 ]
@@ -77,7 +78,9 @@ ENDS: list[tuple[Verdict, Status]] = [
 
 @pytest.mark.parametrize(("verdict", "status"), ENDS)
 def test_the_stop_of_the_last_continuation_is_still_judged(verdict: Verdict, status: Status) -> None:
-    played = play(SPENT, World(turn=turn(arrived=("abc123",)), judge=judged(verdict)))
+    calls = (edited(), ran("make", 2)) if status is Status.IMPOSSIBLE else ()
+    stop = turn(*calls, message="It cannot be: make fails.", arrived=("abc123",))
+    played = play(SPENT, World(turn=stop, judge=judged(verdict)))
     assert (played.goal.spent.continuations, played.goal.status) == (16, status)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sidecar.model.events import Surveyed
-from sidecar.model.evidence import Evidence, Source
+from sidecar.model.evidence import Evidence, Source, Worth
 from sidecar.model.finding import Change, Finding, Weight
 from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
 from sidecar.model.inspection import Repository
@@ -54,6 +54,7 @@ def test_a_passed_gate_is_good_and_says_how_many_tests_ran() -> None:
             fact="Supervisor ran `pytest -q`: passed, 5 tests executed",
             call="tests",
             tree=TREE,
+            worth=Worth.CHECK,
         ),
     )
 
@@ -97,14 +98,14 @@ def test_a_run_before_the_last_edit_is_stale_and_one_after_it_is_not() -> None:
 def test_a_call_tells_its_outcome_and_exit_code() -> None:
     calls = (
         ran("make", 2, output="o" * 1000),
-        ran("sleep 9", None, outcome=CallOutcome.INTERRUPTED),
+        ran("./wait", None, outcome=CallOutcome.INTERRUPTED),
         edited("a.py", "b.py"),
         called(Doing.EDIT, CallOutcome.FAILED),
     )
     facts = gather(turn(*calls), (), TREE)
     assert [(fact.fact, fact.bad) for fact in facts] == [
         ("the agent ran `make`: failed, exit code 2", True),
-        ("the agent ran `sleep 9`: interrupted", True),
+        ("the agent ran `./wait`: interrupted", True),
         ("the agent edited a.py, b.py: ok", False),
         ("the agent edited a file: failed", True),
     ]
@@ -201,3 +202,11 @@ def test_a_claim_that_is_contradicted_speaks_against_and_names_its_evidence() ->
     assert (claim.source, claim.bad) == (Source.CLAIM, True)
     assert claim.fact.startswith("the agent says \u201cAll tests pass.\u201d: contradicted")
     assert "E1" in claim.fact
+
+
+def test_a_gate_shows_the_most_unless_files_moved_or_it_only_advises_and_failed() -> None:
+    assert gather(talk(), [gate_run()], TREE)[0].worth is Worth.CHECK
+    assert gather(talk(), [gate_run(moved=True)], TREE)[0].worth is Worth.NOTHING
+    assert gather(talk(), [gate_run(outcome=Outcome.FAILED)], TREE)[0].worth is Worth.CHECK
+    assert advised().worth is Worth.NOTHING
+    assert advised(gate_run(LINT)).worth is Worth.CHECK

@@ -131,6 +131,6 @@ def test_gates_that_come_back_when_nobody_waits_for_them_decide_nothing(of: obje
 
 def test_tests_that_pass_for_supervisor_outweigh_an_earlier_failing_run_of_the_agents() -> None:
     before = with_goal("all tests pass and the changelog says so")
-    played = play(before, World(turn=LIE, runner=PYTEST, judge=judged(complete())))
+    played = play(before, World(turn=LIE, runner=PYTEST, judge=judged(complete("E1"))))
     assert kinds(played.orders) == [ReadTurn, Survey, RunGates, AskJudge]
     assert played.goal.status is Status.ACHIEVED

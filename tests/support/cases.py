@@ -31,8 +31,8 @@ TREE = "tree-1"
 BASE = Base(tree=TREE, snapshot="s1", head="c1")
 SETTINGS = Settings()
 RUBRIC = Rubric(
-    patterns=(Criterion("Verified", "What is claimed was run."),),
-    antipatterns=(Criterion("Left work", "Something is still to do."),),
+    patterns=(Criterion("Verified", "What is claimed was run.", id="verified"),),
+    antipatterns=(Criterion("Left work", "Something is still to do.", id="left-work"),),
     origin="default",
 )
 PYTEST = Gate(
@@ -95,9 +95,10 @@ def called(doing: Doing, outcome: CallOutcome = CallOutcome.OK) -> ToolCall:
 
 
 def turn(*calls: ToolCall, message: str = "I did it.", **fields: Any) -> Turn:
-    """Build a turn that changed something, unless other calls are named."""
+    """Build a turn that changed something and ran the tests, unless other calls are named."""
     usual: dict[str, Any] = {"prompts": ("Do it.",), "last_message_id": "m1", "calls_since_arrival": 1}
-    return Turn(**usual | {"calls": calls or (edited(),), "last_message": message} | fields)
+    usual["calls"] = calls or (edited(), ran("pytest -q", output="5 passed in 0.10s"))
+    return Turn(**usual | {"last_message": message} | fields)
 
 
 def talk(message: str = "It is a parser.", **fields: Any) -> Turn:
@@ -120,11 +121,11 @@ def gate_run(gate: Gate = PYTEST, outcome: Outcome = Outcome.PASSED, **fields: A
 
 
 def complete(*evidence: str, confidence: float = 0.9) -> Complete:
-    return Complete(criteria=(Met("The condition holds", evidence or ("E1",)),), confidence=confidence)
+    return Complete(criteria=(Met("The condition holds", evidence or ("E2",)),), confidence=confidence)
 
 
 def incomplete(*missing: str, confidence: float = 0.9) -> Incomplete:
-    gaps = tuple(Gap(point, "goal", ()) for point in missing or ("comments are refused",))
+    gaps = tuple(Gap(point, "left-work", ()) for point in missing or ("comments are refused",))
     return Incomplete(missing=gaps, next_step="Accept them.", confidence=confidence)
 
 

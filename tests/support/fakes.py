@@ -12,10 +12,12 @@ from sidecar.adapters.memory import (
     FixedConfiguration,
     FixedRubrics,
     ManualClock,
+    MemoryPurse,
     MemoryRecord,
     MemoryStore,
     MemorySwitches,
     PlainPhrasebook,
+    ValueSecrets,
 )
 from sidecar.adapters.reading.inspector import FileInspector
 from sidecar.adapters.scripted.catalog import ScriptedCatalog
@@ -36,7 +38,7 @@ from sidecar.model.events import (
 )
 from sidecar.model.gate import Gate, GateRun
 from sidecar.model.goal import Goal
-from sidecar.model.inspection import Base, Changes
+from sidecar.model.inspection import Base, Changes, FileChange
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.verdict import Verdict
@@ -96,6 +98,7 @@ class WatchedWorkspace(ScriptedWorkspace):
         self.returned: list[str] = []
         self.compared: list[str] = []
         self.slow: asyncio.Event | None = None
+        self.changes = Changes(files=(FileChange(path="a.py", before="x = 1\n", after="x = 2\n"),))
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
         self.looks += 1
@@ -153,6 +156,7 @@ class Fakes:
     gates: HeldGates = field(default_factory=HeldGates)
     inspector: FileInspector = field(default_factory=FileInspector)
     judge: HeldJudge = field(default_factory=HeldJudge)
+    purse: MemoryPurse = field(default_factory=MemoryPurse)
     record: FailingRecord = field(default_factory=FailingRecord)
     store: FailingStore = field(default_factory=FailingStore)
     switches: MemorySwitches = field(default_factory=MemorySwitches)
@@ -168,8 +172,10 @@ class Fakes:
             inspector=self.inspector,
             judge=self.judge,
             phrasebook=PlainPhrasebook(),
+            purse=self.purse,
             record=self.record,
             rubrics=FixedRubrics(RUBRIC),
+            secrets=ValueSecrets(),
             store=self.store,
             switches=self.switches,
             transcripts=self.transcripts,

@@ -24,7 +24,7 @@ from sidecar.model.finding import Finding
 from sidecar.model.gate import Catalog, Gate, Outcome
 from sidecar.model.goal import Goal
 from sidecar.model.inquiry import Inquiry
-from sidecar.model.inspection import Repository
+from sidecar.model.inspection import Edit, Repository
 from sidecar.model.session import Session
 from sidecar.model.settings import Settings
 from sidecar.model.turn import Turn
@@ -51,6 +51,7 @@ class World(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     unseen: str = ""
     changed: tuple[str, ...] | None = ("a.py",)
+    edits: tuple[Edit, ...] = (Edit(path="a.py", added=1),)
     repository: Repository | None = None
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -133,6 +134,7 @@ def answer(order: Effect, world: World) -> Fact:
                 unseen=world.unseen,
                 findings=world.findings,
                 repository=world.repository,
+                edits=world.edits,
             )
         case RunGates():
             tree = world.moved or world.tree
