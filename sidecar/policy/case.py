@@ -17,6 +17,7 @@ from sidecar.model.effects import Case
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.rubric import Criterion, Rubric
 from sidecar.policy.claims.praise import without_praise
+from sidecar.policy.steering import cleaned
 
 MESSAGE_LIMIT: Final = 24_000
 """Characters of the last message that are looked at, half from each end; hosts' readers keep 20,000."""
@@ -32,9 +33,9 @@ Parts = tuple[str, ...]
 
 
 def build(inquiry: Inquiry, condition: str) -> Case:
-    """The case of this stop; `condition` is "" where no goal is set."""
+    """The case of this stop, without text addressed to the judge; `condition` is "" where no goal is set."""
     turn, survey = inquiry.turn, inquiry.survey
-    return Case(
+    case = Case(
         condition=condition,
         suspicion=inquiry.suspicion,
         prompts=turn.prompts,
@@ -44,6 +45,7 @@ def build(inquiry: Inquiry, condition: str) -> Case:
         edits=survey.edits,
         edits_unseen=survey.unseen,
     )
+    return cleaned(case)
 
 
 def applying(rubric: Rubric, changed: tuple[str, ...] | None) -> Rubric:

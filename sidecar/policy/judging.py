@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.model.effects import AskJudge, Effect, Reason, Rest, Ruling
+from sidecar.model.effects import AskJudge, Case, Effect, Reason, Rest, Ruling
 from sidecar.model.events import JudgeFailed
 from sidecar.model.goal import Goal, Status
 from sidecar.model.inquiry import Inquiry
@@ -20,7 +20,7 @@ from sidecar.policy.continuations import send_back
 from sidecar.policy.endings import end, unjudged
 from sidecar.policy.lack import Lack
 from sidecar.policy.skip import active_goal
-from sidecar.policy.verdicts import near, objection
+from sidecar.policy.verdicts import near, objection, upheld
 
 Step = tuple[Inquiry, Effect | Ruling]
 
@@ -95,19 +95,21 @@ def _name(verdict: Verdict) -> str:
 def _ruled(inquiry: Inquiry, verdict: Verdict, at: float) -> Step:
     goal = active_goal(inquiry.session)
     inquiry = replace(inquiry, confidence=_premature(verdict, inquiry.confidence))
-    if inquiry.case is None:
+    case = inquiry.case
+    if case is None:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
-    if why := objection(verdict, inquiry.case, asked=goal is not None):
+    if why := objection(verdict, case, asked=goal is not None):
         return unjudged(inquiry, why)
-    return _believed(inquiry, verdict, goal, at)
+    return _believed(inquiry, case, verdict, at)
 
 
-def _believed(inquiry: Inquiry, verdict: Verdict, goal: Goal | None, at: float) -> Step:
+def _believed(inquiry: Inquiry, case: Case, verdict: Verdict, at: float) -> Step:
+    goal = active_goal(inquiry.session)
     match verdict:
         case Complete():
             return _complete(inquiry, verdict, goal)
         case Incomplete():
-            return send_back(inquiry, _lack(inquiry, verdict, goal), at)
+            return send_back(inquiry, _lack(inquiry, case, verdict), at)
         case Waiting():
             note = f"Supervisor: waiting for you: {verdict.question}" if goal else ""
             return inquiry, Rest(reason=Reason.WAITING, detail=verdict.question, note=note)
@@ -126,11 +128,13 @@ def _complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> Step:
     )
 
 
-def _lack(inquiry: Inquiry, verdict: Incomplete, goal: Goal | None) -> Lack:
-    cited = {number for gap in verdict.missing for number in gap.evidence}
+def _lack(inquiry: Inquiry, case: Case, verdict: Incomplete) -> Lack:
+    """The points that stand; one that the evidence refutes is not told to the agent."""
+    gaps = upheld(verdict, case)
+    cited = {number for gap in gaps for number in gap.evidence}
     return Lack(
-        kind="incomplete" if goal else inquiry.suspicion.split(":", 1)[0],
-        missing=tuple(gap.point for gap in verdict.missing),
+        kind="incomplete" if case.condition else inquiry.suspicion.split(":", 1)[0],
+        missing=tuple(gap.point for gap in gaps),
         next_step=verdict.next_step,
         evidence=tuple(fact for fact in inquiry.evidence if fact.id in cited),
     )

@@ -125,7 +125,7 @@ def _shown(at: int, call: ToolCall, seen: _Seen) -> tuple[Worth, Place]:
 
 def _is_repaired(at: int, call: ToolCall, seen: _Seen) -> bool:
     """Whether what failed passed later: the command itself, or the checks that failed in it."""
-    if seen.commands.get(_key(call), -1) > 99999:
+    if seen.commands.get(_key(call), -1) > at:
         return True
     failed = _failed(seen.checks.get(at, []))
     return bool(failed) and all(

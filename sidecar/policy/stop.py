@@ -165,18 +165,7 @@ def _asked(inquiry: Inquiry, goal: Goal, at: float) -> Step:
         then = "Wait for this work to end, or stop it, then go on."
         lack = Lack(kind="background-headless", missing=inquiry.left_running, next_step=then)
         return send_back(replace(inquiry, stage=RULES, rule="background-headless"), lack, at)
-    weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=True)
-    if weighed.legitimate is not None and weighed.legitimate.certain:
-        return _waiting(inquiry, weighed)
-    return _checked(checking.begin_checks(inquiry, goal, at), at)
-
-
-def _waiting(inquiry: Inquiry, weighed: rules.Weighed) -> Step:
-    """Only the user can go on, so no check would change what comes next; the goal stays active."""
-    legitimate = weighed.legitimate
-    why, kind = (legitimate.why, legitimate.kind) if legitimate else ("", "")
-    inquiry = replace(inquiry, stage=RULES, rule=f"legitimate:{kind}", confidence=weighed.confidence)
-    return inquiry, Rest(reason=Reason.WAITING, detail=why, note=f"Supervisor: waiting for you: {why}")
+    return _checked(inquiry, checking.begin_checks(inquiry, goal, at), at)
 
 
 def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
@@ -185,18 +174,25 @@ def _gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> Step:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
     if goal is None:
         return _unasked_weighed(replace(inquiry, runs=fact.runs), at)
-    return _checked(checking.gates_ran(inquiry, goal, fact.runs, at), at)
+    return _checked(inquiry, checking.gates_ran(inquiry, goal, fact.runs, at), at)
 
 
-def _checked(checked: checking.Step | checking.Open, at: float) -> Step:
-    """The checks decide, or they do not: then rules where they are certain, else the model."""
+def _checked(before: Inquiry, checked: checking.Step | checking.Open, at: float) -> Step:
+    """The checks decide, or they do not: then rules where they are certain, else the model.
+
+    Where only the user can go on, what the checks lack is no reason to send the agent back.
+    """
     inquiry, order = checked
-    if order is not None:
+    if order is not None and not isinstance(order, Continue):
         return _decided(inquiry, order)
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
     weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=True)
+    if weighed.legitimate is not None and weighed.legitimate.certain:
+        return _waiting(replace(inquiry, session=before.session), weighed.legitimate, weighed.confidence)
+    if order is not None:
+        return _decided(inquiry, order)
     inquiry = replace(inquiry, confidence=weighed.confidence)
     found = [finding for finding in weighed.findings if finding.certain]
     if checking.passed(inquiry.runs, Kind.TESTS):  # the agent's own run is older news
@@ -205,6 +201,13 @@ def _checked(checked: checking.Step | checking.Open, at: float) -> Step:
         inquiry = replace(inquiry, stage=RULES, rule=found[0].rule)
         return send_back(inquiry, found[0].lack, at)
     return judging.ask(inquiry, goal.condition)
+
+
+def _waiting(inquiry: Inquiry, legitimate: rules.Legitimate, confidence: float) -> Step:
+    """Only the user can go on; the goal stays active, and nothing was said to the agent."""
+    inquiry = replace(inquiry, stage=RULES, rule=f"legitimate:{legitimate.kind}", confidence=confidence)
+    note = f"Supervisor: waiting for you: {legitimate.why}"
+    return inquiry, Rest(reason=Reason.WAITING, detail=legitimate.why, note=note)
 
 
 def _decided(inquiry: Inquiry, order: Effect | Ruling) -> Step:
