@@ -28,6 +28,7 @@ PROCESSES = "Only adapters.processes starts processes"
 TERMINAL = "Only cli speaks to a terminal"
 GRAMMARS = "Only adapters.grammar parses other languages"
 HTTP = "Only adapters.judges.http speaks HTTP"
+SECRETS = "Only adapters.secrets knows what secrets look like"
 MARKDOWN = "Only adapters.rubric reads Markdown"
 
 
@@ -61,6 +62,7 @@ LIES = [
     Lie(PROCESSES, "wiring starts a process", {"wiring.py": "import subprocess"}),
     Lie(TERMINAL, "app imports click", {"app/planted.py": "import click"}),
     Lie(TERMINAL, "a server imports rich", {"servers/planted.py": "from rich.console import Console"}),
+    Lie(SECRETS, "another adapter looks for secrets", {"adapters/planted.py": "import detect_secrets"}),
     Lie(GRAMMARS, "another adapter parses", {"adapters/planted.py": "import tree_sitter"}),
     Lie(HTTP, "another backend speaks HTTP", {"adapters/judges/planted.py": "import httpx2"}),
     Lie(HTTP, "app tries again by itself", {"app/planted.py": "import stamina"}),
@@ -72,6 +74,7 @@ TRUTHS = {
     "adapters/processes.py": "import subprocess",
     "adapters/rubric.py": "import markdown_it",
     "adapters/grammar.py": "import tree_sitter",
+    "adapters/secrets.py": "import detect_secrets",
     "adapters/judges/http.py": "import httpx2",
     "policy/planted.py": "import re\nimport msgspec\nimport sidecar.model",
 }
