@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import fcntl
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -35,7 +36,7 @@ class _Book(Struct, frozen=True, kw_only=True):
 
 
 class PurseFile:
-    """The Purse of a state folder. One sidecar writes it, so nothing is locked."""
+    """The Purse of a state folder. The sidecar and `supervisor eval` may write it at the same time."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._path = folder / "spending.json"
@@ -52,6 +53,11 @@ class PurseFile:
 
     def add(self, tokens: int, cents: float | None, calls: int) -> None:
         ensure_folder(self._path.parent)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._add(tokens, cents, calls)
+
+    def _add(self, tokens: int, cents: float | None, calls: int) -> None:
         try:
             book = read_state(self._path, _Book, FILE_LIMIT)
         except BrokenError as error:

@@ -29,6 +29,8 @@ LACKING: Final = (
     r"\b(?:hf|npm)_[A-Za-z0-9]{30,}",  # Hugging Face, npm
     r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*",  # a JSON web token with its signature
     r"(?i:\bbearer\s+)[\w.~+/=-]{16,}",
+    r"(?i:\bbasic\s+)(?=[\w+/]*[\d=])[\w+/=-]{16,}",  # a header of HTTP
+    r"(?<=://:)[^\s/@]{1,200}(?=@)",  # a URL with a password and no name
 )
 SHORTEST: Final = 6
 """Characters of a value that stands beside a name that speaks of a secret."""
@@ -38,17 +40,25 @@ REMEMBERED: Final = 8_192
 """Lines whose secrets are remembered."""
 
 _KEY_BLOCK = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----.*?(?:-----END [^\n]*|\Z)", re.DOTALL
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----.*?(?:-----END [^\n]*|\Z)"
+    r"|\A[\w+/=\s]{40,}-----END [A-Z0-9 ]{0,40}PRIVATE KEY[^\n]*",  # what a cut left of one
+    re.DOTALL,
 )
-_WORTH = re.compile(rf"[\w+/.=-]{{16,}}|://[^\s/]*:[^\s/]*@|{SECRET_NAME.pattern}|PASS|BEGIN ", re.IGNORECASE)
-"""What a line must have before all detectors look at it."""
-_NAMED = re.compile(
-    rf"^[+\s-]*(?:export\s+)?(?P<name>[\w.-]{{0,60}}?(?:{SECRET_NAME.pattern})[\w.-]{{0,60}})\s*[=:]\s*(?P<value>[^\s()]+)$",
+_WORTH = re.compile(
+    rf"[\w+/.=-]{{16,}}|://[^\s/:@]{{0,200}}:[^\s/@]{{1,200}}@|{SECRET_NAME.pattern}|PASS|BEGIN ",
     re.IGNORECASE,
 )
-"""A line of an environment or configuration file that assigns something secret, without quotes."""
+"""What a line must have before all detectors look at it."""
+_NAME = rf"(?P<name>[\w.-]{{0,60}}?(?:{SECRET_NAME.pattern})[\w.-]{{0,60}})"
+_NAMED = (
+    re.compile(rf"^[+\s-]*(?:export\s+)?{_NAME}\s*[=:]\s*(?P<value>[^\s()]+)$", re.IGNORECASE),
+    re.compile(rf"(?<![\w.$-]){_NAME}(?:=|:\s?)(?P<value>[^\s()&;|\"'`,]+)(?=[\s&;|\"'`]|$)", re.IGNORECASE),
+)
+"""A line of an environment or configuration file, and an assignment, option or header within a line, that
+name something secret and have no quotes."""
 LONG: Final = 16
-"""Characters of a value that is believed beside a name that is not all capitals, if a digit is among them."""
+"""Characters of a value that is believed beside a name that is neither all capitals nor an option; a digit
+must be among them."""
 
 
 class SecretForms:
@@ -122,10 +132,13 @@ def _forms() -> _Forms:
 
 
 def _assigned(line: str) -> tuple[str, ...]:
-    found = _NAMED.match(line.rstrip())
-    if found is None:
-        return ()
-    value = found["value"].strip("\"',;")
-    plain = found["name"].isupper() or any(map(str.isdigit, value))
-    enough = SHORTEST if found["name"].isupper() else LONG
-    return (value,) if plain and len(value) >= enough and value[0] not in "$<[{" else ()
+    found = (match for pattern in _NAMED for match in pattern.finditer(line.rstrip()))
+    return tuple(filter(None, (_value(match["name"], match["value"]) for match in found)))
+
+
+def _value(name: str, written: str) -> str:
+    """The value that such a name is given, "" where it does not look like a secret."""
+    value = written.strip("\"',;")
+    sure = name.isupper() or name.startswith("-")
+    plain = name.isupper() or any(map(str.isdigit, value))
+    return value if plain and len(value) >= (SHORTEST if sure else LONG) and value[0] not in "$<[{" else ""

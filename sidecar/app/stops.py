@@ -24,7 +24,7 @@ from sidecar.policy.endings import unjudged
 from sidecar.policy.masking import mask_case, mask_run, mask_turn
 from sidecar.policy.skip import active_goal
 from sidecar.policy.stop import begin, step
-from sidecar.ports import Entry, Site
+from sidecar.ports import BadInputError, Entry, Site
 
 GLANCE = 1.0
 """Seconds between two looks at the host's queue while a stop is being judged."""
@@ -32,6 +32,8 @@ GLANCE = 1.0
 UNTOUCHED = frozenset({Reason.OURS, Reason.SUBAGENT, Reason.OFF, Reason.PAUSED, Reason.PLAN_MODE})
 """Stops that leave no trace in the session's state."""
 
+UNSAVED = (OSError, ValueError, BadInputError)
+"""What may keep a state from being written: the disk, or a text that cannot be."""
 FINDINGS = 20
 """Changes to the checks that one entry of the record names."""
 
@@ -53,6 +55,9 @@ class StopJudge:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
         house = self._house
         settings, _ = house.configuration.load()
+        mask = house.secrets.masker(stop.environment)
+        tasks = tuple(replace(task, description=mask(task.description)) for task in stop.background)
+        stop = replace(stop, background=tasks)
         inquiry = Inquiry(
             session=session,
             stop=stop,
@@ -62,20 +67,44 @@ class StopJudge:
         )
         begun = house.clock.now()
         self._bases.rest(stop.key)
+        seen = [inquiry]
         try:
-            inquiry, ruled = await self._generations.judge(stop.key, self._judge(inquiry))
+            inquiry, ruled = await self._generations.judge(stop.key, self._judge(seen))
         except SupersededError as newer:
             ruling: Ruling = Rest(reason=newer.reason)
+            inquiry = self._dropped(seen[-1])
         except asyncio.CancelledError:
-            self._write(inquiry, Rest(reason=Reason.INTERRUPTED, detail="the host let go"), begun)
+            self._write(
+                self._dropped(seen[-1]), Rest(reason=Reason.INTERRUPTED, detail="the host let go"), begun
+            )
             raise
         else:
             ruling = self._told(stop, self._save(inquiry, ruled))
+        if isinstance(ruling, Continue) or ruling.reason is Reason.BACKGROUND:
+            self._rubrics.set_to_work(stop, human=False)
         self._write(inquiry, ruling, begun)
         return ruling
 
-    async def _judge(self, inquiry: Inquiry) -> tuple[Inquiry, Ruling]:
-        seen = [inquiry]
+    def _dropped(self, inquiry: Inquiry) -> Inquiry:
+        """A stop whose outcome is void: what judging it has cost is charged to its goal all the same."""
+        goal = inquiry.session.goal
+        if goal is None or not inquiry.judge_tokens:
+            return inquiry
+        try:
+            now = self._house.store.load(inquiry.stop.key)
+            if now is not None and now.goal is not None and now.goal.id == goal.id:
+                spent = replace(
+                    now.goal.spent,
+                    judge_tokens=now.goal.spent.judge_tokens + inquiry.judge_tokens,
+                    judge_cents=now.goal.spent.judge_cents + (inquiry.judge_cents or 0.0),
+                )
+                self._house.store.save(replace(now, goal=replace(now.goal, spent=spent)))
+        except UNSAVED as error:
+            log.warning("%s: what judging cost could not be saved: %s", inquiry.stop.key.id, error)
+        return inquiry
+
+    async def _judge(self, seen: list[Inquiry]) -> tuple[Inquiry, Ruling]:
+        inquiry = seen[-1]
         try:
             async with asyncio.timeout(inquiry.settings.stop_seconds):
                 return await self._loop(seen)
@@ -122,14 +151,21 @@ class StopJudge:
         """Ask the judge, and write down what that cost, whatever came of it."""
         house, environment = self._house, inquiry.stop.environment
         case = mask_case(order.case, house.secrets.masker(environment))
-        said = await house.judge.ask(case, environment, inquiry.settings)
+        try:
+            said = await house.judge.ask(case, environment, inquiry.settings)
+        except asyncio.CancelledError:
+            self._pay(0, None, 1)  # it may have been asked already, and nobody knows what that costs
+            raise
         cost = said.judgement if isinstance(said, Judged) else said
         if cost.calls:
-            try:
-                house.purse.add(cost.tokens, cost.cents, cost.calls)
-            except OSError as error:
-                log.warning("what judging cost could not be written down: %s", error)
+            self._pay(cost.tokens, cost.cents, cost.calls)
         return said
+
+    def _pay(self, tokens: int, cents: float | None, calls: int) -> None:
+        try:
+            self._house.purse.add(tokens, cents, calls)
+        except OSError as error:
+            log.warning("what judging cost could not be written down: %s", error)
 
     @contextlib.asynccontextmanager
     async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:
@@ -159,13 +195,18 @@ class StopJudge:
             return ruling
         try:
             self._house.store.save(replace(inquiry.session, seen_at=self._house.clock.now()))
-        except OSError as error:
-            why = f"the state could not be saved: {error.strerror or error}"
+        except UNSAVED as error:
+            why = f"the state could not be saved: {getattr(error, 'strerror', None) or error}"
             log.warning("%s: %s", inquiry.stop.key.id, why)
             return Rest(
                 reason=Reason.UNJUDGED, detail=why, note=f"Supervisor: this stop was not judged: {why}."
             )
         return ruling
+
+    def _masked(self, stop: Stopped, ruling: Ruling) -> str:
+        """The ruling in one line, without a secret, whatever way it came there."""
+        said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
+        return self._house.secrets.masker(stop.environment)(said)
 
     def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
         """Append the story of this stop to the record."""
@@ -174,7 +215,7 @@ class StopJudge:
             at=now,
             event="stop",
             decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
-            detail=ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000],
+            detail=self._masked(inquiry.stop, ruling),
             continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
             stage=inquiry.stage,
             tree=inquiry.survey.tree,
@@ -190,7 +231,7 @@ class StopJudge:
         )
         try:
             self._house.record.append(inquiry.stop.key, entry)
-        except OSError as error:
+        except UNSAVED as error:
             log.warning("%s: the record could not be written: %s", inquiry.stop.key.id, error)
 
 

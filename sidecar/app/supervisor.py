@@ -162,7 +162,7 @@ class Supervisor:
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
             return Reply(text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True)
         decided = "refused" if reply.refused else "done"
-        detail = f"{event.arguments[:300]} -> {reply.text}"[:1000]
+        detail = house.secrets.masker(event.environment)(f"{event.arguments[:300]} -> {reply.text}"[:1000])
         self._note(event.key, Entry(at=at, event=f"command {event.name}", decided=decided, detail=detail))
         return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
 

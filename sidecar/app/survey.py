@@ -77,15 +77,26 @@ def _weighed(reading: Reading) -> tuple[Finding, ...]:
 def _edits(changes: Changes, mask: Mask) -> tuple[Edit, ...]:
     from sidecar.policy.diffs import edits  # noqa: PLC0415 - a cold start does without differences
 
-    return edits(changes, mask)
+    return tuple(
+        replace(
+            edit, path=printable(edit.path), old_path=printable(edit.old_path), hunks=printable(edit.hunks)
+        )
+        for edit in edits(changes, mask)
+    )
 
 
 def _paths(changes: Changes) -> tuple[str, ...] | None:
     """The changed paths, None where they are not all known."""
     if changes.unseen:
         return None
-    return tuple(path for file in changes.files for path in (file.path, file.old_path) if path)
+    return tuple(printable(path) for file in changes.files for path in (file.path, file.old_path) if path)
 
 
 def _masked(finding: Finding, mask: Mask) -> Finding:
-    return replace(finding, before=mask(finding.before), after=mask(finding.after))
+    before, after = mask(printable(finding.before)), mask(printable(finding.after))
+    return replace(finding, file=printable(finding.file), before=before, after=after)
+
+
+def printable(text: str) -> str:
+    """A text that can be written down: bytes of a file's name that are no UTF-8 stand as their number."""
+    return text.encode("utf-8", "backslashreplace").decode()

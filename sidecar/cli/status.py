@@ -8,8 +8,10 @@ import click
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from sidecar.app.people import Report
+from sidecar.cli.checks import visible, visible_lines
 from sidecar.cli.goal import HERE, who
 from sidecar.cli.link import ask
 from sidecar.model.spending import Spending
@@ -27,7 +29,7 @@ def status(session: str, *, as_json: bool) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
         return
     console = Console(highlight=False)
-    console.print(report.text, markup=False)
+    console.print("\n".join(visible_lines(report.text)), markup=False)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on(report.off)}", markup=False)
     if report.spending.calls:
@@ -35,7 +37,7 @@ def status(session: str, *, as_json: bool) -> None:
     if report.story:
         console.print(_table(report.story))
     for line in (*report.set_aside, *report.troubles):
-        console.print(f"! {line}", markup=False)
+        console.print(f"! {visible(line)}", markup=False)
 
 
 def _spending(today: Spending) -> str:
@@ -52,5 +54,6 @@ def _table(story: tuple[Entry, ...]) -> Table:
     for entry in story:
         when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
         why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates)) if part)
-        table.add_row(when, entry.event, entry.decided, entry.stage, why[:300])
+        cells = (when, entry.event, entry.decided, entry.stage, why[:300])
+        table.add_row(*(Text(visible(cell)) for cell in cells))  # no markup: a test's id may look like one
     return table

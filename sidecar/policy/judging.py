@@ -50,9 +50,9 @@ def judged(inquiry: Inquiry, judgement: Judgement, at: float) -> Step:
 
 
 def failed(inquiry: Inquiry, failure: JudgeFailed, at: float) -> Step:
-    """No answer. Where there was a first one, it counts; else nobody has judged."""
+    """No answer. Where there was a first one, it counts, unless it would end a goal; else none does."""
     inquiry = _charged(inquiry, failure)
-    if inquiry.first is not None:
+    if inquiry.first is not None and not isinstance(inquiry.first.verdict, Complete | Impossible):
         return _ruled(inquiry, inquiry.first.verdict, at)
     return unjudged(inquiry, failure.reason)
 

@@ -41,6 +41,8 @@ def mask_turn(turn: Turn, mask: Mask) -> Turn:
         turn,
         prompts=tuple(map(mask, turn.prompts)),
         last_message=mask(turn.last_message),
+        todos=tuple(replace(todo, text=mask(todo.text)) for todo in turn.todos),
+        native_goal=mask(turn.native_goal),
         calls=tuple(
             replace(
                 call,

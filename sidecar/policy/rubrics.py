@@ -28,6 +28,8 @@ NAMES: Final = 3
 NAME_LIMIT: Final = 40
 """Characters of a criterion's name in a summary."""
 COMMAND: Final = "/supervisor:rubric accept"
+OF_PROJECT: Final = (".supervisor/rubric.md", ".reflection/rubric.md")
+"""Where a project's own rubric is."""
 
 
 class Text(Struct, frozen=True):
@@ -142,7 +144,7 @@ def described(rubric: Rubric, project: str) -> str:
 
 
 def _why(origin: str, project: str) -> str:
-    if project and origin.startswith(f"{project.rstrip('/')}/"):
+    if project and any(origin == f"{project.rstrip('/')}/{place}" for place in OF_PROJECT):
         return "the project's own"
     if origin.endswith("/supervisor/rubric.md"):
         return "yours; the project has none that serves"

@@ -28,6 +28,8 @@ RULES = "rules"
 """The stage in which rules decide."""
 OUTWEIGHED = frozenset(("false-complete", "error-walked-away"))
 """Rules about the agent's own runs."""
+UNSAID = frozenset((Reason.EXHAUSTED, Reason.STALLED, Reason.SHADOW))
+"""Why what is missing is not said."""
 SURE = 0.99
 """Confidence of what the project's own checks show."""
 
@@ -136,9 +138,10 @@ def _unasked(inquiry: Inquiry, at: float) -> Step:
 def _unasked_weighed(inquiry: Inquiry, at: float) -> Step:
     known = gather(inquiry.turn, inquiry.runs, inquiry.survey)
     inquiry = replace(inquiry, evidence=known.evidence, claims=known.claims)
-    if lack := checking.unasked_failures(inquiry):
-        return send_back(inquiry, lack, at)
     weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=False)
+    rests = weighed.legitimate is not None and weighed.legitimate.certain
+    if not rests and (lack := checking.unasked_failures(inquiry)):
+        return send_back(replace(inquiry, confidence=SURE), lack, at)
     inquiry = replace(inquiry, stage=RULES, confidence=weighed.confidence)
     found = (*weighed.findings, *_checks_changed(inquiry))
     if not found:
@@ -183,9 +186,9 @@ def _checked(before: Inquiry, checked: checking.Step | checking.Open, at: float)
     Where only the user can go on, what the checks lack is no reason to send the agent back.
     """
     inquiry, order = checked
-    if order is not None and not isinstance(order, Continue):
+    if order is not None and not _wants_more(order):
         return _decided(inquiry, order)
-    goal = active_goal(inquiry.session)
+    goal = active_goal(before.session)
     if goal is None:
         return inquiry, Rest(reason=Reason.SUPERSEDED)
     weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=True)
@@ -201,6 +204,11 @@ def _checked(before: Inquiry, checked: checking.Step | checking.Open, at: float)
         inquiry = replace(inquiry, stage=RULES, rule=found[0].rule)
         return send_back(inquiry, found[0].lack, at)
     return judging.ask(inquiry, goal.condition)
+
+
+def _wants_more(order: Effect | Ruling) -> bool:
+    """Whether the agent is to go on, or would be if there were a budget for it."""
+    return isinstance(order, Continue) or (isinstance(order, Rest) and order.reason in UNSAID)
 
 
 def _waiting(inquiry: Inquiry, legitimate: rules.Legitimate, confidence: float) -> Step:

@@ -37,7 +37,7 @@ ALWAYS: Final = frozenset({"goal", "request"})
 PROOF: Final = frozenset({Worth.WORK, Worth.CHECK})
 FAILS: Final = re.compile(
     r"\b(?:still )?(?:fails?|failing|failed|(?:is|are) (?:red|broken|not (?:passing|green|clean))"
-    r"|(?:do|does|did) not (?:pass|succeed|compile))\b",
+    r"|(?:do|does|did) not (?:pass|succeed|compile))\b\s*(?:$|[.,;:)(`'\"])",
     re.IGNORECASE,
 )
 NAMED: Final = 40

@@ -11,11 +11,11 @@ import pytest
 from sidecar.adapters.scripted.gates import Ended
 from sidecar.app.generations import Generations, SupersededError
 from sidecar.model.effects import HostAnswer, Reason, Rest
-from sidecar.model.events import SessionEnded, Told, TurnFailed
+from sidecar.model.events import Judged, SessionEnded, Told, TurnFailed
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
 from sidecar.model.verdict import Verdict
-from support.cases import KEY, PROJECT, complete, incomplete, stopped, with_goal
+from support.cases import KEY, PROJECT, complete, incomplete, judged, stopped, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt
 
 ASKED = with_goal()
@@ -23,7 +23,9 @@ CHECKED = with_goal(checks=("make",))
 
 
 @contextlib.asynccontextmanager
-async def judging(fakes: Fakes, verdict: Verdict | None = None) -> AsyncIterator[asyncio.Task[HostAnswer]]:
+async def judging(
+    fakes: Fakes, verdict: Verdict | Judged | None = None
+) -> AsyncIterator[asyncio.Task[HostAnswer]]:
     """Stop with a goal, and go on while the judge thinks."""
     fakes.store.save(ASKED)
     fakes.judge.hold()
@@ -239,3 +241,21 @@ async def test_a_prompt_that_waits_when_the_verdict_comes_keeps_the_goal_from_en
         fakes.judge.released.set()
         assert await older == Rest(reason=Reason.QUEUED)
     assert fakes.goal().status is Status.ACTIVE
+
+
+async def test_what_a_dropped_verdict_cost_is_charged_to_its_goal_all_the_same(fakes: Fakes) -> None:
+    async with judging(fakes, judged(complete(), tokens=500, cents=7.0)) as older:
+        fakes.transcripts.waits = True
+        fakes.judge.released.set()
+        assert await older == Rest(reason=Reason.QUEUED)
+    spent = fakes.goal().spent
+    assert (spent.judge_tokens, spent.judge_cents) == (500, 7.0)
+    assert fakes.purse.today().cents == 7.0
+    assert fakes.record.read(KEY)[-1].judge_tokens == 500
+
+
+async def test_a_question_that_was_taken_back_is_counted_for_it_may_have_cost(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        await fakes.tell(prompt())
+        await older
+    assert (fakes.purse.today().calls, fakes.purse.today().unpriced) == (1, 1)

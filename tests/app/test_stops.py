@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from sidecar.adapters.memory import FixedConfiguration
+from sidecar.adapters.record_files import RecordFiles
 from sidecar.adapters.scripted.gates import FAILED, PASSED
+from sidecar.adapters.session_files import SessionFiles
 from sidecar.model.effects import Continue, Nothing, Reason
-from sidecar.model.events import JudgeFailed
+from sidecar.model.events import Background, JudgeFailed
 from sidecar.model.gate import GateRun
 from sidecar.model.goal import Status
 from sidecar.model.inspection import Changes, FileChange
@@ -28,6 +31,7 @@ from support.cases import (
     ran,
     stopped,
     talk,
+    todos,
     turn,
     with_goal,
 )
@@ -273,3 +277,31 @@ async def test_a_file_that_was_claimed_by_its_bare_name_may_stand_in_a_folder(fa
     fakes.transcripts.script(turn(message="I added NOTES.md with an explanation."))
     fakes.judge.script(complete())
     assert (await fakes.rest()).reason is Reason.ACHIEVED
+
+
+async def test_a_file_name_that_is_no_utf_8_keeps_nothing_from_being_judged_and_recorded(
+    fakes: Fakes, tmp_path: Path
+) -> None:
+    fakes.store.save(with_goal())
+    test = "def test_a():\n    assert f() == 1\n"
+    skipped = f"import pytest\n\n@pytest.mark.skip\n{test}"
+    change = FileChange(path="tests/test_\udcff.py", before=test, after=skipped)
+    fakes.workspace.changes = Changes(files=(change,))
+    answer = await fakes.sent_back()
+    assert answer.feedback.kind == "checks-changed"
+    assert "tests/test_\\udcff.py" in answer.feedback.missing[0]
+    RecordFiles(tmp_path).append(KEY, fakes.record.read(KEY)[-1])
+    SessionFiles(tmp_path).save(fakes.state())
+
+
+async def test_secrets_in_to_dos_and_background_work_reach_neither_agent_nor_record(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    secret = "s3cr3t-value-of-a-token"
+    fakes.transcripts.script(turn(todos=todos(f"rotate {secret}")))
+    answer = await fakes.sent_back(environment={"MY_TOKEN": secret})
+    assert answer.feedback.missing == ("rotate [masked]",)
+    work = Background("b1", f"curl -H {secret}")
+    fakes.transcripts.script(turn(last_message_id="m2"))
+    answer = await fakes.sent_back(environment={"MY_TOKEN": secret}, background=(work,), headless=True)
+    assert answer.feedback.missing == ("curl -H [masked]",)
+    assert secret not in repr(fakes.record.read(KEY)) + repr(fakes.state())

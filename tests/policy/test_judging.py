@@ -129,6 +129,15 @@ def test_it_is_asked_once_where_more_is_not_wanted_or_not_paid_for(settings: Set
     assert order.reason is Reason.WAITING
 
 
+def test_a_second_question_that_fails_ends_no_goal_by_the_first_answer() -> None:
+    after, _ = judging.judged(asked(), said(complete("E1", confidence=SURE + BAND)), 0.0)
+    after, ruling = judging.failed(after, UNREACHABLE, 0.0)
+    assert isinstance(ruling, Rest)
+    assert ruling.reason is Reason.UNJUDGED
+    assert after.session.goal is not None
+    assert after.session.goal.status is Status.ACTIVE
+
+
 def test_no_answer_never_achieves_and_never_sends_back_but_is_charged() -> None:
     failure = JudgeFailed("overloaded (529)", tokens=7, cents=0.1, backend="anthropic", calls=3)
     after, ruling = judging.failed(asked(), failure, 0.0)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.model.effects import AskJudge, Effect, ReadTurn, Reason, Rest, RunGates, Survey
 from sidecar.model.events import GatesRan
 from sidecar.model.gate import Outcome
 from sidecar.model.goal import Spent, Status
 from sidecar.model.inquiry import Inquiry
-from sidecar.model.settings import Settings
+from sidecar.model.settings import Gates, Settings
 from sidecar.policy.stop import step
 from support.cases import (
     PYTEST,
     RUBRIC,
     SETTINGS,
+    after,
     complete,
+    edited,
     gate_run,
     goal,
     incomplete,
@@ -134,3 +137,36 @@ def test_tests_that_pass_for_supervisor_outweigh_an_earlier_failing_run_of_the_a
     played = play(before, World(turn=LIE, runner=PYTEST, judge=judged(complete("E1"))))
     assert kinds(played.orders) == [ReadTurn, Survey, RunGates, AskJudge]
     assert played.goal.status is Status.ACHIEVED
+
+
+LACKS = "I cannot go on: the AWS credentials are missing here. Please give me the access key."
+RED = {PYTEST.id: Outcome.FAILED}
+REFUSED = ran("aws s3 ls", 255, output="Unable to locate credentials")
+
+
+@pytest.mark.parametrize("settings", [Settings(), SHADOW], ids=["on", "shadow"])
+@pytest.mark.parametrize("spent", [0, 16])
+def test_where_only_the_user_can_go_on_a_failing_check_is_no_reason_to_go_on(
+    spent: int, settings: Settings
+) -> None:
+    stop = turn(edited(), REFUSED, message=LACKS)
+    before = session(goal=after(spent, condition="all tests pass"))
+    played = play(before, World(turn=stop, runner=PYTEST, outcomes=RED), settings=settings)
+    assert (played.rest.reason, played.goal.status) == (Reason.WAITING, Status.ACTIVE)
+    assert played.session.pending is None
+
+
+def test_where_only_the_user_can_go_on_a_goal_that_holds_is_achieved_all_the_same() -> None:
+    stop = turn(edited(), REFUSED, message=LACKS)
+    played = play(with_goal("all tests pass"), World(turn=stop, runner=PYTEST))
+    assert played.goal.status is Status.ACHIEVED
+
+
+def test_without_a_goal_a_failing_gate_does_not_nag_who_waits_for_the_user() -> None:
+    gates = Settings(gates=Gates(without_goal=True))
+    must = replace(PYTEST, required=True, approved=True)
+    stop = turn(edited(), REFUSED, message=LACKS)
+    played = play(session(), World(turn=stop, gates=(must,), outcomes=RED), settings=gates)
+    assert played.rest.reason is Reason.CLEAN
+    nagged = play(session(), World(turn=turn(), gates=(must,), outcomes=RED), settings=gates)
+    assert nagged.sent_back.feedback.kind == "gates-failed"

@@ -54,7 +54,7 @@ ENVIRONMENT = {"PATH": "/usr/bin"}
 class HeldJudge(ScriptedJudge):
     """A judge that says when it was asked. Held, it answers when `released` is set."""
 
-    def __init__(self, *answers: Verdict | JudgeFailed) -> None:
+    def __init__(self, *answers: Verdict | Judged | JudgeFailed) -> None:
         super().__init__(*answers)
         self.asked = asyncio.Event()
 

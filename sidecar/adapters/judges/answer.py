@@ -63,6 +63,7 @@ class Hearing:
         self.seconds = seconds
         self.tokens = 0
         self.calls = 0
+        self._open = 0
         self.cents: float | None = 0.0
         self.trouble = ""
         self._until = asyncio.get_running_loop().time() + seconds
@@ -72,8 +73,18 @@ class Hearing:
         """Seconds until the deadline."""
         return self._until - asyncio.get_running_loop().time()
 
+    def begin(self) -> None:
+        """A request goes out; what it costs is not known before it is paid or refused."""
+        self.calls += 1
+        self._open += 1
+
+    def refused(self) -> None:
+        """A request was turned away and costs nothing."""
+        self._open -= 1
+
     def pay(self, tokens: int, cents: float | None) -> None:
         """Add what one answer cost."""
+        self._open -= 1
         self.tokens += tokens
         self.cents = None if cents is None or self.cents is None else self.cents + cents
 
@@ -104,7 +115,7 @@ class Hearing:
         return Judged(judgement)
 
     def _failed(self, reason: str) -> JudgeFailed:
-        cents = self.cents if self.calls else None
+        cents = self.cents if self.calls and not self._open else None
         return JudgeFailed(line(reason, 2 * LINE_LIMIT), self.tokens, cents, self.backend, self.calls)
 
 

@@ -140,7 +140,7 @@ class _Call:
                 keep=OUTPUT_LIMIT,
                 separate=True,
             )
-        self._hearing.calls += 1
+        self._hearing.begin()
         if ended.ending is Ending.TIMED_OUT:
             raise self._hearing.late()
         result = _result(ended)

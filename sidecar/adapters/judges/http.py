@@ -134,14 +134,17 @@ class Line:
     async def _request(self, url: str, content: bytes) -> bytes:
         import httpx2  # noqa: PLC0415 - as above
 
-        self._hearing.calls += 1
+        self._hearing.begin()
         try:
             async with self._client.stream("POST", url, content=content) as response:
                 body = await _bounded(response)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+            if isinstance(error, httpx2.ConnectError):
+                self._hearing.refused()
             raise faults.unreachable(error, self._to.authority, self._mask) from None
         if response.is_success:
             return body
+        self._hearing.refused()
         raise faults.refused(response.status_code, response.headers, body, self._mask)
 
 

@@ -22,10 +22,8 @@ def of_host(settings: Settings) -> str:
 
 def of_service(service: Service, settings: Settings) -> str:
     """The service's own setting, else judge.model; "" where neither is a name that a service can know."""
-    if service.model:
-        return _resolved(service.model, settings.tiers)
-    named = of_host(settings)
-    return "" if named in ALIASES else named
+    named = _resolved(service.model or settings.judge.model, settings.tiers)
+    return "" if named in ALIASES and named != service.model else named
 
 
 def _resolved(name: str, tiers: Tiers) -> str:

@@ -96,7 +96,7 @@ def _marker() -> re.Pattern[str]:
 def _evidence() -> re.Pattern[str]:
     """What looks like the beginning of an evidence line: a number and a source in brackets."""
     return re.compile(
-        "\\b[E\u0415\u0395\uff25]\\d{1,4}(?=\\W{0,3}[\\[({\u3010\uff3b]"
+        "\\b[E\u0415\u0395\uff25]\\d{1,4}(?=\\s{0,200}\\W{0,3}\\s{0,200}[\\[({\u3010\uff3b]"
         "(?:gate|tool|todo|change|repository|steering|claim)\\b)",
         re.IGNORECASE,
     )

@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 STEMS: Final = ("rubric", ".supervisor", ".reflection")
 """What a line that means a rubric says of it."""
 READERS: Final = re.compile(
-    r"\[|ag|bat|batcat|cat|cd|cmp|diff|echo|[ef]?grep|false|file|find|git|head|jq|less|ls|md5sum|more|nl|printf|pwd"
+    r"\[|ag|bat|batcat|cat|cd|cmp|diff|echo|[ef]?grep|false|find|git|head|jq|ls|md5sum|nl|printf|pwd"
     r"|realpath|rg|sed|sha1sum|sha256sum|sort|stat|supervisor|tail|test|tree|true|wc"
 )
 """Commands that write nothing unless their arguments say so."""
 WRITING: Final = {
-    "sed": re.compile(r"--in-place.*|-[a-zA-Z]*i.*|.*\bw\s.*", re.DOTALL),
+    "sed": re.compile(
+        r"--in-place.*|-[a-zA-Z]*i.*|.*\bw\s.*|(?:.*[\s;/|,#\dgpi$}])?w\s*[^\s;]*(?:rubric|\.supervisor|\.reflection).*"
+        r"|(?:.*[\s;\d$}])?e\s.*",
+        re.DOTALL,
+    ),
+    "rg": re.compile(r"--pre.*", re.DOTALL),
     "sort": re.compile(r"-[a-zA-Z]*o.*|--output.*", re.DOTALL),
     "tree": re.compile(r"-o.*", re.DOTALL),
     "find": re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint.*|fls)", re.DOTALL),

@@ -23,14 +23,14 @@ class ScriptedJudge:
     counts the questions that were taken back. While `released` is not set, it thinks.
     """
 
-    def __init__(self, *answers: Verdict | JudgeFailed) -> None:
+    def __init__(self, *answers: Verdict | Judged | JudgeFailed) -> None:
         self._answers = list(answers)
         self.cases: list[Case] = []
         self.cancelled = 0
         self.released = asyncio.Event()
         self.released.set()
 
-    def script(self, *answers: Verdict | JudgeFailed) -> None:
+    def script(self, *answers: Verdict | Judged | JudgeFailed) -> None:
         """Say more answers."""
         self._answers += answers
 
@@ -52,6 +52,6 @@ class ScriptedJudge:
             self.cancelled += 1
             raise
         answer = self._answers.pop(0) if self._answers else JudgeFailed("the script has no answer left")
-        if isinstance(answer, JudgeFailed):
+        if isinstance(answer, Judged | JudgeFailed):
             return answer
         return Judged(Judgement(verdict=answer, backend="scripted"))

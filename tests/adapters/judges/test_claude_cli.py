@@ -261,7 +261,7 @@ class TestFailures:
     async def test_a_host_that_is_too_slow_is_told(self, claude: FakeClaude) -> None:
         claude.says(FIT)
         assert await ask(claude, 0) == JudgeFailed(
-            "the judge did not answer within 0 s", backend="claude-cli", cents=0.0, calls=1
+            "the judge did not answer within 0 s", backend="claude-cli", cents=None, calls=1
         )
 
     async def test_all_tries_share_one_deadline(
