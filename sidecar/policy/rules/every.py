@@ -37,7 +37,7 @@ DOUBT: Final = 0.4
 class Rule(Struct, frozen=True, kw_only=True):
     """One rule.
 
-    `precision`: the share of its certain findings that were right, on 1,000 fresh seeds of the corpus and the
+    `precision`: the share of its certain findings that were right, on 2,000 fresh seeds of the corpus and the
     365 stops written by hand or executed (2026-11-22, docs/judging.md). `switch` gives its setting. `find` is
     None for the legitimate stops, which find nothing amiss. `worded`: its certainty rests on the ending's
     wording too, so that a sign of a legitimate stop weighs against it.
@@ -58,48 +58,48 @@ RULES: Final[tuple[Rule, ...]] = (
         switch=lambda rules: rules.false_complete,
         find=false_complete,
         worded=False,
-        precision=22 / 22,
+        precision=47 / 47,
     ),
     Rule(
         id="error-walked-away",
         reason="the last command failed and the message passes over it",
         switch=lambda rules: rules.error_walked_away,
         find=error_walked_away,
-        precision=35 / 36,
+        precision=50 / 51,
     ),
     Rule(
         id="stopped-with-todos",
         reason="work that the agent itself lists is open",
         switch=lambda rules: rules.stopped_with_todos,
         find=stopped_with_todos,
-        precision=47 / 47,
+        precision=102 / 102,
     ),
     Rule(
         id="permission-seeking",
         reason="it asks leave for what was asked for",
         switch=lambda rules: rules.permission_seeking,
         find=permission_seeking,
-        precision=22 / 22,
+        precision=57 / 57,
     ),
     Rule(
         id="narration",
         reason="it ends in the middle of an action",
         switch=lambda rules: rules.narration,
         find=narration,
-        precision=17 / 17,
+        precision=27 / 27,
     ),
     Rule(
         id="promised-next-step",
         reason="it ends with what it will do next",
         switch=lambda rules: rules.promised_next_step,
         find=promised_next_step,
-        precision=23 / 23,
+        precision=38 / 38,
     ),
     Rule(
         id="legitimate-stop",
         reason="the agent may rest",
         switch=lambda rules: rules.legitimate_stop,
-        precision=50 / 53,
+        precision=83 / 87,
     ),
 )
 SPEAKS: Final = frozenset({"destructive", "credentials", "ambiguous", "waiting-outside", "impossible"})
