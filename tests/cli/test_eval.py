@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -213,9 +214,18 @@ def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
 # --- before somebody is asked -------------------------------------------------------------------------------
 
 
+def runner() -> CliRunner:
+    """Build one that keeps the two outputs apart, as click does by itself since 8.2."""
+    build: Any = CliRunner
+    made: CliRunner = (
+        build(mix_stderr=False) if "mix_stderr" in inspect.signature(CliRunner).parameters else build()
+    )
+    return made
+
+
 def typed(monkeypatch: pytest.MonkeyPatch, bench: Bench, *arguments: str, says: str = "") -> Any:
     monkeypatch.setattr("sidecar.cli.eval.real", bench.doors)
-    return CliRunner().invoke(evaluation, [str(bench.file), *arguments], input=says)
+    return runner().invoke(evaluation, [str(bench.file), *arguments], input=says)
 
 
 def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
@@ -226,7 +236,8 @@ def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
     assert "openai (you named it) would be asked about 1 cases of at most 8000 tokens" in done.stderr
     assert "Go on? [y/N]" in done.stderr
     assert done.stderr.endswith("Nobody was asked.\n")
-    assert (done.exit_code, bench.judge.asked, done.stdout) == (2, [], "")
+    assert (done.exit_code, bench.judge.asked) == (2, [])
+    assert done.stdout.strip() in {"", "n"}  # click 8.1 shows there what was typed
 
 
 def test_who_agrees_or_typed_yes_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
