@@ -62,31 +62,27 @@ def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
     lost = inquiry.session.pending is not None and not arrived
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
     reason = skip.late(inquiry, turn)
-    if reason is not None and not (reason is Reason.TALK and _broken_off(inquiry)):
+    if reason is not None and (reason is not Reason.TALK or not turn.calls):
         return _let_go(inquiry, reason)
+    weighed = rules.weigh(turn, inquiry.settings.rules, goal=active_goal(session) is not None)
+    if reason is not None and not any(finding.certain for finding in weighed.findings):
+        return _let_go(inquiry, reason)  # it only read; in the middle of what was asked, that is no mere talk
     session, tasks = skip.fresh_tasks(inquiry)
     if tasks and not inquiry.stop.headless:
         detail = f"judged when they end: {'; '.join(tasks)}"[:500]
         return replace(inquiry, session=session), Rest(reason=Reason.BACKGROUND, detail=detail)
     inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id), left_running=tasks)
-    if active_goal(session) is None and not _worth_a_look(inquiry):
-        return _clean(inquiry, rules.weigh(turn, inquiry.settings.rules, goal=False))
+    if active_goal(session) is None and not _worth_a_look(inquiry, weighed):
+        return _clean(inquiry, weighed)
     return inquiry, Survey()
 
 
-def _worth_a_look(inquiry: Inquiry) -> bool:
+def _worth_a_look(inquiry: Inquiry, weighed: rules.Weighed) -> bool:
     """Whether a stop without a goal is more than clean, as far as the turn itself tells."""
     turn = inquiry.turn
-    weighed = rules.weigh(turn, inquiry.settings.rules, goal=False)
     if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
         return True
     return rules.claims_pass(turn.last_message) and integrity.edited(turn)
-
-
-def _broken_off(inquiry: Inquiry) -> bool:
-    """Whether a turn that only read ends in the middle of what was asked: then it was no mere talk."""
-    weighed = rules.weigh(inquiry.turn, inquiry.settings.rules, goal=False)
-    return bool(inquiry.turn.calls) and any(finding.certain for finding in weighed.findings)
 
 
 def _clean(inquiry: Inquiry, weighed: rules.Weighed) -> Step:

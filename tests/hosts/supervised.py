@@ -43,7 +43,7 @@ class Supervised(msgspec.Struct, frozen=True):
     def ask(self, prompt: str, *arguments: str) -> Result:
         """Run `claude -p` with the plugin and every permission."""
         free = ("--permission-mode", "bypassPermissions")
-        return self.host.ask(prompt, *self.plugin, *free, *arguments, timeout=120.0)
+        return self.host.ask(prompt, *self.plugin, *free, *arguments, timeout=240.0)
 
     @contextmanager
     def terminal(self) -> Iterator[Terminal]:

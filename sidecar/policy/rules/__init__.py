@@ -8,17 +8,8 @@ what a model would say.
 
 from __future__ import annotations
 
-from sidecar.model.settings import Rules
-from sidecar.model.turn import Turn
 from sidecar.policy.claims.wording import claims_pass
 from sidecar.policy.rules.every import RULES, Rule, weigh
 from sidecar.policy.rules.found import Finding, Legitimate, Weighed
 
-__all__ = ["RULES", "Finding", "Legitimate", "Rule", "Weighed", "claims_pass", "findings", "weigh"]
-
-CLAIMS_AND_LISTS = Rules(promised_next_step="off", narration="off", error_walked_away="off")
-
-
-def findings(turn: Turn) -> tuple[Finding, ...]:
-    """What claims, to-dos and questions of this turn come to without a goal, certain findings first."""
-    return weigh(turn, CLAIMS_AND_LISTS, goal=False).findings
+__all__ = ["RULES", "Finding", "Legitimate", "Rule", "Weighed", "claims_pass", "weigh"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sidecar.adapters.phrasebook import KINDS
 from sidecar.model.settings import Rules
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
-from sidecar.policy.rules import RULES, findings, weigh
+from sidecar.policy.rules import RULES, weigh
 from sidecar.policy.rules.words.book import LATIN, SCRIPTS, opening, pattern
 from sidecar.policy.rules.words.form import Words
 from support.cases import edited, ran, todos, turn
@@ -69,7 +69,7 @@ def test_the_legitimate_stops_can_be_switched_off() -> None:
 
 def test_certain_findings_come_first_and_each_names_its_rule_and_a_wording() -> None:
     seen = turn(*FAILED, message="All tests pass. Next, I'll update the docs.", todos=todos("docs"))
-    found = findings(seen)
+    found = weigh(seen, Rules(), goal=False).findings
     assert [one.certain for one in found] == sorted((one.certain for one in found), reverse=True)
     assert {one.rule for one in found} <= {rule.id for rule in RULES}
     assert {one.lack.kind for one in found} <= {*KINDS}
