@@ -17,8 +17,8 @@ from judge.story import Story
 from judge.wrapping import from_claude, through
 
 from judge.by_hand import ENDINGS, INJECTIONS, told
-from sidecar.adapters.claude_code.text import plain
 from sidecar.adapters.opencode import messages
+from sidecar.adapters.text import plain
 from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
 
 BLOCKS = [

@@ -20,9 +20,9 @@ import msgspec
 
 from sidecar.adapters.claude_code import lines
 from sidecar.adapters.claude_code.queue import Queue
-from sidecar.adapters.claude_code.text import middle_out, plain
 from sidecar.adapters.claude_code.todos import TOOLS, Todos
 from sidecar.adapters.claude_code.tools import called, finished, returned
+from sidecar.adapters.text import middle_out, plain
 from sidecar.model.turn import CallOutcome, ToolCall, Turn
 
 PROMPT_LIMIT: Final = 4000

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from sidecar.adapters.claude_code.text import middle_out_utf16, plain
+from sidecar.adapters.text import middle_out_utf16, plain
 from sidecar.model.effects import Continue, HostAnswer, Nothing, Reply, Rest
 
 CONTEXT_LIMIT: Final = 9500

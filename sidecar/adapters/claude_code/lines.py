@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from sidecar.adapters.claude_code.text import mended
+from sidecar.adapters.text import mended
 
 Wanted = TypeVar("Wanted")
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from sidecar.adapters.claude_code.lines import NOTHING, decoded
-from sidecar.adapters.claude_code.text import middle_out, plain
+from sidecar.adapters.text import middle_out, plain
 from sidecar.model.turn import Todo
 
 TEXT_LIMIT: Final = 500

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from sidecar.adapters.claude_code.lines import NOTHING, Block, blocks, decoded
-from sidecar.adapters.claude_code.text import middle_out, plain, tail
 from sidecar.adapters.shell import line as shell
+from sidecar.adapters.text import middle_out, plain, tail
 from sidecar.model.turn import CallOutcome, Doing, ToolCall
 
 COMMAND_LIMIT: Final = 2000

@@ -19,7 +19,7 @@ import msgspec
 from sidecar.adapters.claude_code.fold import MESSAGE_LIMIT
 from sidecar.adapters.claude_code.follow import Follower, advanced, waits
 from sidecar.adapters.claude_code.source import size
-from sidecar.adapters.claude_code.text import middle_out, plain
+from sidecar.adapters.text import middle_out, plain
 from sidecar.model.turn import Turn
 
 if TYPE_CHECKING:

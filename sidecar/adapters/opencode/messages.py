@@ -17,9 +17,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.adapters.claude_code.text import middle_out, plain
 from sidecar.adapters.opencode import wire
 from sidecar.adapters.opencode.tools import call, todos
+from sidecar.adapters.text import middle_out, plain
 from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall, Turn
 
 PROMPT_LIMIT: Final = 4000

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from sidecar.adapters.claude_code.text import middle_out, plain, tail
 from sidecar.adapters.opencode.wire import NOTHING, RAWS, STATE, Part, State, decoded, words
 from sidecar.adapters.shell import line as shell
+from sidecar.adapters.text import middle_out, plain, tail
 from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall
 
 COMMAND_LIMIT: Final = 2000
