@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sidecar.model.effects import Case, Feedback, HostAnswer
-from sidecar.model.events import Judged, JudgeFailed, Stopped, Told
+from sidecar.model.events import CommandTyped, Judged, JudgeFailed, Stopped, Told
 from sidecar.model.gate import Catalog, Gate, GateRun
 from sidecar.model.inspection import Base, Changes, Reading, Repository
 from sidecar.model.rubric import Rubric
@@ -69,21 +69,27 @@ class HostCodec(Protocol):
 
 
 class Transcripts(Protocol):
-    """What the host recorded of the session."""
+    """What the host recorded of the session.
+
+    A position is in the host's own measure: bytes of a transcript, or milliseconds since the epoch.
+    """
 
     async def read(self, stop: Stopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`. Costs what was added since the last read.
 
-        Tokens are those recorded from byte `counted_to` on, those of this turn where it is negative.
+        Tokens are those recorded from the position `counted_to` on, those of this turn where it is negative.
 
         Never raises for a missing or damaged transcript: `readable` is false then.
         """
 
-    def size(self, path: str) -> int:
-        """Bytes of the transcript now, 0 where there is none."""
+    def position(self, event: CommandTyped) -> int:
+        """Where the record ends now, 0 where there is none."""
 
-    def queued(self, path: str, position: int) -> bool:
-        """Whether a human prompt was queued at or after byte `position` and still waits."""
+    def queued(self, stop: Stopped, position: int) -> bool:
+        """Whether a human prompt was queued at or after `position` and still waits.
+
+        False for a host that tells of such a prompt itself.
+        """
 
 
 class Workspace(Protocol):

@@ -17,34 +17,54 @@ from sidecar.adapters.detection import detect
 from sidecar.adapters.forge.remote import Forge
 from sidecar.adapters.gates.project import ProjectGates
 from sidecar.adapters.judges.chain import build_judge
+from sidecar.adapters.opencode import codec as opencode
+from sidecar.adapters.opencode import link
+from sidecar.adapters.opencode.history import OpenCodeHistory
 from sidecar.adapters.paths import of_user
 from sidecar.adapters.phrasebook import PhrasebookFiles
 from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.purse_file import PurseFile
 from sidecar.adapters.reading.inspector import FileInspector
 from sidecar.adapters.record_files import RecordFiles
-from sidecar.adapters.rubric import RubricFiles
+from sidecar.adapters.rubric import RubricFiles, sections
 from sidecar.adapters.secrets import SecretForms
 from sidecar.adapters.session_files import SessionFiles
 from sidecar.adapters.settings.catalog import ProjectCatalog
 from sidecar.adapters.settings.trust_file import TrustFile
 from sidecar.adapters.settings.user_file import ConfigurationFile
 from sidecar.adapters.switch_file import SwitchFile
+from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.adapters.workspace import GitWorkspace
 from sidecar.app.hooks import HookDoor
 from sidecar.app.house import House
 from sidecar.app.people import Order, People, Toggle, Who
 from sidecar.app.supervisor import Supervisor
 from sidecar.model.rubric import Rubric
-from sidecar.ports import BadInputError
+from sidecar.ports import BadInputError, HostCodec
 from sidecar.servers import wire
-from sidecar.servers.control import Control, Handler, Methods, Peer
+from sidecar.servers.control import Control, Handler, Methods, Peer, PeerError
+from sidecar.servers.mcp.core import Core
+from sidecar.servers.mcp.door import McpDoor
+from sidecar.servers.mcp.tool import TEXTS, Toolbox, Words
 
 P = TypeVar("P")
 
 
+class _Reachable:
+    """A peer, as an adapter that asks it something wants it. Implements link.Host."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def ask(self, method: str, params: Struct) -> Raw:
+        try:
+            return await self._peer.ask(method, params)
+        except PeerError as error:
+            raise link.HostError(str(error)[: link.LINE]) from error
+
+
 class HookCall(Struct, frozen=True, kw_only=True):
-    """What a relay sends: the host's event unparsed, and the session's environment."""
+    """What a host tells: its event unparsed, and the session's environment."""
 
     host: str
     event: Raw
@@ -73,7 +93,7 @@ def build_house() -> House:
         secrets=SecretForms(),
         store=SessionFiles(state),
         switches=SwitchFile(state),
-        transcripts=ClaudeTranscripts(clock.pause),
+        transcripts=HostTranscripts(ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now)),
         workspace=workspace,
     )
 
@@ -92,10 +112,17 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
     settings, _ = house.configuration.load()
     control.idle_s = settings.idle_minutes * 60.0
     supervisor = Supervisor(house)
-    door = HookDoor(house, supervisor, {"claude-code": ClaudeCodeCodec()})
+    codecs: dict[str, HostCodec] = {
+        "claude-code": ClaudeCodeCodec(),
+        opencode.HOST: opencode.OpenCodeCodec(),
+    }
+    door = HookDoor(house, supervisor, codecs)
     people = People(house, supervisor)
 
-    async def hook(call: HookCall) -> bytes:
+    async def hook(params: Raw, peer: Peer) -> bytes:
+        call = wire.read(params, HookCall)
+        if call.host == opencode.HOST:
+            link.reached(_Reachable(peer), bytes(call.event))
         return await door.handle(call.host, bytes(call.event), call.environment, call.host_pid)
 
     async def report(who: Who) -> bytes:
@@ -107,8 +134,13 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
     async def toggle(asked: Toggle) -> bytes:
         return msgspec.json.encode(people.toggle(asked))
 
+    def toolbox() -> Toolbox:
+        words = Words(sections((plugin_root() / "rubric" / TEXTS).read_text(encoding="utf-8")))
+        return Toolbox(Core(people, house.rubrics, words).tools(), words)
+
     return {
-        "hook": _taking(HookCall, hook),
+        "hook": hook,
+        "mcp": McpDoor(control, toolbox).open,
         "report": _taking(Who, report),
         "order": _taking(Order, order),
         "toggle": _taking(Toggle, toggle),

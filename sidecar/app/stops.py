@@ -182,7 +182,7 @@ class StopJudge:
         self._generations.supersede(inquiry.stop.key, Reason.QUEUED)
 
     def _user_waits(self, inquiry: Inquiry) -> bool:
-        return self._house.transcripts.queued(inquiry.stop.transcript, inquiry.turn.position)
+        return self._house.transcripts.queued(inquiry.stop, inquiry.turn.position)
 
     def _told(self, stop: Stopped, ruling: Ruling) -> Ruling:
         """The ruling, with what the user is still to hear of the rubric."""

@@ -19,6 +19,7 @@ from sidecar.model.events import (
     CommandTyped,
     HostEvent,
     PromptSubmitted,
+    SessionDeleted,
     SessionEnded,
     SessionStarted,
     Stopped,
@@ -69,7 +70,8 @@ class Supervisor:
         return await self._stops.rule(event, session)
 
     def _at_once(
-        self, event: CommandTyped | PromptSubmitted | SessionStarted | TurnFailed | SessionEnded
+        self,
+        event: CommandTyped | PromptSubmitted | SessionStarted | TurnFailed | SessionEnded | SessionDeleted,
     ) -> HostAnswer:
         """Answer what needs no waiting."""
         match event:
@@ -85,6 +87,17 @@ class Supervisor:
                 self._bases.end(event.key)
                 self._rubrics.end(event.key)
                 return self._noted(event, "session-ended", event.reason)
+            case SessionDeleted():
+                return self._forget(event)
+
+    def _forget(self, event: SessionDeleted) -> HostAnswer:
+        """Nothing is kept of a session that is gone, but for its record."""
+        self._bases.end(event.key)
+        self._rubrics.end(event.key)
+        self._generations.supersede(event.key)
+        self._house.store.forget(event.key)
+        self._note(event.key, Entry(at=self._house.clock.now(), event="session-deleted", decided="forgotten"))
+        return Nothing()
 
     def _started(self, event: SessionStarted) -> HostAnswer:
         self._family.announce(event)
@@ -148,7 +161,7 @@ class Supervisor:
         house, at = self._house, self._house.clock.now()
         settings, errors = house.configuration.load()
         before = sessions.prompted(self._family.session_of(event), at)
-        position = house.transcripts.size(event.transcript) or before.counted_to
+        position = house.transcripts.position(event) or before.counted_to
         command = commands.Typed(name=event.name, arguments=event.arguments, at=at, position=position)
         if event.name == "rubric":
             session, reply = before, self._rubrics.obey(event)

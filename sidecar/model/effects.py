@@ -79,6 +79,7 @@ class Reason(StrEnum):
     PLAN_MODE = "plan-mode"
     BACKGROUND = "background-work"
     INTERRUPTED = "interrupted"
+    UNFINISHED = "unfinished"
     QUESTION = "question-pending"
     QUEUED = "prompt-queued"
     NATIVE_GOAL = "native-goal"

@@ -103,7 +103,11 @@ class SessionEnded(HostEvent, frozen=True, kw_only=True):
     reason: str
 
 
-Told = SessionStarted | PromptSubmitted | CommandTyped | Stopped | TurnFailed | SessionEnded
+class SessionDeleted(HostEvent, frozen=True, kw_only=True):
+    """The user deleted the session: there is nothing to come back to."""
+
+
+Told = SessionStarted | PromptSubmitted | CommandTyped | Stopped | TurnFailed | SessionEnded | SessionDeleted
 
 
 NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")

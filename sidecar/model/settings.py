@@ -27,12 +27,13 @@ class Service(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Judge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who judges what rules and gates cannot decide. `auto`: the first backend that works.
 
-    `model` is what `claude --model` is given, or the name of a tier. `seconds` bounds all tries of one
-    judgement. `second_sample`: ask once more where the first answer is near the threshold. `daily_cents` and
-    `daily_tokens`: limits of all judging for this user in one day (UTC), None for none.
+    `model` is what `claude --model` is given, `provider/model` in OpenCode, or the name of a tier. `seconds`
+    bounds all tries of one judgement. `second_sample`: ask once more where the first answer is near the
+    threshold. `daily_cents` and `daily_tokens`: limits of all judging for this user in one day (UTC), None
+    for none.
     """
 
-    backend: Literal["auto", "claude-cli", "anthropic", "openai", "rules"] = "auto"
+    backend: Literal["auto", "opencode", "claude-cli", "anthropic", "openai", "rules"] = "auto"
     model: Annotated[str, Meta(min_length=1, max_length=200)] = "medium"
     seconds: Annotated[int, Meta(ge=5, le=600)] = 120
     second_sample: bool = True

@@ -62,9 +62,10 @@ class Turn(Struct, frozen=True, kw_only=True):
     continuations that the host shows as delivered; `calls_since_arrival` counts the tool calls made after
     the last of them (after the prompt where there is none). `tokens` are uncached input plus output tokens
     of the model requests recorded since the position that the caller had counted to; `position` is the
-    new one, in bytes. `queued` is true while a human prompt waits in the host's queue. `native_goal` is the
-    condition of the host's own goal while that is active. `readable` is false where the host keeps no
-    transcript: then everything but `last_message` is unknown, not empty.
+    new one, in the host's measure (ports.Transcripts). `queued` is true while a human prompt waits in the
+    host's queue. `native_goal` is the condition of the host's own goal while that is active. `unfinished`
+    says why the host's rest is not the end of the agent's turn, where it is not. `readable` is false where
+    the host keeps no transcript: then everything but `last_message` is unknown, not empty.
     """
 
     prompts: tuple[str, ...] = ()
@@ -77,6 +78,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     todos: tuple[Todo, ...] = ()
     queued: bool = False
     interrupted: bool = False
+    unfinished: str = ""
     native_goal: str = ""
     tokens: int = 0
     position: int = 0

@@ -43,6 +43,7 @@ EARLY: tuple[tuple[Reason, Callable[[Inquiry], object]], ...] = (
 
 LATE: tuple[tuple[Reason, Callable[[Inquiry, Turn], object]], ...] = (
     (Reason.INTERRUPTED, lambda _, turn: turn.interrupted),
+    (Reason.UNFINISHED, lambda _, turn: turn.unfinished),
     (Reason.QUEUED, lambda _, turn: turn.queued),
     (Reason.QUESTION, lambda _, turn: turn.asking),
     (Reason.NATIVE_GOAL, lambda _, turn: turn.native_goal),

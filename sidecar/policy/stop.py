@@ -117,7 +117,7 @@ def _let_go(inquiry: Inquiry, reason: Reason) -> Step:
         or inquiry.session.told_native
         or active_goal(inquiry.session) is None
     ):
-        return inquiry, Rest(reason=reason)
+        return inquiry, Rest(reason=reason, detail=inquiry.turn.unfinished)
     inquiry = replace(inquiry, session=replace(inquiry.session, told_native=True))
     note = "Supervisor: the host's own /goal is active; Supervisor steps back until it is cleared."
     return inquiry, Rest(reason=reason, note=note)

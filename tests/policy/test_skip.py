@@ -34,6 +34,7 @@ EARLY_ROWS: dict[Reason, Skipped] = {
 }
 LATE_ROWS: dict[Reason, Skipped] = {
     Reason.INTERRUPTED: Skipped(turn=turn(interrupted=True)),
+    Reason.UNFINISHED: Skipped(turn=turn(unfinished="the session was compacted")),
     Reason.QUEUED: Skipped(turn=turn(queued=True)),
     Reason.QUESTION: Skipped(turn=turn(called(Doing.ASK, CallOutcome.PENDING))),
     Reason.NATIVE_GOAL: Skipped(turn=turn(native_goal="ship it")),

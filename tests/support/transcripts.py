@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
-from sidecar.model.events import Stopped
+from sidecar.model.events import CommandTyped, Stopped
 from sidecar.model.turn import Turn
 from support.cases import turn
 
@@ -36,8 +36,8 @@ class ScriptedTranscripts:
         shown = turns.pop(0) if len(turns) > 1 else next(iter(turns), turn(last_message_id=""))
         return replace(shown, arrived=(*shown.arrived, *self.arrived))
 
-    def size(self, path: str) -> int:  # noqa: ARG002 - the port's
+    def position(self, event: CommandTyped) -> int:  # noqa: ARG002 - the port's
         return self.bytes
 
-    def queued(self, path: str, position: int) -> bool:  # noqa: ARG002 - the port's
+    def queued(self, stop: Stopped, position: int) -> bool:  # noqa: ARG002 - the port's
         return self.waits

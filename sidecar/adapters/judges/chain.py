@@ -2,7 +2,8 @@
 
 The laws of this file:
 
-- The order of `auto`: the host's own model, the Anthropic API, a service that speaks as OpenAI's, nobody.
+- The order of `auto`: the model of the session's own host, Claude Code's, the Anthropic API, a service that
+  speaks as OpenAI's, nobody.
 - What is chosen is asked. If it fails, that is told; no other one is asked in its place.
 - No key is in what is said of a choice.
 """
@@ -41,11 +42,12 @@ def build_judge(
         from sidecar.adapters.judges.anthropic import AnthropicDialect  # noqa: PLC0415 - not at start
         from sidecar.adapters.judges.claude_cli import ClaudeCliJudge  # noqa: PLC0415 - the same
         from sidecar.adapters.judges.openai import OpenAiDialect  # noqa: PLC0415 - the same
+        from sidecar.adapters.judges.opencode import OpenCodeJudge  # noqa: PLC0415 - the same
         from sidecar.adapters.judges.service import ServiceJudge  # noqa: PLC0415 - the same
 
         dialects = (AnthropicDialect(), OpenAiDialect())
         services = {dialect.backend: ServiceJudge(dialect, texts, own, secrets) for dialect in dialects}
-        return {"claude-cli": ClaudeCliJudge(texts), **services}
+        return {"opencode": OpenCodeJudge(texts), "claude-cli": ClaudeCliJudge(texts), **services}
 
     return ChosenJudge(judges)
 

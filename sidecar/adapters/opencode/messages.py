@@ -66,11 +66,21 @@ def failure(raw: bytes) -> str:
     """Why the newest answer was cut short, in one line; "" where it was not, or by the user."""
     answers = [message for message in wire.messages(raw) or [] if message.info.role == "assistant"]
     error = wire.error(answers[-1]) if answers else None
-    if error is None or error.name == ABORTED:
-        return ""
+    return "" if error is None or error.name == ABORTED else complaint(error)
+
+
+def complaint(error: wire.Error) -> str:
+    """What the host says of an error, in one line."""
     said = wire.decoded(error.data, wire.SAID) or wire.Said()
     text = f"{error.name}: {said.message}" if said.message else error.name
     return " ".join(plain(text).split())[:ERROR_LIMIT]
+
+
+def covers(raw: bytes, limit: int) -> bool:
+    """Whether the newest `limit` messages of a session, which `raw` lists, hold its last turn whole."""
+    found = wire.messages(raw) or []
+    told = [_told(message) for message in found]
+    return len(found) < limit or told[_bounds(told)[0]].prompt != ""
 
 
 def _told(message: wire.Message) -> Told:
@@ -134,15 +144,34 @@ def _turn(told: list[Told], begin: int, end: int, counted_to: int) -> Turn:
         todos=_todos(turn),
         queued=any(one.prompt for one in told[end:]),
         interrupted=error is not None and error.name == ABORTED,
+        unfinished=_unfinished(told),
         tokens=_tokens(told, begin, counted_to),
         position=max((_completed(one) for one in told if one.answers), default=max(counted_to, 0)),
     )
 
 
+def _unfinished(told: list[Told]) -> str:
+    """Why the session's rest is not the end of an answer, "" where it is."""
+    if not told or not told[-1].answers:
+        return "the newest message is not the agent's"
+    newest = told[-1].message
+    if (error := wire.error(newest)) is not None:
+        return complaint(error)
+    if _summary(newest):
+        return "the session was compacted"
+    if newest.info.finish is None or newest.info.finish in GOING_ON or wire.time(newest).completed is None:
+        return "the agent was not done: a command of the user's, a refused permission, or a failure"
+    return ""
+
+
+def _summary(message: wire.Message) -> bool:
+    return bytes(message.info.summary) == b"true"
+
+
 def _last_text(answers: list[Told]) -> str:
     """The text of the newest answer that has any. A summary is for the host's own memory."""
     for one in reversed(answers):
-        if bytes(one.message.info.summary) == b"true":
+        if _summary(one.message):
             continue
         texts = (part.text for part in one.parts if part.type == "text" and not part.synthetic)
         text = "\n".join(texts).strip()

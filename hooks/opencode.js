@@ -1,0 +1,468 @@
+// Supervisor's plugin for OpenCode, in one file: tells the sidecar what happens, asks it at every stop, and carries
+// out what it answers. It decides nothing. Everything it knows of the host was seen in version 1.18.33.
+//
+// - One link for the whole process, opened when it is needed, however often the host sets the plugin up.
+// - Nothing here may throw at the host or keep it waiting: a hook that throws at once breaks the host's events.
+// - A stop that cannot be judged lets the agent rest; a typed command that nothing would enforce is refused.
+import { spawn } from "node:child_process"
+import { accessSync, closeSync, constants, openSync, readFileSync, realpathSync } from "node:fs"
+import { createConnection } from "node:net"
+import { homedir } from "node:os"
+import { delimiter, isAbsolute, join, sep } from "node:path"
+
+const VERSION = "0.1.0"
+const SETUP = {} // filled in by `supervisor install opencode`
+const SILENCE = 20_000 // milliseconds without a sign of life, which a working sidecar gives every 5 s
+const HASTE = 5_000 // the same where a person waits for a command
+const GLANCE = 2_000 // longest wait of a prompt that is only told
+const START = 40_000 // longest start: it may have to wait for an older sidecar to finish
+const LINE = 15 << 20 // characters of an answer; the sidecar takes lines of 16 MiB
+const REMEMBERED = 1000 // events and sessions
+const MARK = { supervisor: true } // on what we write into a session
+
+const words = process.argv.slice(2)
+const verb = words.find((word) => ["run", "serve", "web", "acp", "attach"].includes(word))
+const has = (...names) => words.some((word) => names.includes(word.split("=")[0]))
+// A run that ends at its first rest: it goes on, and prints, inside of `dispose`.
+const RUN = verb === "run" && !has("--attach", "-i", "--interactive", "--mini")
+const AUTO = has("--auto", "--yolo", "--dangerously-skip-permissions")
+const JSON_LINES = /(^|,)--format[=,]json(,|$)/.test(words.join(","))
+
+const home = process.env.XDG_STATE_HOME ?? ""
+const STATE = join(isAbsolute(home) ? home : join(homedir(), ".local", "state"), "supervisor")
+
+// One per process: hosts set a plugin up once for every folder, and sometimes twice.
+const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
+  link: undefined, // the link, or the promise of one
+  hosts: new Map(), // folder -> client
+  born: new Set(), // sessions that began in this process
+  met: new Set(), // sessions that the sidecar was told of
+  facts: new Map(), // session -> promise of what the host knows of it
+  ours: new Map(), // sessions of our judge -> its instructions
+  judging: new Map(), // session -> the message whose stop is being judged
+  seen: new Set(), // events
+  taken: new WeakSet(), // parts of prompts that were dealt with
+  resting: undefined, // in a run: the session that rests
+  holding: undefined, // in a run: the session that we keep going
+})
+
+const keep = (set, item) => {
+  set.add(item)
+  if (set.size > REMEMBERED) set.delete(set.values().next().value)
+}
+
+// ---- the link to the sidecar: newline-delimited JSON-RPC 2.0, both ways ----------------------------------------------
+
+class Link {
+  constructor(socket) {
+    this.socket = socket
+    this.waiting = new Map()
+    this.number = 0
+    this.heard = []
+    socket.on("data", (chunk) => this.hear(chunk))
+    socket.on("error", () => this.end())
+    socket.on("close", () => this.end())
+    socket.unref()
+  }
+
+  call(method, params, { silence, limit = 900_000 }) {
+    const id = ++this.number
+    return new Promise((resolve, reject) => {
+      const fail = (why) => this.settle(id, () => reject(new Error(why)))
+      const one = { resolve, reject, silence, limit: setTimeout(() => fail("it took too long"), limit) }
+      one.renew = () => {
+        clearTimeout(one.quiet)
+        one.quiet = setTimeout(() => fail("it is silent"), silence)
+        if (!RUN) one.quiet.unref()
+      }
+      if (!RUN) one.limit.unref()
+      this.waiting.set(id, one)
+      one.renew()
+      this.send({ jsonrpc: "2.0", id, method, params })
+    })
+  }
+
+  send(message) {
+    this.socket.write(JSON.stringify(message) + "\n")
+  }
+
+  settle(id, then) {
+    const one = this.waiting.get(id)
+    if (!one) return
+    this.waiting.delete(id)
+    clearTimeout(one.limit)
+    clearTimeout(one.quiet)
+    then(one)
+  }
+
+  hear(chunk) {
+    this.heard.push(chunk)
+    if (!chunk.includes(10)) return
+    const lines = Buffer.concat(this.heard).toString("utf8").split("\n")
+    this.heard = [Buffer.from(lines.pop())]
+    for (const line of lines) {
+      try {
+        this.take(JSON.parse(line))
+      } catch {
+        this.end("its answer makes no sense")
+      }
+    }
+  }
+
+  take(message) {
+    for (const one of this.waiting.values()) one.renew()
+    if (message.method === "opencode") void serve(this, message)
+    else if (message.method === "replace") start().catch(() => {})
+    else if (message.method === "working") for (const session of own.judging.keys()) saying(session)
+    else if (message.error) this.settle(message.id, (one) => one.reject(new Error(message.error.message)))
+    else this.settle(message.id, (one) => one.resolve(message.result))
+  }
+
+  end(why = "it hung up") {
+    if (own.link === this) own.link = undefined
+    this.socket.destroy()
+    for (const id of [...this.waiting.keys()]) this.settle(id, (one) => one.reject(Object.assign(new Error(why), { gone: true })))
+    for (const [id, judge] of own.ours) void leaveNoTrace(id, judge)
+  }
+}
+
+function dial() {
+  return new Promise((resolve, reject) => {
+    // A socket's path may have 108 bytes; a folder that is open has a short name, on Linux.
+    const run = join(STATE, "run")
+    let path = join(run, "sidecar.sock")
+    let folder
+    if (Buffer.byteLength(path) > 100) {
+      folder = openSync(run, constants.O_RDONLY)
+      path = `/proc/self/fd/${folder}/sidecar.sock`
+    }
+    const done = () => folder !== undefined && closeSync(folder)
+    const socket = createConnection({ path })
+    socket.once("connect", () => (done(), resolve(new Link(socket))))
+    socket.once("error", (error) => (done(), reject(error)))
+  })
+}
+
+async function reach() {
+  own.link ??= dial().catch(async (error) => {
+    if (!["ENOENT", "ECONNREFUSED"].includes(error.code)) throw error
+    await start()
+    return dial()
+  })
+  try {
+    return (own.link = await own.link)
+  } catch (error) {
+    own.link = undefined
+    throw error
+  }
+}
+
+// Ask; that the sidecar went away meanwhile is forgiven once.
+async function ask(event, limits, again = true) {
+  try {
+    const link = await reach()
+    return await link.call("hook", { event, host: "opencode", version: VERSION, environment: process.env }, limits)
+  } catch (error) {
+    if (error.gone && again) return ask(event, limits, false)
+    throw error
+  }
+}
+
+// ---- the runtime -----------------------------------------------------------------------------------------------------
+
+const KEPT = /^(HOME|PATH|LANG|LC_.*|XDG_.*|TMPDIR|USER|LOGNAME|SUPERVISOR_.*)$/
+
+// Start the runtime and wait until it listens: then it closes its output.
+function start() {
+  const runtime = [...candidates()].find(usable)
+  if (!runtime) return Promise.reject(Object.assign(new Error("it has no runtime"), { code: "NONE" }))
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)))
+  return new Promise((resolve, reject) => {
+    const child = spawn(runtime, ["serve"], { cwd: "/", env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
+    const late = setTimeout(() => reject(new Error("it does not start")), START)
+    if (!RUN) late.unref()
+    child.once("error", reject)
+    child.stdout.once("close", () => (clearTimeout(late), resolve()))
+    child.stdout.resume()
+    child.unref()
+  })
+}
+
+// First found: what an install recorded, $SUPERVISOR_BIN, PATH without the folders of the projects.
+function* candidates() {
+  try {
+    yield readFileSync(join(STATE, "runtime"), "utf8").trim()
+  } catch {}
+  yield process.env.SUPERVISOR_BIN ?? ""
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    const path = join(folder, "supervisor")
+    try {
+      const real = realpathSync(path)
+      const inside = [...own.hosts.keys()].some((place) => [path, real].some((one) => (one + sep).startsWith(place + sep)))
+      if (!inside && readFileSync(path, "utf8").slice(0, 4096).includes("sidecar")) yield path
+    } catch {}
+  }
+}
+
+function usable(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return isAbsolute(path)
+  } catch {
+    return false
+  }
+}
+
+// ---- what the sidecar may ask of the host ----------------------------------------------------------------------------
+
+const OFFERED = ["session.abort", "session.create", "session.delete", "session.messages", "session.prompt"]
+
+async function serve(link, { id, params: { directory, call, given = {} } }) {
+  try {
+    const host = own.hosts.get(directory)
+    if (!host || !OFFERED.includes(call)) throw new Error(`${call} is not offered for this folder`)
+    const text = await carryOut(host, call, given)
+    if (text.length > LINE) throw new Error("the answer is too long")
+    link.socket.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}\n`)
+  } catch (error) {
+    link.send({ jsonrpc: "2.0", id, error: { code: -32000, message: String(error?.message ?? error) } })
+  }
+}
+
+async function carryOut(host, call, given) {
+  const [group, name] = call.split(".")
+  const session = given.path?.id
+  if (own.ours.has(session) && name === "prompt") own.ours.set(session, { ...own.ours.get(session), system: given.body.system })
+  const { data, error } = await host[group][name]({ ...given, parseAs: "text" })
+  if (error !== undefined) throw new Error(typeof error === "string" ? error : JSON.stringify(error))
+  if (name === "create") own.ours.set(JSON.parse(data).id, { host })
+  if (name === "delete") own.ours.delete(session)
+  return data || "null"
+}
+
+async function leaveNoTrace(id, { host }) {
+  own.ours.delete(id)
+  try {
+    await host.session.abort({ path: { id } })
+    await host.session.delete({ path: { id } })
+  } catch {}
+}
+
+// ---- speaking to the person ------------------------------------------------------------------------------------------
+
+const toast = (host, message, variant = "info") =>
+  host.tui.showToast({ body: { title: "Supervisor", message, variant, duration: 8000 } }).catch(() => {})
+
+// While judging goes on, say so once.
+function saying(session) {
+  const one = own.judging.get(session)
+  if (!one || one.said) return
+  one.said = true
+  toast(one.host, "Supervisor is judging whether the work is done …")
+}
+
+async function newest(host, id) {
+  const { data } = await host.session.messages({ path: { id }, query: { limit: 1 } })
+  return data?.[0]?.info
+}
+
+const busy = async (host, id) => Boolean(((await host.session.status()).data ?? {})[id])
+
+// Without these the host takes its default agent, which may write where the session's may not.
+async function route(host, id) {
+  const last = await newest(host, id)
+  const asked = last?.role === "assistant" && (await host.session.message({ path: { id, messageID: last.parentID } })).data?.info
+  const { agent, model, variant } = asked || last || {}
+  if (!model) return {}
+  return { agent, model: { providerID: model.providerID, modelID: model.modelID }, variant: model.variant ?? variant }
+}
+
+// A line that stays in the session and that no model reads. In a busy session it would cost a model request.
+async function note(host, id, text) {
+  if (!text || (await busy(host, id))) return
+  const parts = [{ type: "text", text, ignored: true, metadata: MARK }]
+  await host.session.prompt({ path: { id }, body: { ...(await route(host, id)), noReply: true, parts } })
+}
+
+const trouble = (error, so) =>
+  error.code === "NONE"
+    ? "Supervisor has no runtime. Type in a shell: supervisor install opencode"
+    : `Supervisor did not answer (${error.message}): ${so}. Type in a shell: supervisor doctor`
+
+// ---- what happens ----------------------------------------------------------------------------------------------------
+
+// What the host knows of a session, which never changes while the session lives.
+function facts(host, id) {
+  if (!own.facts.has(id)) {
+    const asked = host.session.get({ path: { id } }).then(({ data }) => {
+      if (!data) own.facts.delete(id)
+      return data && { id, parentID: data.parentID, directory: data.directory }
+    })
+    asked.catch(() => own.facts.delete(id))
+    own.facts.set(id, asked)
+    if (own.facts.size > REMEMBERED) own.facts.delete(own.facts.keys().next().value)
+  }
+  return own.facts.get(id)
+}
+
+async function tell(host, id, event, limits) {
+  const session = await facts(host, id)
+  if (!session) throw new Error("the host does not know the session")
+  if (!own.met.has(id)) {
+    keep(own.met, id)
+    const greeting = await ask({ type: "session.start", session, fresh: own.born.has(id) }, limits)
+    if (greeting?.notice) toast(host, greeting.notice)
+  }
+  return ask({ ...event, session }, limits)
+}
+
+// One stop: what to say to the agent, or undefined where it may rest.
+async function judge(host, id) {
+  const last = await newest(host, id)
+  if (!last || own.judging.get(id)?.message === last.id) return
+  const mine = { message: last.id, host }
+  own.judging.set(id, mine)
+  try {
+    const told = await tell(host, id, { type: "session.idle", last, run: RUN }, { silence: SILENCE })
+    if ((await newest(host, id))?.id !== last.id || (await busy(host, id))) return // the user was faster
+    if (told.notice) say(host, told.notice, told.variant)
+    if (told.say) return continuation(await route(host, id), told)
+    if (told.notice && !RUN) await note(host, id, told.notice)
+  } catch (error) {
+    say(host, trouble(error, "this stop was not judged"), "warning")
+  } finally {
+    if (own.judging.get(id) === mine) own.judging.delete(id)
+  }
+}
+
+const say = (host, text, variant) => (RUN ? process.stderr.write(`${text}\n`) : toast(host, text, variant))
+
+const continuation = (way, told) => ({
+  ...way,
+  parts: [
+    { type: "text", text: told.say, synthetic: true, metadata: MARK },
+    { type: "text", text: told.notice, ignored: true, metadata: MARK },
+  ],
+})
+
+// A typed command. Throwing is the host's only way to end one without asking a model.
+async function typed(host, id, name, given, parts) {
+  let told
+  try {
+    told = await tell(host, id, { type: "command", name, arguments: given }, { silence: HASTE })
+  } catch (error) {
+    told = { notice: trouble(error, "nothing would enforce this command"), refused: true }
+  }
+  if (told.work) {
+    if (told.context) parts.push({ type: "text", text: told.context, synthetic: true, metadata: MARK })
+    return say(host, told.notice, told.variant)
+  }
+  if (RUN) {
+    process.stdout.write(`${told.notice}\n`, () => process.exit(told.refused ? 1 : 0))
+    return new Promise(() => {})
+  }
+  toast(host, told.notice, told.variant)
+  await note(host, id, told.notice).catch(() => {})
+  throw new Error(told.notice)
+}
+
+// In a run the host prints no more when it has rested once; so this does, as the host would.
+function print(type, id, rest) {
+  if (JSON_LINES) process.stdout.write(JSON.stringify({ type, timestamp: Date.now(), sessionID: id, ...rest }) + "\n")
+}
+
+function show(part) {
+  const ended = part.type === "tool" && ["completed", "error"].includes(part.state.status)
+  if (ended) print("tool_use", part.sessionID, { part })
+  if (ended && !JSON_LINES) process.stderr.write(`| ${part.tool} ${part.state.title ?? part.state.error ?? ""}\n`)
+  if (part.type === "step-start") print("step_start", part.sessionID, { part })
+  if (part.type === "step-finish") print("step_finish", part.sessionID, { part })
+  if (part.type !== "text" || !part.time?.end) return
+  print("text", part.sessionID, { part })
+  if (!JSON_LINES && part.text.trim()) process.stdout.write(`${part.text.trim()}\n`)
+}
+
+async function answerPermission(host, { id, sessionID, permission }) {
+  const response = AUTO ? "once" : "reject"
+  if (!AUTO && !JSON_LINES) process.stderr.write(`! permission requested: ${permission}; auto-rejecting\n`)
+  await host.postSessionIdPermissionsPermissionId({ path: { id: sessionID, permissionID: id }, body: { response } })
+}
+
+async function happened(host, { type, properties }) {
+  const id = properties?.sessionID ?? properties?.info?.id
+  if (own.ours.has(id)) return
+  if (own.holding && type === "message.part.updated" && properties.part.sessionID === own.holding) show(properties.part)
+  if (own.holding && type === "permission.asked") await answerPermission(host, properties)
+  if (type === "session.created") keep(own.born, id)
+  if (type === "session.error" && id) {
+    if (own.holding === id) print("error", id, { error: properties.error })
+    await tell(host, id, { type, error: properties.error }, { silence: SILENCE })
+  }
+  if (type === "session.deleted") {
+    own.met.delete(id)
+    own.facts.delete(id)
+    await ask({ type, session: { id, parentID: properties.info.parentID, directory: properties.info.directory } }, { silence: SILENCE })
+  }
+  if (type !== "session.idle") return
+  if (RUN) {
+    if (!own.holding && !(await facts(host, id))?.parentID) own.resting = id
+    return
+  }
+  const body = await judge(host, id)
+  if (body) await host.session.promptAsync({ path: { id }, body })
+}
+
+// ---- what the host calls ---------------------------------------------------------------------------------------------
+
+export const Supervisor = async ({ client: host, directory }) => {
+  if (process.env.SUPERVISOR_WORKER) return {} // a worker or judge of ours
+  own.hosts.set(directory, host)
+  return {
+    config: async (config) => {
+      for (const [section, entries] of Object.entries(SETUP.config ?? {}))
+        config[section] = { ...entries, ...config[section] }
+    },
+    event: async ({ event }) => {
+      try {
+        if (own.seen.has(event.id)) return
+        keep(own.seen, event.id)
+        await happened(host, event)
+      } catch {} // there is nobody to tell; the next stop says what is wrong
+    },
+    "chat.message": async ({ sessionID }, output) => {
+      if (own.ours.has(sessionID) || own.taken.has(output.parts)) return
+      own.taken.add(output.parts)
+      if (output.parts.some((part) => part.metadata?.supervisor)) return
+      const parts = output.parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
+      const event = { type: "prompt", message: output.message.id, parts }
+      await tell(host, sessionID, event, { silence: GLANCE, limit: GLANCE }).catch(() => {})
+    },
+    "command.execute.before": async ({ command, sessionID, arguments: given }, output) => {
+      const name = command.startsWith("supervisor:") && command.slice("supervisor:".length)
+      if (!name || own.taken.has(output.parts)) return
+      own.taken.add(output.parts)
+      await typed(host, sessionID, name, given, output.parts)
+    },
+    "tool.execute.before": async ({ tool, sessionID }, output) => {
+      if (tool.startsWith("supervisor_")) output.args.session = sessionID
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
+      const judge = own.ours.get(sessionID)
+      if (judge?.system) system.splice(0, system.length, judge.system)
+    },
+    dispose: async () => {
+      const id = own.resting
+      if (!RUN || own.holding || !id) return
+      own.holding = id
+      try {
+        await host.config.providers() // the host comes up again, our `config` before its list of agents
+        for (let body; (body = await judge(host, id)); ) {
+          const { data, error } = await host.session.prompt({ path: { id }, body })
+          if (error || data?.info?.error) return
+        }
+      } catch (error) {
+        process.stderr.write(`Supervisor: ${error.message}\n`)
+      }
+    },
+  }
+}

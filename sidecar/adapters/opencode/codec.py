@@ -1,0 +1,175 @@
+"""Between the words of our OpenCode plugin and ours. Knows no session: every event is read by itself.
+
+What this file knows of the host: one process may hold many sessions and many folders, so its process id says
+nothing about which belong together. A helper of the agent has a session of its own, which names its parent.
+`opencode run` hands the words of a shell on in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.adapters.opencode import hook_in, wire
+from sidecar.adapters.opencode.messages import ABORTED, complaint
+from sidecar.adapters.text import middle_out, plain
+from sidecar.model.effects import Continue, HostAnswer, Nothing, Reason, Reply, Rest
+from sidecar.model.events import (
+    CommandTyped,
+    Origin,
+    PromptSubmitted,
+    SessionDeleted,
+    SessionStarted,
+    Stopped,
+    Told,
+    TurnFailed,
+)
+from sidecar.model.session import SessionKey
+from sidecar.ports import BadInputError
+
+if TYPE_CHECKING:
+    from sidecar.ports import Environment
+
+HOST: Final = "opencode"
+"""The host's name in session keys."""
+WORKER_MARKER: Final = "SUPERVISOR_WORKER"
+"""The variable, not empty, in the environment of our own judges and workers."""
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+COMMANDS: Final = ("goal", "retry", "rubric")
+QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+"""One word of a shell, as `opencode run` hands it on."""
+READ_ONLY: Final = "plan"
+"""The host's own agent that may not write."""
+SHOWN: Final = 40
+"""Characters of a hostile name that an error shows."""
+NOTE_LIMIT: Final = 4000
+"""Characters of a line for the user."""
+
+
+class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the plugin carries out. Empty it changes nothing.
+
+    `notice` is for the person, shown as `variant`. `say` is what the agent is told, at a stop. At a command,
+    `work` lets its prompt go on to the model, with `context`; else it ends there.
+    """
+
+    notice: str = ""
+    variant: Literal["info", "success", "warning", "error"] = "info"
+    say: str = ""
+    work: bool = False
+    context: str = ""
+    refused: bool = False
+
+
+class _Common(TypedDict):
+    key: SessionKey
+    project: str
+    environment: Environment
+    subagent: bool
+    ours: bool
+
+
+class OpenCodeCodec:
+    """Implements ports.HostCodec."""
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Told:  # noqa: ARG002 - see above
+        """Read one event. Raises BadInputError for what is too big, malformed, mistyped or unknown."""
+        event = hook_in.read_event(raw)
+        return _told(event, _common(event.session, environment))
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - the plugin knows
+        """Word the answer."""
+        return msgspec.json.encode(_worded(answer, feedback))
+
+
+def _common(session: hook_in.Session, environment: Environment) -> _Common:
+    folder = session.directory
+    if not folder.startswith("/") or "\0" in folder:
+        raise BadInputError(f"{repr(folder[:SHOWN])[:SHOWN]} is no absolute path of a project folder")
+    folder = folder.rstrip("/") or "/"
+    own = {name: value for name, value in environment.items() if name != "CLAUDE_PROJECT_DIR"}
+    return _Common(
+        key=SessionKey(HOST, _checked(session.parent or session.id)),
+        project=folder,
+        environment={**own, "PWD": folder},
+        subagent=bool(session.parent),
+        ours=bool(environment.get(WORKER_MARKER)),
+    )
+
+
+def _checked(session_id: str) -> str:
+    if not SESSION_ID.fullmatch(session_id):
+        shown = repr(session_id[:SHOWN])[:SHOWN]
+        raise BadInputError(
+            f"session id {shown} of length {len(session_id):,}: allowed are 1 to 128 letters, digits, -, _"
+        )
+    return session_id
+
+
+def _told(event: hook_in.Told, common: _Common) -> Told:
+    match event:
+        case hook_in.SessionStart():
+            return SessionStarted(**common, origin=Origin.STARTUP if event.fresh else Origin.RESUME)
+        case hook_in.Prompt():
+            human = any(not part.synthetic and not part.ignored for part in event.parts)
+            return PromptSubmitted(**common, prompt_id=event.message, human=human)
+        case hook_in.Command():
+            return _typed(event, common)
+        case hook_in.Idle():
+            read_only = READ_ONLY in (event.last.agent, event.last.mode)
+            return Stopped(**common, transcript="", headless=event.run, read_only=read_only)
+        case hook_in.Failed():
+            return _failed(event, common)
+        case hook_in.Deleted():
+            return SessionDeleted(**common)
+
+
+def _typed(event: hook_in.Command, common: _Common) -> Told:
+    if event.command not in COMMANDS:
+        known = ", ".join(f"/supervisor:{name}" for name in COMMANDS)
+        raise BadInputError(f"there is no command {event.command[:SHOWN]!r}; there are {known}")
+    return CommandTyped(**common, name=event.command, arguments=unquoted(event.arguments), prompt_id="")
+
+
+def unquoted(arguments: str) -> str:
+    """What was typed, where the whole of it is one quoted word."""
+    quoted = QUOTED.fullmatch(arguments.strip())
+    return re.sub(r'\\(["\\])', r"\1", quoted[1]) if quoted else arguments
+
+
+def _failed(event: hook_in.Failed, common: _Common) -> Told:
+    """The turn failed; one that the user stopped did so too, and tells it again at its rest."""
+    error = wire.decoded(event.error, wire.ERROR) or wire.Error()
+    return TurnFailed(**common, error="stopped by the user" if error.name == ABORTED else complaint(error))
+
+
+def _worded(answer: HostAnswer, feedback: str) -> Answer:
+    match answer:
+        case Continue():
+            if not feedback.strip():
+                raise ValueError("a continuation without words")
+            return Answer(notice=_note(answer.note), variant="warning", say=feedback)
+        case Rest():
+            bad = answer.alarm or answer.reason in (Reason.UNJUDGED, Reason.WAITING)
+            good = answer.reason is Reason.ACHIEVED
+            variant: Literal["success", "warning", "info"] = (
+                "success" if good else "warning" if bad else "info"
+            )
+            return Answer(notice=_note(answer.note), variant=variant)
+        case Reply():
+            return Answer(
+                notice=_note(answer.text),
+                variant="error" if answer.refused else "info",
+                work=answer.work and not answer.refused,
+                context=answer.context,
+                refused=answer.refused,
+            )
+        case Nothing():
+            return Answer(notice=_note(answer.note))
+
+
+def _note(text: str) -> str:
+    return middle_out(plain(text), NOTE_LIMIT)

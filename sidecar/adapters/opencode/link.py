@@ -1,0 +1,95 @@
+"""What may be asked of an OpenCode that tells us something, while it waits for the answer.
+
+The plugin in the host carries the questions to the host's own API, over the connection by which it told us:
+so there is no address, no password and no port to know. Which host that is belongs to the task that handles
+what was told, and to the tasks that it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Raw, Struct
+
+METHOD: Final = "opencode"
+"""What the plugin answers to."""
+LINE: Final = 300
+"""Characters of a host's complaint."""
+
+
+class HostError(Exception):
+    """The host did not do what it was asked. The text says why, in one line."""
+
+
+class Host(Protocol):
+    """Whoever told us something, and can be asked."""
+
+    async def ask(self, method: str, params: Struct) -> Raw:
+        """Ask; raises HostError."""
+
+
+class Model(Struct, frozen=True, rename={"provider": "providerID", "name": "modelID"}):
+    """A model in OpenCode's words."""
+
+    provider: str = ""
+    name: str = ""
+
+
+class About(Struct, frozen=True):
+    """The session that something was told of, and the model that answered in it last."""
+
+    host: Host
+    session: str
+    directory: str
+    model: Model
+
+
+class _Session(Struct, frozen=True):
+    id: str = ""
+    directory: str = ""
+
+
+class _Told(Struct, frozen=True):
+    session: _Session = _Session()
+    last: Model = Model()
+
+
+class _Asked(Struct, frozen=True):
+    directory: str
+    call: str
+    given: dict[str, Any]
+
+
+_ABOUT: ContextVar[About | None] = ContextVar("about", default=None)
+
+
+def reached(host: Host, event: bytes) -> None:
+    """From here on this task asks `host` about the session of `event`; not where that cannot be read."""
+    try:
+        told = msgspec.json.decode(event, type=_Told)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    _ABOUT.set(About(host, told.session.id, told.session.directory, told.last))
+
+
+def about() -> About | None:
+    """The session that this task is about; None where no OpenCode told of one."""
+    return _ABOUT.get()
+
+
+async def ask(call: str, given: dict[str, Any], seconds: float) -> Raw:
+    """Call the host's API, as its own client names it; the answer's JSON. Raises HostError.
+
+    `given` has `path`, `query` and `body`, as the client takes them.
+    """
+    now = about()
+    if now is None:
+        raise HostError("no OpenCode is connected")
+    try:
+        async with asyncio.timeout(seconds):
+            return await now.host.ask(METHOD, _Asked(now.directory, call, given))
+    except TimeoutError:
+        raise HostError(f"OpenCode did not answer {call} within {seconds:g} s") from None
