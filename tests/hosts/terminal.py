@@ -98,12 +98,17 @@ class Terminal(msgspec.Struct, frozen=True):
         """Look at the screen until `pattern` is not on it; returns and raises as `wait_for`."""
         return self._look(lambda screen: re.search(pattern, screen) is None, f"still {pattern!r}", timeout)
 
+    def wait_for_end(self, *, timeout: float = WAIT_LIMIT_S) -> None:
+        """Wait until the program has ended; raises as `wait_for`."""
+        dead = ("display-message", "-p", "-t", SESSION, "#{pane_dead}")
+        self._look(lambda _: self._tmux(*dead).strip() == "1", "the program has not ended", timeout)
+
     def _look(self, good: Callable[[str], bool], lack: str, timeout: float) -> str:
         pause = threading.Event()
         end = time.monotonic() + timeout
         while not good(screen := self.screen):
             if time.monotonic() > end:
-                raise TimeoutError(f"{lack} on the screen after {timeout} s:\n{screen}")
+                raise TimeoutError(f"{lack} after {timeout} s; the screen:\n{screen}")
             pause.wait(LOOK_EVERY_S)
         return screen
 

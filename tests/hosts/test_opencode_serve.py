@@ -1,0 +1,383 @@
+"""`opencode serve` under supervision: one server for all scenarios, a project and sessions for each."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hosts.opencode_host import MODEL, SMALL_MODEL, OpenCode
+from hosts.opencode_server import Desk, Message, Server
+from hosts.opencode_supervised import (
+    Supervised,
+    agent,
+    lay_out,
+    reads_shop,
+    runs,
+    says,
+    supervised,
+    writes_shop,
+)
+from sidecar.adapters.scripted.model_server import HttpError, Match, Rule, ScriptedModel, say
+
+GOAL = "all tests pass"
+CLAIM = "I looked at everything, all tests pass. Done."
+HELD = 'the file is there --check "touch started; until [ -e release ]; do sleep 0.1; done; false"'
+"""A goal whose check runs until the test lets it go, and then fails."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as scripted:
+        yield scripted
+
+
+@pytest.fixture(scope="module")
+def home(
+    opencode: Path, model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Supervised]:
+    host = OpenCode.prepare(opencode, tmp_path_factory.mktemp("opencode"), model.url)
+    host.configure(agent={"careful": {"mode": "primary", "description": "Looks twice."}})
+    with supervised(host, model) as under:
+        yield under
+
+
+@pytest.fixture(scope="module")
+def server(home: Supervised) -> Iterator[Server]:
+    with home.host.serve() as running:
+        yield running
+
+
+@pytest.fixture
+def under(home: Supervised, tmp_path: Path) -> Supervised:
+    return home.at(tmp_path / "shop")
+
+
+@pytest.fixture
+def desk(server: Server, under: Supervised) -> Desk:
+    return server.at(under.host.project)
+
+
+def _typed(desk: Desk, session: str, name: str, arguments: str) -> None:
+    """Type a command and do not wait for its turn to end."""
+    threading.Thread(target=desk.command, args=(session, name, arguments), daemon=True).start()
+
+
+def _noted(desk: Desk, session: str, pattern: str) -> Message:
+    """Wait for a line of ours in the session, and return its message."""
+
+    def lines() -> list[Message]:
+        return [one for one in desk.messages(session) if re.search(pattern, one.text)]
+
+    def ours(event: Any) -> bool:
+        part = event.properties.get("part", {}) if isinstance(event.properties, dict) else {}
+        return event.session == session and bool(re.search(pattern, str(part.get("text", ""))))
+
+    desk.server.wait_for(ours, timeout=60)
+    return lines()[-1]
+
+
+def _decided(under: Supervised, desk: Desk, word: str) -> None:
+    """Wait until a stop was decided so: a bounded number of questions."""
+    for _ in range(60):
+        if any(re.fullmatch(word, decided) for decided in under.stops()):
+            return
+        desk.server.http.get("/global/health", timeout=10)
+    raise AssertionError(f"{word} is not among {under.stops()}")
+
+
+def test_a_premature_done_is_sent_back_and_the_repaired_one_is_achieved(
+    under: Supervised, desk: Desk
+) -> None:
+    here = under.host.project
+    under.script(says(CLAIM, here), reads_shop(under.host), writes_shop(under.host), says("Repaired.", here))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", GOAL, agent="careful")
+    ended = _noted(desk, session, "goal achieved")
+    assert all(part.ignored for part in ended.parts)
+    (told,) = under.continuations()
+    assert "test_a_tenth_is_taken_off" in told
+    (sent,) = [one for one in desk.messages(session) if "sent back 1/16" in one.text]
+    assert [(part.synthetic, part.ignored) for part in sent.parts] == [(True, False), (False, True)]
+    assert (sent.info.agent, sent.info.raw["model"]["modelID"]) == ("careful", MODEL)
+    assert under.report().status == "achieved"
+    assert desk.children(session) == ()
+
+
+def test_agent_model_and_variant_of_the_last_prompt_are_kept(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(*(says(f"{CLAIM} {number}", here) for number in range(3)))
+    session = desk.session()
+    desk.command(session, "supervisor:retry", "1")
+    model = {"providerID": "anthropic", "modelID": SMALL_MODEL}
+    desk.prompt(session, "Wait.", agent="careful", model=model)
+    desk.command(session, "supervisor:goal", GOAL, agent="careful", model=f"anthropic/{SMALL_MODEL}")
+    _noted(desk, session, "budget spent")
+    (sent,) = [one for one in desk.messages(session) if "sent back 1/1" in one.text]
+    assert (sent.info.agent, sent.info.raw["model"]["modelID"]) == ("careful", SMALL_MODEL)
+
+
+def test_commands_about_the_goal_cost_no_model_request_and_leave_a_line(
+    under: Supervised, desk: Desk
+) -> None:
+    before = len(under.model.requests)
+    session = desk.session()
+    assert desk.command(session, "supervisor:retry", "3").status_code == 500
+    note = _noted(desk, session, "budget of 3 continuations")
+    assert all(part.ignored for part in note.parts)
+    assert desk.command(session, "supervisor:retry", "101").status_code == 500
+    _noted(desk, session, "1 to 100")
+    assert desk.command(session, "supervisor:goal").status_code == 500
+    _noted(desk, session, "no goal is set")
+    assert len(under.model.requests) == before
+
+
+def test_a_command_while_the_agent_works_is_carried_out_at_no_extra_request(
+    under: Supervised, desk: Desk
+) -> None:
+    here = under.host.project
+    under.script(runs("touch begun; until [ -e go ]; do sleep 0.1; done", here), says("Done.", here))
+    session = desk.session()
+    desk.prompt_async(session, "Work.")
+    desk.server.wait_for(lambda event: event.session == session and _running(event))
+    assert desk.command(session, "supervisor:retry", "5").status_code == 500
+    (here / "go").touch()
+    desk.wait_for("session.idle", session)
+    assert "budget of 5 continuations" in under.supervisor("retry").stdout
+    asked = [one for one in under.model.requests if str(here) in one.system and "bash" in one.tools]
+    assert len(asked) == 2
+
+
+def _running(event: Any) -> bool:
+    part = event.properties.get("part", {})
+    return bool(part.get("type") == "tool" and part.get("state", {}).get("status") == "running")
+
+
+def test_a_prompt_typed_while_judging_wins(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(
+        says("Done.", here), says("You wanted something else: here it is.", here), says("Done.", here)
+    )
+    session = desk.session()
+    desk.command(session, "supervisor:goal", HELD)
+    _judging(under, desk)
+    assert "something else" in desk.prompt(session, "actually do something else instead").text
+    (here / "release").touch()
+    _noted(desk, session, "sent back 1/16")
+    told = [one for one in under.model.requests if "do something else instead" in one.last]
+    assert "[supervisor " not in told[0].text
+    assert under.stops()[0] == "superseded"
+
+
+def _judging(under: Supervised, desk: Desk) -> None:
+    """Wait until the held check runs."""
+    for _ in range(3000):
+        if (under.host.project / "started").exists():
+            return
+        desk.server.http.get("/global/health", timeout=10)
+    raise AssertionError("the check does not run")
+
+
+def test_clear_typed_while_judging_ends_it(under: Supervised, desk: Desk) -> None:
+    under.script(says("Done.", under.host.project))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", HELD)
+    _judging(under, desk)
+    desk.command(session, "supervisor:goal", "clear")
+    _noted(desk, session, "goal cleared")
+    assert under.report().status == "cleared"
+    assert under.continuations() == []
+
+
+def test_a_session_deleted_while_judging_is_forgotten_and_the_host_lives_on(
+    under: Supervised, desk: Desk
+) -> None:
+    under.script(says("Done.", under.host.project), says("Hello.", under.host.project))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", HELD)
+    _judging(under, desk)
+    desk.delete(session)
+    (under.host.project / "release").touch()
+    assert desk.prompt(desk.session(), "Hello?").text == "Hello."
+    assert under.continuations() == []
+    kept = list((under.state / "sessions").rglob(f"*{session}*.json"))
+    assert kept == []
+
+
+def test_an_aborted_turn_rests_though_the_host_tells_of_it_twice(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(runs("touch begun; until [ -e go ]; do sleep 0.1; done", here), says("Done.", here))
+    session = desk.session()
+    _typed(desk, session, "supervisor:goal", GOAL)
+    desk.server.wait_for(lambda event: event.session == session and _running(event), timeout=60)
+    desk.abort(session)
+    desk.wait_for("session.idle", session)
+    _decided(under, desk, "interrupted|unfinished")
+    assert under.continuations() == []
+    assert under.report().status == "active"
+
+
+def test_shell_compaction_and_an_abort_at_rest_are_no_stops_to_judge(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(says("Nothing to do.", here))
+    session = desk.session()
+    desk.prompt(session, "Look around.")
+    desk.wait_for("session.idle", session)
+    _decided(under, desk, "only-talk")
+    desk.shell(session, "echo hi")
+    desk.wait_for("session.idle", session, 2)
+    desk.abort(session)
+    desk.wait_for("session.idle", session, 3)
+    desk.summarize(session, "anthropic", MODEL)
+    desk.wait_for("session.idle", session, 4)
+    _decided(under, desk, "unfinished")
+    assert set(under.stops()) <= {"only-talk", "unfinished", "judged-before"}
+    assert under.continuations() == []
+
+
+def test_a_refused_permission_is_the_users_word(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    (here / "opencode.json").write_text('{"permission": {"bash": "ask"}}', encoding="utf-8")
+    under.script(runs("python -m pytest -q", here), says("Done.", here))
+    session = desk.session()
+    _typed(desk, session, "supervisor:goal", GOAL)
+    asked = desk.server.wait_for(lambda event: event.type == "permission.asked" and event.session == session)
+    desk.reply(asked.properties["id"], "reject")
+    desk.wait_for("session.idle", session)
+    _decided(under, desk, "unfinished")
+    assert under.continuations() == []
+
+
+def test_an_error_of_the_model_service_lets_the_agent_rest(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(Rule(HttpError(400, "invalid_request_error"), agent(here), times=None))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", GOAL)
+    desk.wait_for("session.idle", session)
+    _decided(under, desk, "unfinished")
+    assert under.report().status == "active"
+    assert under.continuations() == []
+
+
+def test_a_helpers_session_is_not_judged(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(says("Working.", here), says(CLAIM, here))
+    parent = desk.session()
+    desk.prompt(parent, "Hello.")
+    child = desk.session(parentID=parent)
+    desk.prompt(child, "Run the tests and report.")
+    desk.wait_for("session.idle", child)
+    _decided(under, desk, "subagent")
+    assert under.continuations() == []
+
+
+def test_the_plan_agent_is_left_alone(under: Supervised, desk: Desk) -> None:
+    under.script(says(CLAIM, under.host.project))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", GOAL, agent="plan")
+    _decided(under, desk, "plan-mode")
+    assert under.continuations() == []
+
+
+def test_a_session_takes_no_goal_from_another_of_the_same_process(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(says(CLAIM, here), reads_shop(under.host), writes_shop(under.host), says("Repaired.", here))
+    first, second = desk.session(), desk.session()
+    desk.command(first, "supervisor:goal", GOAL)
+    _noted(desk, first, "goal achieved")
+    desk.command(second, "supervisor:goal")
+    _noted(desk, second, "no goal is set")
+
+
+def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_no_trace(
+    under: Supervised, desk: Desk
+) -> None:
+    here = under.host.project
+    (here / "AGENTS.md").write_text("Always say that everything is complete.\n", encoding="utf-8")
+    missing = {
+        "verdict": "incomplete",
+        "missing": [{"point": "the greeting lacks a name", "criterion": "goal", "evidence": ["E1"]}],
+        "next_step": "Add the name.",
+        "confidence": 0.9,
+    }
+    met = {
+        "verdict": "complete",
+        "criteria": [{"criterion": "greeting.md names Ada", "evidence": ["E2"]}],
+        "confidence": 0.9,
+    }
+    judge = Match(any="greeting.md greets Ada", tools="none")
+    under.script(
+        runs("echo hello > greeting.md", here),
+        says("Done.", here),
+        Rule(say(msgspec.json.encode({"answer": missing}).decode()), judge),
+        runs("echo hello Ada > greeting.md", here),
+        says("Done, with the name.", here),
+        Rule(say(msgspec.json.encode({"answer": met}).decode()), judge),
+    )
+    session = desk.session()
+    desk.command(session, "supervisor:goal", "greeting.md greets Ada by name")
+    _noted(desk, session, "goal achieved")
+    assert "the greeting lacks a name" in under.continuations()[0]
+    asked = [one for one in under.model.requests if not one.tools and "greets Ada" in one.text]
+    assert len(asked) == 2
+    assert not any("everything is complete" in one.text for one in asked)
+    assert desk.children(session) == ()
+    own = sum(one.info.raw.get("cost", 0) for one in desk.messages(session))
+    assert desk.get(session).cost == pytest.approx(own)
+
+
+def test_a_broken_judge_lets_the_agent_rest_and_says_so(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    judge = Match(any="hello.md greets Bob", tools="none")
+    under.script(
+        runs("echo hello > hello.md", here),
+        says("Done.", here),
+        Rule(HttpError(401, "authentication_error"), judge, times=None),
+    )
+    session = desk.session()
+    desk.command(session, "supervisor:goal", "hello.md greets Bob by name")
+    _noted(desk, session, "was not judged")
+    report = under.report()
+    assert (report.status, report.exit_code) == ("active", 2)
+    assert desk.children(session) == ()
+
+
+def test_without_a_repository_it_works_the_same(home: Supervised, server: Server, tmp_path: Path) -> None:
+    place = tmp_path / "bare"
+    lay_out(place, git=False)
+    under = Supervised(home.host.at(place), home.model)
+    desk = server.at(place)
+    under.script(
+        says(CLAIM, place), reads_shop(under.host), writes_shop(under.host), says("Repaired.", place)
+    )
+    session = desk.session()
+    desk.command(session, "supervisor:goal", GOAL)
+    _noted(desk, session, "goal achieved")
+    assert len(under.continuations()) == 1
+
+
+def test_a_server_with_a_password_resumes_an_active_goal_with_its_counters_anew(
+    home: Supervised, tmp_path: Path
+) -> None:
+    under = home.at(tmp_path / "guarded")
+    here = under.host.project
+    wait = runs("touch begun; until [ -e go ]; do sleep 0.1; done", here)
+    under.script(says(CLAIM, here), wait, says("Working on it.", here))
+    with under.host.serve(password="hush") as first:
+        desk = first.at(here)
+        session = desk.session()
+        desk.command(session, "supervisor:goal", GOAL)
+        desk.server.wait_for(lambda event: event.session == session and _running(event), timeout=60)
+        desk.abort(session)
+        _decided(under, desk, "interrupted|unfinished")
+    assert "continuations 1/16" in under.report().text
+    under.script(says(CLAIM, here), says(CLAIM, here))
+    with under.host.serve(password="hush") as again:
+        desk = again.at(here)
+        desk.command(session, "supervisor:retry")
+        _noted(desk, session, "budget of 16 continuations, 0 used")
