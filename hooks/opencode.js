@@ -16,7 +16,7 @@ const SILENCE = 20_000 // milliseconds without a sign of life, which a working s
 const HASTE = 5_000 // the same where a person waits for a command
 const GLANCE = 2_000 // longest wait of a prompt that is only told
 const START = 40_000 // longest start: it may have to wait for an older sidecar to finish
-const LINE = 15 << 20 // characters of an answer; the sidecar takes lines of 16 MiB
+const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
 const REMEMBERED = 1000 // events and sessions
 const MARK = { supervisor: true } // on what we write into a session
 
@@ -33,8 +33,8 @@ const STATE = join(isAbsolute(home) ? home : join(homedir(), ".local", "state"),
 
 // One per process: hosts set a plugin up once for every folder, and sometimes twice.
 const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
-  link: undefined, // the link, or the promise of one
-  hosts: new Map(), // folder -> client
+  link: undefined, // promise of the link
+  places: new Map(), // folder -> the host's API there
   born: new Set(), // sessions that began in this process
   met: new Set(), // sessions that the sidecar was told of
   facts: new Map(), // session -> promise of what the host knows of it
@@ -42,8 +42,9 @@ const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
   judging: new Map(), // session -> the message whose stop is being judged
   seen: new Set(), // events
   taken: new WeakSet(), // parts of prompts that were dealt with
-  resting: undefined, // in a run: the session that rests
+  resting: undefined, // in a run: the session that rests, and where
   holding: undefined, // in a run: the session that we keep going
+  lacking: false, // the person was told that there is no runtime
 })
 
 const keep = (set, item) => {
@@ -59,6 +60,8 @@ class Link {
     this.waiting = new Map()
     this.number = 0
     this.heard = []
+    this.size = 0
+    this.open = true
     socket.on("data", (chunk) => this.hear(chunk))
     socket.on("error", () => this.end())
     socket.on("close", () => this.end())
@@ -69,10 +72,11 @@ class Link {
     const id = ++this.number
     return new Promise((resolve, reject) => {
       const fail = (why) => this.settle(id, () => reject(new Error(why)))
-      const one = { resolve, reject, silence, limit: setTimeout(() => fail("it took too long"), limit) }
+      const hung = () => (silence < SILENCE ? fail("it is silent") : this.end("it is silent", false))
+      const one = { resolve, reject, limit: setTimeout(() => fail("it took too long"), limit) }
       one.renew = () => {
         clearTimeout(one.quiet)
-        one.quiet = setTimeout(() => fail("it is silent"), silence)
+        one.quiet = setTimeout(hung, silence)
         if (!RUN) one.quiet.unref()
       }
       if (!RUN) one.limit.unref()
@@ -97,9 +101,11 @@ class Link {
 
   hear(chunk) {
     this.heard.push(chunk)
-    if (!chunk.includes(10)) return
+    this.size += chunk.length
+    if (!chunk.includes(10)) return this.size > 2 * LINE && this.end("its answer has no end")
     const lines = Buffer.concat(this.heard).toString("utf8").split("\n")
     this.heard = [Buffer.from(lines.pop())]
+    this.size = this.heard[0].length
     for (const line of lines) {
       try {
         this.take(JSON.parse(line))
@@ -114,19 +120,24 @@ class Link {
     if (message.method === "opencode") void serve(this, message)
     else if (message.method === "replace") start().catch(() => {})
     else if (message.method === "working") for (const session of own.judging.keys()) saying(session)
-    else if (message.error) this.settle(message.id, (one) => one.reject(new Error(message.error.message)))
-    else this.settle(message.id, (one) => one.resolve(message.result))
+    else if (message.error) {
+      const error = Object.assign(new Error(message.error.message), { told: true })
+      this.settle(message.id, (one) => one.reject(error))
+    } else this.settle(message.id, (one) => one.resolve(message.result))
   }
 
-  end(why = "it hung up") {
-    if (own.link === this) own.link = undefined
+  end(why = "it hung up", gone = true) {
+    if (!this.open) return
+    this.open = false
     this.socket.destroy()
-    for (const id of [...this.waiting.keys()]) this.settle(id, (one) => one.reject(Object.assign(new Error(why), { gone: true })))
+    const error = Object.assign(new Error(why), { gone })
+    for (const id of [...this.waiting.keys()]) this.settle(id, (one) => one.reject(error))
     for (const [id, judge] of own.ours) void leaveNoTrace(id, judge)
   }
 }
 
 function dial() {
+  if (process.platform === "win32") return Promise.reject(new Error("it does not run on Windows yet"))
   return new Promise((resolve, reject) => {
     // A socket's path may have 108 bytes; a folder that is open has a short name, on Linux.
     const run = join(STATE, "run")
@@ -144,17 +155,16 @@ function dial() {
 }
 
 async function reach() {
-  own.link ??= dial().catch(async (error) => {
+  const asked = (own.link ??= dial().catch(async (error) => {
     if (!["ENOENT", "ECONNREFUSED"].includes(error.code)) throw error
     await start()
     return dial()
-  })
-  try {
-    return (own.link = await own.link)
-  } catch (error) {
-    own.link = undefined
-    throw error
-  }
+  }))
+  const link = await asked.catch((error) => error)
+  if (link.open) return link
+  if (own.link === asked) own.link = undefined
+  if (link instanceof Error) throw link
+  return reach()
 }
 
 // Ask; that the sidecar went away meanwhile is forgiven once.
@@ -198,8 +208,8 @@ function* candidates() {
     const path = join(folder, "supervisor")
     try {
       const real = realpathSync(path)
-      const inside = [...own.hosts.keys()].some((place) => [path, real].some((one) => (one + sep).startsWith(place + sep)))
-      if (!inside && readFileSync(path, "utf8").slice(0, 4096).includes("sidecar")) yield path
+      const within = (one) => [...own.places.keys()].some((place) => one.startsWith(place + sep))
+      if (!within(path) && !within(real) && readFileSync(path, "utf8").slice(0, 4096).includes("sidecar")) yield path
     } catch {}
   }
 }
@@ -219,10 +229,10 @@ const OFFERED = ["session.abort", "session.create", "session.delete", "session.m
 
 async function serve(link, { id, params: { directory, call, given = {} } }) {
   try {
-    const host = own.hosts.get(directory)
-    if (!host || !OFFERED.includes(call)) throw new Error(`${call} is not offered for this folder`)
-    const text = await carryOut(host, call, given)
-    if (text.length > LINE) throw new Error("the answer is too long")
+    const place = own.places.get(directory)
+    if (!place || !OFFERED.includes(call)) throw new Error(`${call} is not offered for this folder`)
+    const text = await carryOut(place.host, call, given)
+    if (Buffer.byteLength(text) > LINE) throw new Error("the answer is too long")
     link.socket.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}\n`)
   } catch (error) {
     link.send({ jsonrpc: "2.0", id, error: { code: -32000, message: String(error?.message ?? error) } })
@@ -232,7 +242,7 @@ async function serve(link, { id, params: { directory, call, given = {} } }) {
 async function carryOut(host, call, given) {
   const [group, name] = call.split(".")
   const session = given.path?.id
-  if (own.ours.has(session) && name === "prompt") own.ours.set(session, { ...own.ours.get(session), system: given.body.system })
+  if (name === "prompt" && own.ours.has(session)) own.ours.set(session, { host, system: given.body.system })
   const { data, error } = await host[group][name]({ ...given, parseAs: "text" })
   if (error !== undefined) throw new Error(typeof error === "string" ? error : JSON.stringify(error))
   if (name === "create") own.ours.set(JSON.parse(data).id, { host })
@@ -250,53 +260,57 @@ async function leaveNoTrace(id, { host }) {
 
 // ---- speaking to the person ------------------------------------------------------------------------------------------
 
-const toast = (host, message, variant = "info") =>
+const toast = ({ host }, message, variant = "info") =>
   host.tui.showToast({ body: { title: "Supervisor", message, variant, duration: 8000 } }).catch(() => {})
+
+const say = (place, text, variant) => (RUN ? process.stderr.write(`${text}\n`) : toast(place, text, variant))
 
 // While judging goes on, say so once.
 function saying(session) {
   const one = own.judging.get(session)
-  if (!one || one.said) return
+  if (!one || one.said || RUN) return
   one.said = true
-  toast(one.host, "Supervisor is judging whether the work is done …")
+  toast(one.place, "Supervisor is judging whether the work is done …")
 }
 
-async function newest(host, id) {
+async function newest({ host }, id) {
   const { data } = await host.session.messages({ path: { id }, query: { limit: 1 } })
   return data?.[0]?.info
 }
 
-const busy = async (host, id) => Boolean(((await host.session.status()).data ?? {})[id])
+const busy = async ({ host }, id) => Boolean(((await host.session.status()).data ?? {})[id])
 
-// Without these the host takes its default agent, which may write where the session's may not.
-async function route(host, id) {
-  const last = await newest(host, id)
-  const asked = last?.role === "assistant" && (await host.session.message({ path: { id, messageID: last.parentID } })).data?.info
-  const { agent, model, variant } = asked || last || {}
+// Agent, model and variant of the last prompt: without them the host takes its default agent, which may write
+// where the session's may not.
+async function route(place, id) {
+  const last = await newest(place, id)
+  const path = last?.role === "assistant" && { id, messageID: last.parentID }
+  const { agent, model, variant } = (path && (await place.host.session.message({ path })).data?.info) || last || {}
   if (!model) return {}
   return { agent, model: { providerID: model.providerID, modelID: model.modelID }, variant: model.variant ?? variant }
 }
 
 // A line that stays in the session and that no model reads. In a busy session it would cost a model request.
-async function note(host, id, text) {
-  if (!text || (await busy(host, id))) return
+async function note(place, id, text) {
+  if (!text || RUN || (await busy(place, id))) return
   const parts = [{ type: "text", text, ignored: true, metadata: MARK }]
-  await host.session.prompt({ path: { id }, body: { ...(await route(host, id)), noReply: true, parts } })
+  await place.host.session.prompt({ path: { id }, body: { ...(await route(place, id)), noReply: true, parts } })
 }
 
-const trouble = (error, so) =>
-  error.code === "NONE"
-    ? "Supervisor has no runtime. Type in a shell: supervisor install opencode"
-    : `Supervisor did not answer (${error.message}): ${so}. Type in a shell: supervisor doctor`
+function trouble(error, so) {
+  if (error.told) return `Supervisor: ${error.message}`
+  if (error.code === "NONE") return "Supervisor has no runtime. Type in a shell: supervisor install opencode"
+  return `Supervisor did not answer (${error.message}): ${so}. Type in a shell: supervisor doctor`
+}
 
 // ---- what happens ----------------------------------------------------------------------------------------------------
 
 // What the host knows of a session, which never changes while the session lives.
-function facts(host, id) {
+function facts({ host, directory }, id) {
   if (!own.facts.has(id)) {
     const asked = host.session.get({ path: { id } }).then(({ data }) => {
-      if (!data) own.facts.delete(id)
-      return data && { id, parentID: data.parentID, directory: data.directory }
+      if (!data) throw new Error("the host does not know the session")
+      return { id, parentID: data.parentID, directory }
     })
     asked.catch(() => own.facts.delete(id))
     own.facts.set(id, asked)
@@ -305,37 +319,43 @@ function facts(host, id) {
   return own.facts.get(id)
 }
 
-async function tell(host, id, event, limits) {
-  const session = await facts(host, id)
-  if (!session) throw new Error("the host does not know the session")
+async function tell(place, id, event, limits) {
+  const session = await facts(place, id)
   if (!own.met.has(id)) {
     keep(own.met, id)
-    const greeting = await ask({ type: "session.start", session, fresh: own.born.has(id) }, limits)
-    if (greeting?.notice) toast(host, greeting.notice)
+    try {
+      const greeting = await ask({ type: "session.start", session, fresh: own.born.has(id) }, limits)
+      if (greeting.notice) say(place, greeting.notice)
+    } catch (error) {
+      own.met.delete(id)
+      throw error
+    }
   }
   return ask({ ...event, session }, limits)
 }
 
 // One stop: what to say to the agent, or undefined where it may rest.
-async function judge(host, id) {
-  const last = await newest(host, id)
+async function judge(place, id) {
+  const last = await newest(place, id)
   if (!last || own.judging.get(id)?.message === last.id) return
-  const mine = { message: last.id, host }
+  const mine = { message: last.id, place }
   own.judging.set(id, mine)
   try {
-    const told = await tell(host, id, { type: "session.idle", last, run: RUN }, { silence: SILENCE })
-    if ((await newest(host, id))?.id !== last.id || (await busy(host, id))) return // the user was faster
-    if (told.notice) say(host, told.notice, told.variant)
-    if (told.say) return continuation(await route(host, id), told)
-    if (told.notice && !RUN) await note(host, id, told.notice)
+    const told = await tell(place, id, { type: "session.idle", last, run: RUN }, { silence: SILENCE })
+    if ((await newest(place, id))?.id !== last.id || (await busy(place, id))) return // the user was faster
+    if (told.notice) say(place, told.notice, told.variant)
+    if (told.say) return continuation(await route(place, id), told)
+    await note(place, id, told.notice)
   } catch (error) {
-    say(host, trouble(error, "this stop was not judged"), "warning")
+    if (error.code === "NONE" && own.lacking) return
+    own.lacking = error.code === "NONE"
+    const text = trouble(error, "this stop was not judged")
+    say(place, text, "warning")
+    await note(place, id, text).catch(() => {})
   } finally {
     if (own.judging.get(id) === mine) own.judging.delete(id)
   }
 }
-
-const say = (host, text, variant) => (RUN ? process.stderr.write(`${text}\n`) : toast(host, text, variant))
 
 const continuation = (way, told) => ({
   ...way,
@@ -345,25 +365,38 @@ const continuation = (way, told) => ({
   ],
 })
 
-// A typed command. Throwing is the host's only way to end one without asking a model.
-async function typed(host, id, name, given, parts) {
+// A typed command: what the model is to read beside it. Throwing is the only way to end one without a model.
+async function typed(place, id, name, given) {
   let told
   try {
-    told = await tell(host, id, { type: "command", name, arguments: given }, { silence: HASTE })
+    told = await tell(place, id, { type: "command", name, arguments: given }, { silence: HASTE })
   } catch (error) {
-    told = { notice: trouble(error, "nothing would enforce this command"), refused: true }
+    told = { notice: trouble(error, "nothing would enforce this command"), variant: "error", refused: true }
   }
   if (told.work) {
-    if (told.context) parts.push({ type: "text", text: told.context, synthetic: true, metadata: MARK })
-    return say(host, told.notice, told.variant)
+    say(place, told.notice, told.variant)
+    return told.context
   }
   if (RUN) {
     process.stdout.write(`${told.notice}\n`, () => process.exit(told.refused ? 1 : 0))
     return new Promise(() => {})
   }
-  toast(host, told.notice, told.variant)
-  await note(host, id, told.notice).catch(() => {})
+  toast(place, told.notice, told.variant)
+  await note(place, id, told.notice).catch(() => {})
   throw new Error(told.notice)
+}
+
+// `opencode run "/supervisor:goal ..."` and other programs send a command as a prompt, in quotes or not.
+async function typedAsPrompt(place, id, part) {
+  const whole = part.text.trim()
+  const text = /^"[^]*"$/.test(whole) ? whole.slice(1, -1).replace(/\\(["\\])/g, "$1") : whole
+  const found = /^\/supervisor:(\w+)(?:\s+([^]*))?$/.exec(text)
+  if (!found) return false
+  const [, name, given = ""] = found
+  const context = await typed(place, id, name, given)
+  const { template = "$ARGUMENTS" } = SETUP.config?.command?.[`supervisor:${name}`] ?? {}
+  part.text = [template.replaceAll("$ARGUMENTS", () => given), context].filter(Boolean).join("\n\n")
+  return true
 }
 
 // In a run the host prints no more when it has rested once; so this does, as the host would.
@@ -382,66 +415,73 @@ function show(part) {
   if (!JSON_LINES && part.text.trim()) process.stdout.write(`${part.text.trim()}\n`)
 }
 
-async function answerPermission(host, { id, sessionID, permission }) {
+async function answerPermission({ host }, { id, sessionID, permission }) {
   const response = AUTO ? "once" : "reject"
   if (!AUTO && !JSON_LINES) process.stderr.write(`! permission requested: ${permission}; auto-rejecting\n`)
   await host.postSessionIdPermissionsPermissionId({ path: { id: sessionID, permissionID: id }, body: { response } })
 }
 
-async function happened(host, { type, properties }) {
+async function happened(place, { type, properties }) {
   const id = properties?.sessionID ?? properties?.info?.id
   if (own.ours.has(id)) return
-  if (own.holding && type === "message.part.updated" && properties.part.sessionID === own.holding) show(properties.part)
-  if (own.holding && type === "permission.asked") await answerPermission(host, properties)
+  const held = own.holding
+  if (held && type === "message.part.updated" && properties.part.sessionID === held) show(properties.part)
+  if (held && type === "permission.asked") await answerPermission(place, properties)
   if (type === "session.created") keep(own.born, id)
   if (type === "session.error" && id) {
-    if (own.holding === id) print("error", id, { error: properties.error })
-    await tell(host, id, { type, error: properties.error }, { silence: SILENCE })
+    if (held === id) print("error", id, { error: properties.error })
+    await tell(place, id, { type, error: properties.error }, { silence: SILENCE })
   }
   if (type === "session.deleted") {
     own.met.delete(id)
     own.facts.delete(id)
-    await ask({ type, session: { id, parentID: properties.info.parentID, directory: properties.info.directory } }, { silence: SILENCE })
+    const session = { id, parentID: properties.info.parentID, directory: place.directory }
+    await ask({ type, session }, { silence: SILENCE })
   }
   if (type !== "session.idle") return
   if (RUN) {
-    if (!own.holding && !(await facts(host, id))?.parentID) own.resting = id
+    if (!held && !(await facts(place, id)).parentID) own.resting = { place, id }
     return
   }
-  const body = await judge(host, id)
-  if (body) await host.session.promptAsync({ path: { id }, body })
+  const body = await judge(place, id)
+  if (body) await place.host.session.promptAsync({ path: { id }, body })
 }
 
 // ---- what the host calls ---------------------------------------------------------------------------------------------
 
 export const Supervisor = async ({ client: host, directory }) => {
   if (process.env.SUPERVISOR_WORKER) return {} // a worker or judge of ours
-  own.hosts.set(directory, host)
+  const place = { host, directory }
+  own.places.set(directory, place)
   return {
     config: async (config) => {
-      for (const [section, entries] of Object.entries(SETUP.config ?? {}))
-        config[section] = { ...entries, ...config[section] }
+      for (const [section, entries] of Object.entries(SETUP.config ?? {})) {
+        const theirs = config[section] ?? {}
+        if (typeof theirs === "object") config[section] = { ...entries, ...theirs }
+      }
     },
     event: async ({ event }) => {
       try {
         if (own.seen.has(event.id)) return
         keep(own.seen, event.id)
-        await happened(host, event)
+        await happened(place, event)
       } catch {} // there is nobody to tell; the next stop says what is wrong
     },
-    "chat.message": async ({ sessionID }, output) => {
-      if (own.ours.has(sessionID) || own.taken.has(output.parts)) return
-      own.taken.add(output.parts)
-      if (output.parts.some((part) => part.metadata?.supervisor)) return
-      const parts = output.parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
-      const event = { type: "prompt", message: output.message.id, parts }
-      await tell(host, sessionID, event, { silence: GLANCE, limit: GLANCE }).catch(() => {})
+    "chat.message": async ({ sessionID }, { message, parts }) => {
+      if (own.ours.has(sessionID) || own.taken.has(parts) || parts.some((part) => part.metadata?.supervisor)) return
+      own.taken.add(parts)
+      const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
+      if (said.length === 1 && (await typedAsPrompt(place, sessionID, said[0]))) return
+      const told = parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
+      const event = { type: "prompt", message: message.id, parts: told }
+      await tell(place, sessionID, event, { silence: GLANCE, limit: GLANCE }).catch(() => {})
     },
-    "command.execute.before": async ({ command, sessionID, arguments: given }, output) => {
+    "command.execute.before": async ({ command, sessionID, arguments: given }, { parts }) => {
       const name = command.startsWith("supervisor:") && command.slice("supervisor:".length)
-      if (!name || own.taken.has(output.parts)) return
-      own.taken.add(output.parts)
-      await typed(host, sessionID, name, given, output.parts)
+      if (!name || own.taken.has(parts)) return
+      own.taken.add(parts)
+      const text = await typed(place, sessionID, name, given)
+      if (text) parts.push({ type: "text", text, synthetic: true, metadata: MARK })
     },
     "tool.execute.before": async ({ tool, sessionID }, output) => {
       if (tool.startsWith("supervisor_")) output.args.session = sessionID
@@ -451,13 +491,13 @@ export const Supervisor = async ({ client: host, directory }) => {
       if (judge?.system) system.splice(0, system.length, judge.system)
     },
     dispose: async () => {
-      const id = own.resting
+      const { place: here, id } = own.resting ?? {}
       if (!RUN || own.holding || !id) return
       own.holding = id
       try {
-        await host.config.providers() // the host comes up again, our `config` before its list of agents
-        for (let body; (body = await judge(host, id)); ) {
-          const { data, error } = await host.session.prompt({ path: { id }, body })
+        await here.host.config.providers() // the host comes up again, our `config` before its list of agents
+        for (let body; (body = await judge(here, id)); ) {
+          const { data, error } = await here.host.session.prompt({ path: { id }, body })
           if (error || data?.info?.error) return
         }
       } catch (error) {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -236,7 +238,7 @@ def test_shell_compaction_and_an_abort_at_rest_are_no_stops_to_judge(under: Supe
     desk.summarize(session, "anthropic", MODEL)
     desk.wait_for("session.idle", session, 4)
     _decided(under, desk, "unfinished")
-    assert set(under.stops()) <= {"only-talk", "unfinished", "judged-before"}
+    assert set(under.stops()) <= {"only-talk", "unfinished", "judged-before", "superseded"}
     assert under.continuations() == []
 
 
@@ -359,6 +361,39 @@ def test_without_a_repository_it_works_the_same(home: Supervised, server: Server
     desk.command(session, "supervisor:goal", GOAL)
     _noted(desk, session, "goal achieved")
     assert len(under.continuations()) == 1
+
+
+def test_a_plugin_that_is_there_twice_and_a_worktree_change_nothing(
+    home: Supervised, server: Server, tmp_path: Path
+) -> None:
+    under = home.at(tmp_path / "main")
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+    for words in (
+        ("add", "-A"),
+        (*identity, "commit", "-qm", "A shop"),
+        ("worktree", "add", "-q", "../tree"),
+    ):
+        subprocess.run(["git", *words], cwd=under.host.project, check=True, timeout=30)
+    place = tmp_path / "tree"
+    own = place / ".opencode" / "plugin"
+    own.mkdir(parents=True)
+    shutil.copy(home.host.config / "plugin" / "supervisor.js", own)
+    shutil.copy(home.host.config / "package-lock.json", own.parent)
+    (own.parent / "node_modules").mkdir()
+    twice = Supervised(home.host.at(place), home.model)
+    desk = server.at(place)
+    twice.script(
+        says(CLAIM, place), reads_shop(twice.host), writes_shop(twice.host), says("Repaired.", place)
+    )
+    session = desk.session()
+    desk.command(session, "supervisor:retry", "2")
+    desk.command(session, "supervisor:goal", GOAL)
+    _noted(desk, session, "goal achieved")
+    texts = [part.text for one in desk.messages(session) for part in one.parts if part.type == "text"]
+    assert sum("budget of 2" in text for text in texts) == 1
+    assert sum("goal achieved" in text for text in texts) == 1
+    assert sum("There is no tool for it" in text for text in texts) == 1
+    assert len(twice.continuations()) == 1
 
 
 def test_a_server_with_a_password_resumes_an_active_goal_with_its_counters_anew(
