@@ -273,9 +273,10 @@ function saying(session) {
   toast(one.place, "Supervisor is judging whether the work is done …")
 }
 
+// The newest message, but for lines that no model reads.
 async function newest({ host }, id) {
-  const { data } = await host.session.messages({ path: { id }, query: { limit: 1 } })
-  return data?.[0]?.info
+  const { data } = await host.session.messages({ path: { id }, query: { limit: 8 } })
+  return data?.findLast(({ parts }) => !parts.length || parts.some((part) => !part.ignored))?.info
 }
 
 const busy = async ({ host }, id) => Boolean(((await host.session.status()).data ?? {})[id])
@@ -459,6 +460,8 @@ export const Supervisor = async ({ client: host, directory }) => {
         const theirs = config[section] ?? {}
         if (typeof theirs === "object") config[section] = { ...entries, ...theirs }
       }
+      // Where the user has no language servers, one entry would switch on all of the host's own.
+      if (SETUP.lsp && config.lsp) config.lsp = config.lsp === true ? SETUP.lsp : { ...SETUP.lsp, ...config.lsp }
     },
     event: async ({ event }) => {
       try {

@@ -39,6 +39,10 @@ class Generations:
             self._why[task] = reason
             task.cancel()
 
+    def judging(self, key: SessionKey) -> bool:
+        """Whether a stop of this session is being judged."""
+        return key in self._running
+
     async def judge(self, key: SessionKey, work: Coroutine[Any, Any, T]) -> T:
         """Run the work as the session's newest; raises SupersededError when something newer came.
 

@@ -65,13 +65,19 @@ class StopJudge:
             off=house.switches.off(stop.project),
             today=house.purse.today(),
         )
-        begun = house.clock.now()
+        begun, first = house.clock.now(), inquiry
+        if stop.subagent:  # a helper's rest ends nothing of the session that it helps
+            ruling: Ruling = Rest(reason=Reason.SUBAGENT)
+            self._write(inquiry, ruling, begun)
+            return ruling
         self._bases.rest(stop.key)
-        seen = [inquiry]
+        seen, until = [inquiry], asyncio.get_running_loop().time() + settings.stop_seconds
         try:
-            inquiry, ruled = await self._generations.judge(stop.key, self._judge(seen))
+            while (ended := await self._judged(seen, until)) is None:  # a command changed what counts
+                seen = [replace(first, session=self._now(session))]
+            inquiry, ruled = ended
         except SupersededError as newer:
-            ruling: Ruling = Rest(reason=newer.reason)
+            ruling = Rest(reason=newer.reason)
             inquiry = self._dropped(seen[-1])
         except asyncio.CancelledError:
             self._write(
@@ -84,6 +90,23 @@ class StopJudge:
             self._rubrics.set_to_work(stop, human=False)
         self._write(inquiry, ruling, begun)
         return ruling
+
+    def _now(self, session: Session) -> Session:
+        """The session as it was saved last, as it was where that cannot be read."""
+        try:
+            return self._house.store.load(session.key) or session
+        except (OSError, BadInputError):
+            return session
+
+    async def _judged(self, seen: list[Inquiry], until: float) -> tuple[Inquiry, Ruling] | None:
+        """The end of one judging; None where a command of the user's voids it and leaves its goal active."""
+        try:
+            return await self._generations.judge(seen[-1].stop.key, self._judge(seen, until))
+        except SupersededError as newer:
+            if newer.reason is not Reason.COMMANDED:
+                raise
+            self._dropped(seen[-1])
+            return None
 
     def _dropped(self, inquiry: Inquiry) -> Inquiry:
         """A stop whose outcome is void: what judging it has cost is charged to its goal all the same."""
@@ -103,13 +126,13 @@ class StopJudge:
             log.warning("%s: what judging cost could not be saved: %s", inquiry.stop.key.id, error)
         return inquiry
 
-    async def _judge(self, seen: list[Inquiry]) -> tuple[Inquiry, Ruling]:
-        inquiry = seen[-1]
+    async def _judge(self, seen: list[Inquiry], until: float) -> tuple[Inquiry, Ruling]:
         try:
-            async with asyncio.timeout(inquiry.settings.stop_seconds):
+            async with asyncio.timeout_at(until):
                 return await self._loop(seen)
         except TimeoutError:
-            return unjudged(seen[-1], f"judging took longer than {inquiry.settings.stop_seconds} seconds")
+            limit = seen[-1].settings.stop_seconds
+            return unjudged(seen[-1], f"judging took longer than {limit} seconds")
 
     async def _loop(self, seen: list[Inquiry]) -> tuple[Inquiry, Ruling]:
         """The game: while the order is not an answer, carry it out and step again."""

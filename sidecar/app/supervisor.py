@@ -29,6 +29,7 @@ from sidecar.model.events import (
 from sidecar.model.goal import Status
 from sidecar.model.session import Session, SessionKey
 from sidecar.policy import commands, sessions
+from sidecar.policy.skip import active_goal
 from sidecar.policy.status import describe, switch_on
 from sidecar.ports import Entry
 
@@ -142,7 +143,6 @@ class Supervisor:
         told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
         if told is not None:
             return Nothing() if told.work else told
-        self._generations.supersede(event.key)
         self._rubrics.spoken(event)
         reply = self._remember(event.key, event.prompt_id, self._carry_out(event))
         if reply.work:
@@ -169,6 +169,8 @@ class Supervisor:
             session, reply = commands.typed(before, settings, command)
         if (off := house.switches.off(event.project)) and _enforces(session, before):
             return Reply(text=f"Supervisor is {off}. Type in a shell: {switch_on(off)}", refused=True)
+        if session != before or not self._generations.judging(event.key):  # a mere look ends no judging
+            self._generations.supersede(event.key, _why(session, reply))
         try:
             house.store.save(self._touched(session, event))
         except OSError as error:
@@ -211,6 +213,12 @@ def _without_state(event: Told, error: OSError) -> HostAnswer:
         note = f"Supervisor: this stop was not judged: {why}."
         return Rest(reason=Reason.UNJUDGED, detail=why, note=note)
     return Nothing()
+
+
+def _why(session: Session, reply: Reply) -> Reason:
+    """Why a command ends a judging: where its goal stays, and the agent is not at work, it begins anew."""
+    stays = active_goal(session) is not None and not reply.work
+    return Reason.COMMANDED if stays else Reason.SUPERSEDED
 
 
 def _enforces(after: Session, before: Session) -> bool:

@@ -96,6 +96,7 @@ class Reason(StrEnum):
     WAITING = "waiting"
     UNJUDGED = "unjudged"
     SUPERSEDED = "superseded"
+    COMMANDED = "commanded"
 
 
 class Continue(Struct, frozen=True, kw_only=True):

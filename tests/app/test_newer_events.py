@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.adapters.scripted.gates import Ended
 from sidecar.app.generations import Generations, SupersededError
-from sidecar.model.effects import HostAnswer, Reason, Rest
+from sidecar.model.effects import Continue, HostAnswer, Reason, Rest
 from sidecar.model.events import Judged, SessionEnded, Told, TurnFailed
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
@@ -52,8 +52,6 @@ NEWER: dict[str, Told] = {
     "the goal is cleared": command("clear"),
     "the goal is paused": command("pause"),
     "another goal": command("the docs build"),
-    "a look at the status": command(""),
-    "a budget": command("5", name="retry"),
     "the turn failed": TurnFailed(key=KEY, project=PROJECT, error="rate_limit"),
     "the session was closed": SessionEnded(key=KEY, project=PROJECT, reason="prompt_input_exit"),
     "another stop": stopped(read_only=True),
@@ -77,6 +75,41 @@ async def test_something_newer_ends_a_running_gate(fakes: Fakes, what: str) -> N
         await fakes.tell(NEWER[what])
         assert await older == Rest(reason=Reason.SUPERSEDED)
     assert fakes.gates.cancelled == ["make"]
+
+
+@pytest.mark.parametrize(
+    "look", [command(""), command("help"), command("", name="retry"), command("101", name="retry")]
+)
+async def test_a_mere_look_ends_no_judging(fakes: Fakes, look: Told) -> None:
+    async with judging(fakes) as older:
+        await fakes.tell(look)
+        fakes.judge.released.set()
+        answer = await older
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
+    assert fakes.judge.cancelled == 0
+    assert fakes.goal().status is Status.ACHIEVED
+
+
+async def test_a_budget_typed_while_judging_counts_for_this_very_stop(fakes: Fakes) -> None:
+    async with judging(fakes, incomplete()) as older:
+        await fakes.tell(command("5", name="retry"))
+        fakes.judge.released.set()
+        answer = await older
+    assert isinstance(answer, Continue)
+    assert (answer.feedback.number, answer.feedback.budget) == (1, 5)
+    assert fakes.judge.cancelled == 1
+    assert fakes.state().retry == 5
+
+
+async def test_a_helpers_rest_ends_nothing_of_the_session_that_it_helps(fakes: Fakes) -> None:
+    async with judging(fakes) as older:
+        helper = await fakes.tell(stopped(subagent=True))
+        fakes.judge.released.set()
+        answer = await older
+    assert helper == Rest(reason=Reason.SUBAGENT)
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
 
 
 async def test_a_notice_of_the_host_about_background_work_is_nothing_newer(fakes: Fakes) -> None:

@@ -176,6 +176,22 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised, desk: Desk) -> Non
     assert under.stops()[0] == "superseded"
 
 
+def test_a_look_and_a_budget_typed_while_judging_do_not_end_it(under: Supervised, desk: Desk) -> None:
+    here = under.host.project
+    under.script(says("Done.", here), says("Done again.", here))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", HELD)
+    _judging(under, desk)
+    desk.command(session, "supervisor:goal")
+    _noted(desk, session, "continuations 0/16")
+    desk.command(session, "supervisor:retry", "1")
+    _noted(desk, session, "budget of 1 continuation")
+    (here / "release").touch()
+    _noted(desk, session, "sent back 1/1")
+    _noted(desk, session, "budget spent")
+    assert len(under.continuations()) == 1
+
+
 def _judging(under: Supervised, desk: Desk) -> None:
     """Wait until the held check runs."""
     for _ in range(3000):

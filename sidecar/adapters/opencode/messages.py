@@ -31,6 +31,7 @@ ARRIVED_LIMIT: Final = 100
 ERROR_LIMIT: Final = 500
 CONTINUATION: Final = re.compile(r"\[supervisor ([0-9a-f]{6})\]")
 ABORTED: Final = "MessageAbortedError"
+UNREADABLE: Final = "what the host answered is no list of messages"
 GOING_ON: Final = frozenset(("tool-calls", "unknown"))
 """How an answer finishes that is followed by another."""
 
@@ -56,7 +57,7 @@ def read(raw: bytes, counted_to: int = -1) -> Turn:
     """
     found = wire.messages(raw)
     if found is None:
-        return Turn(position=max(counted_to, 0), readable=False)
+        return Turn(position=max(counted_to, 0), readable=False, unfinished=UNREADABLE)
     told = [_told(message) for message in found]
     begin, end = _bounds(told)
     return _turn(told, begin, end, counted_to)
@@ -77,10 +78,16 @@ def complaint(error: wire.Error) -> str:
 
 
 def covers(raw: bytes, limit: int) -> bool:
-    """Whether the newest `limit` messages of a session, which `raw` lists, hold its last turn whole."""
-    found = wire.messages(raw) or []
-    told = [_told(message) for message in found]
-    return len(found) < limit or told[_bounds(told)[0]].prompt != ""
+    """Whether the newest `limit` messages of a session, which `raw` lists, hold its last turn whole.
+
+    Only an answer before a prompt shows that it opens the turn and did not join it.
+    """
+    listed = wire.decoded(raw, wire.RAWS) or []
+    if len(listed) < limit:
+        return True
+    told = [_told(message) for message in wire.messages(raw) or []]
+    begin, _ = _bounds(told)
+    return any(one.answers for one in told[:begin])
 
 
 def _told(message: wire.Message) -> Told:
@@ -126,7 +133,7 @@ def _joined(before: Told | None, prompt: Told) -> bool:
 
 
 def _turn(told: list[Told], begin: int, end: int, counted_to: int) -> Turn:
-    turn, calls = told[begin:end], _calls(told[begin:end])
+    turn = told[begin:end]
     prompts = [middle_out(plain(one.prompt), PROMPT_LIMIT) for one in turn if one.prompt]
     answers = [one for one in turn if one.answers and not _shell(one)]
     text, since = _last_text(answers), _since_arrival(turn)
@@ -134,13 +141,13 @@ def _turn(told: list[Told], begin: int, end: int, counted_to: int) -> Turn:
     return Turn(
         prompts=(*prompts[:1], *prompts[1:][1 - PROMPTS_LIMIT :]),
         prompt_id=next((one.message.info.id for one in turn if one.prompt), ""),
-        calls=tuple(calls[-CALLS_LIMIT:]),
+        calls=tuple(call(part) for part in _called(turn)[-CALLS_LIMIT:]),
         last_message=middle_out(plain(text), MESSAGE_LIMIT),
         last_message_id=answers[-1].message.info.id if answers else "",
         arrived=_arrived(
             [one for at, one in enumerate(told[:end]) if at >= begin or _later(one, counted_to)]
         ),
-        calls_since_arrival=min(len(_calls(since)), CALLS_LIMIT),
+        calls_since_arrival=min(len(_called(since)), CALLS_LIMIT),
         todos=_todos(turn),
         queued=any(one.prompt for one in told[end:]),
         interrupted=error is not None and error.name == ABORTED,
@@ -151,10 +158,11 @@ def _turn(told: list[Told], begin: int, end: int, counted_to: int) -> Turn:
 
 
 def _unfinished(told: list[Told]) -> str:
-    """Why the session's rest is not the end of an answer, "" where it is."""
-    if not told or not told[-1].answers:
+    """Why the session's rest is not the end of an answer, "" where it is. A note of ours is no message."""
+    spoken = [one for one in told if one.answers or not all(part.ignored for part in one.parts)]
+    if not spoken or not spoken[-1].answers:
         return "the newest message is not the agent's"
-    newest = told[-1].message
+    newest = spoken[-1].message
     if (error := wire.error(newest)) is not None:
         return complaint(error)
     if _summary(newest):
@@ -180,14 +188,10 @@ def _last_text(answers: list[Told]) -> str:
     return ""
 
 
-def _calls(turn: list[Told]) -> list[ToolCall]:
-    return [
-        call(part)
-        for one in turn
-        if one.answers and not _shell(one)
-        for part in one.parts
-        if part.type == "tool"
-    ]
+def _called(turn: list[Told]) -> list[wire.Part]:
+    """The agent's own calls, in order."""
+    agents = (one for one in turn if one.answers and not _shell(one))
+    return [part for one in agents for part in one.parts if part.type == "tool"]
 
 
 def _shell(answer: Told) -> bool:
