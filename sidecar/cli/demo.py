@@ -14,6 +14,7 @@ from sidecar.adapters.processes import run
 from sidecar.adapters.scripted.agent import HookAnswer, ScriptedAgent
 from sidecar.adapters.scripted.project import REPAIRED, SKIPPED, TEST, Scene, build
 from sidecar.cli.demo_claude import play_claude
+from sidecar.cli.demo_opencode import play_opencode
 from sidecar.cli.story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, Story
 
 COMMAND_SECONDS = 60.0
@@ -22,10 +23,10 @@ COMMAND_SECONDS = 60.0
 @click.command()
 @click.option(
     "--host",
-    type=click.Choice(["none", "claude"]),
+    type=click.Choice(["none", "claude", "opencode"]),
     default="none",
     show_default=True,
-    help="Play it through the real Claude Code binary, against a scripted model on loopback.",
+    help="Play it through the real host, against a scripted model on loopback.",
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw what the terminal showed.")
 def demo(host: str, svg: str | None) -> None:
@@ -47,7 +48,7 @@ async def _in_a_folder_of_its_own(story: Story, host: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="supervisor-demo-", ignore_cleanup_errors=True) as root:
         scene = await build(Path(root), runtime())
         try:
-            await (play_claude if host == "claude" else _play)(story, scene)
+            await PLAYS[host](story, scene)
             return await _command(scene, "goal status --exit-code") == 0
         finally:
             await _command(scene, "stop")
@@ -79,6 +80,9 @@ async def _play(story: Story, scene: Scene) -> None:
     story.does(f"{TESTS} → exit code {await agent.run(TESTS)}")
     _says(story, agent, REPORT)
     await _stops(story, agent)
+
+
+PLAYS = {"none": _play, "claude": play_claude, "opencode": play_opencode}
 
 
 def _says(story: Story, agent: ScriptedAgent, text: str) -> None:
