@@ -12,10 +12,10 @@ import { delimiter, isAbsolute, join, sep } from "node:path"
 
 const VERSION = "0.1.0"
 const SETUP = {} // filled in by `supervisor install opencode`
-const SILENCE = 20_000 // milliseconds without a sign of life, which a working sidecar gives every 5 s
-const HASTE = 5_000 // the same where a person waits for a command
-const GLANCE = 2_000 // longest wait of a prompt that is only told
-const START = 40_000 // longest start: it may have to wait for an older sidecar to finish
+// Longest waits, in milliseconds: for a start, for a sign of life (which a working sidecar gives every 5 s), in all.
+const STOP = { start: 40_000, silence: 20_000, limit: 900_000 }
+const COMMAND = { start: 15_000, silence: 5_000, limit: 60_000 } // a person waits for it
+const PROMPT = { start: 2_000, silence: 2_000, limit: 2_000 } // it is only told
 const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
 const REMEMBERED = 1000 // events and sessions
 const MARK = { supervisor: true } // on what we write into a session
@@ -68,11 +68,11 @@ class Link {
     socket.unref()
   }
 
-  call(method, params, { silence, limit = 900_000 }) {
+  call(method, params, { silence, limit }) {
     const id = ++this.number
     return new Promise((resolve, reject) => {
       const fail = (why) => this.settle(id, () => reject(new Error(why)))
-      const hung = () => (silence < SILENCE ? fail("it is silent") : this.end("it is silent", false))
+      const hung = () => (silence < STOP.silence ? fail("it is silent") : this.end("it is silent", false))
       const one = { resolve, reject, limit: setTimeout(() => fail("it took too long"), limit) }
       one.renew = () => {
         clearTimeout(one.quiet)
@@ -167,10 +167,17 @@ async function reach() {
   return reach()
 }
 
+function within(promise, ms) {
+  let late
+  const end = new Promise((_, reject) => (late = setTimeout(() => reject(new Error("it does not start")), ms)))
+  if (!RUN) late.unref()
+  return Promise.race([promise, end]).finally(() => clearTimeout(late))
+}
+
 // Ask; that the sidecar went away meanwhile is forgiven once.
 async function ask(event, limits, again = true) {
   try {
-    const link = await reach()
+    const link = await within(reach(), limits.start)
     return await link.call("hook", { event, host: "opencode", version: VERSION, environment: process.env }, limits)
   } catch (error) {
     if (error.gone && again) return ask(event, limits, false)
@@ -187,15 +194,14 @@ function start() {
   const runtime = [...candidates()].find(usable)
   if (!runtime) return Promise.reject(Object.assign(new Error("it has no runtime"), { code: "NONE" }))
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)))
-  return new Promise((resolve, reject) => {
+  const listens = new Promise((resolve, reject) => {
     const child = spawn(runtime, ["serve"], { cwd: "/", env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
-    const late = setTimeout(() => reject(new Error("it does not start")), START)
-    if (!RUN) late.unref()
     child.once("error", reject)
-    child.stdout.once("close", () => (clearTimeout(late), resolve()))
+    child.stdout.once("close", resolve)
     child.stdout.resume()
     child.unref()
   })
+  return within(listens, STOP.start)
 }
 
 // First found: what an install recorded, $SUPERVISOR_BIN, PATH without the folders of the projects.
@@ -221,6 +227,13 @@ function usable(path) {
   } catch {
     return false
   }
+}
+
+// Entries whose servers are started with the runtime that is found here.
+function started(entries) {
+  const runtime = [...candidates()].find(usable)
+  const ours = ({ command }) => runtime && Array.isArray(command) && { command: [runtime, ...command.slice(1)] }
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, { ...entry, ...ours(entry) }]))
 }
 
 // ---- what the sidecar may ask of the host ----------------------------------------------------------------------------
@@ -342,7 +355,7 @@ async function judge(place, id) {
   const mine = { message: last.id, place }
   own.judging.set(id, mine)
   try {
-    const told = await tell(place, id, { type: "session.idle", last, run: RUN }, { silence: SILENCE })
+    const told = await tell(place, id, { type: "session.idle", last, run: RUN }, STOP)
     if ((await newest(place, id))?.id !== last.id || (await busy(place, id))) return // the user was faster
     if (told.notice) say(place, told.notice, told.variant)
     if (told.say) return continuation(await route(place, id), told)
@@ -370,7 +383,7 @@ const continuation = (way, told) => ({
 async function typed(place, id, name, given) {
   let told
   try {
-    told = await tell(place, id, { type: "command", name, arguments: given }, { silence: HASTE })
+    told = await tell(place, id, { type: "command", name, arguments: given }, COMMAND)
   } catch (error) {
     told = { notice: trouble(error, "nothing would enforce this command"), variant: "error", refused: true }
   }
@@ -431,13 +444,13 @@ async function happened(place, { type, properties }) {
   if (type === "session.created") keep(own.born, id)
   if (type === "session.error" && id) {
     if (held === id) print("error", id, { error: properties.error })
-    await tell(place, id, { type, error: properties.error }, { silence: SILENCE })
+    await tell(place, id, { type, error: properties.error }, COMMAND)
   }
   if (type === "session.deleted") {
     own.met.delete(id)
     own.facts.delete(id)
     const session = { id, parentID: properties.info.parentID, directory: place.directory }
-    await ask({ type, session }, { silence: SILENCE })
+    await ask({ type, session }, COMMAND)
   }
   if (type !== "session.idle") return
   if (RUN) {
@@ -458,10 +471,10 @@ export const Supervisor = async ({ client: host, directory }) => {
     config: async (config) => {
       for (const [section, entries] of Object.entries(SETUP.config ?? {})) {
         const theirs = config[section] ?? {}
-        if (typeof theirs === "object") config[section] = { ...entries, ...theirs }
+        if (typeof theirs === "object") config[section] = { ...started(entries), ...theirs }
       }
       // Where the user has no language servers, one entry would switch on all of the host's own.
-      if (SETUP.lsp && config.lsp) config.lsp = config.lsp === true ? SETUP.lsp : { ...SETUP.lsp, ...config.lsp }
+      if (SETUP.lsp && config.lsp) config.lsp = { ...started(SETUP.lsp), ...(config.lsp === true ? {} : config.lsp) }
     },
     event: async ({ event }) => {
       try {
@@ -477,7 +490,7 @@ export const Supervisor = async ({ client: host, directory }) => {
       if (said.length === 1 && (await typedAsPrompt(place, sessionID, said[0]))) return
       const told = parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
       const event = { type: "prompt", message: message.id, parts: told }
-      await tell(place, sessionID, event, { silence: GLANCE, limit: GLANCE }).catch(() => {})
+      await tell(place, sessionID, event, PROMPT).catch(() => {})
     },
     "command.execute.before": async ({ command, sessionID, arguments: given }, { parts }) => {
       const name = command.startsWith("supervisor:") && command.slice("supervisor:".length)
