@@ -27,6 +27,9 @@ from hosts.opencode_supervised import (
 )
 from sidecar.adapters.scripted.model_server import HttpError, Match, Rule, ScriptedModel, say
 
+pytestmark = pytest.mark.xdist_group("opencode-serve")
+"""One worker runs them all: a server takes long to start."""
+
 GOAL = "all tests pass"
 CLAIM = "I looked at everything, all tests pass. Done."
 HELD = 'the file is there --check "touch started; until [ -e release ]; do sleep 0.1; done; false"'
