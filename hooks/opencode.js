@@ -240,8 +240,9 @@ function started(entries) {
 
 const OFFERED = ["session.abort", "session.create", "session.delete", "session.messages", "session.prompt"]
 
-async function serve(link, { id, params: { directory, call, given = {} } }) {
+async function serve(link, { id, params }) {
   try {
+    const { directory, call, given = {} } = params
     const place = own.places.get(directory)
     if (!place || !OFFERED.includes(call)) throw new Error(`${call} is not offered for this folder`)
     const text = await carryOut(place.host, call, given)
@@ -403,7 +404,7 @@ async function typed(place, id, name, given) {
 // `opencode run "/supervisor:goal ..."` and other programs send a command as a prompt, in quotes or not.
 async function typedAsPrompt(place, id, part) {
   const whole = part.text.trim()
-  const text = /^"[^]*"$/.test(whole) ? whole.slice(1, -1).replace(/\\(["\\])/g, "$1") : whole
+  const text = /^"[^]*"$/.test(whole) ? whole.slice(1, -1).replaceAll('\\"', '"') : whole
   const found = /^\/supervisor:(\w+)(?:\s+([^]*))?$/.exec(text)
   if (!found) return false
   const [, name, given = ""] = found
