@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import tempfile
-from collections.abc import Awaitable, Callable
-from enum import StrEnum
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import click
-import msgspec
-from msgspec import Struct
 from rich.console import Console
 
 from sidecar import __version__
@@ -21,50 +17,12 @@ from sidecar.adapters.judges.chain import RULES, build_judge
 from sidecar.adapters.paths import of_user
 from sidecar.adapters.phrasebook import PhrasebookFiles
 from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.processes import Ending, Finished, find, run
 from sidecar.adapters.settings.user_file import ConfigurationFile
 from sidecar.app.people import Report, Who
+from sidecar.cli import doctor_claude, doctor_opencode
+from sidecar.cli.findings import Host, Level, Line, error, ok, warning
 from sidecar.cli.link import ask, greet
 from sidecar.policy.status import switch_on
-
-TESTED = ("2.1.197", "2.1.330")
-"""Versions of Claude Code that the real-host tests run; older than the first is a warning."""
-
-PROBE = "/supervisor:retry"
-"""A typed command that costs no model request: if it is answered, host, hooks, relay and sidecar work."""
-
-PROBE_SECONDS = 60.0
-
-
-class Level(StrEnum):
-    """How a check ended."""
-
-    OK = "ok"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class Line(Struct, frozen=True):
-    """One finding. `remedy` is what to type, empty where all is well."""
-
-    level: Level
-    what: str
-    remedy: str = ""
-
-
-def ok(what: str) -> Line:
-    """All is well."""
-    return Line(Level.OK, what)
-
-
-def warning(what: str, remedy: str) -> Line:
-    """It works, but not as it should."""
-    return Line(Level.WARNING, what, remedy)
-
-
-def error(what: str, remedy: str) -> Line:
-    """It does not work."""
-    return Line(Level.ERROR, what, remedy)
 
 
 @click.command()
@@ -77,11 +35,13 @@ def doctor(*, no_probe: bool) -> None:
 async def _examine(console: Console, *, probe: bool) -> int:
     """Check one link after the other.
 
-    The probe comes last, and only where all else is well: without our hooks the model would be asked.
+    Probes come last, and only where all else is well: without our hooks the model would be asked.
     """
-    broken = [_show(console, await _tried(check)) for check in (_runtime, _sidecar, _report, _host)]
-    if probe and _claude() and not any(broken):
-        broken.append(_show(console, await _hooks()))
+    broken = [_show(console, await _tried(check)) for check in (_runtime, _sidecar, _report)]
+    hosts = await examine_hosts()
+    broken += [_show(console, host.lines) for host in hosts]
+    if probe and not any(broken):
+        broken += [_show(console, (await host.probe(),)) for host in hosts if host.probe]
     return int(any(broken))
 
 
@@ -89,11 +49,15 @@ async def _tried(check: Callable[[], Awaitable[list[Line]]]) -> list[Line]:
     try:
         return await check()
     except OSError as trouble:
-        place = trouble.filename or of_user().state
-        return [error(f"{place} cannot be used: {trouble.strerror or trouble}", f"ls -ld {place}")]
+        return [_unusable(trouble)]
 
 
-def _show(console: Console, lines: list[Line]) -> bool:
+def _unusable(trouble: OSError) -> Line:
+    place = trouble.filename or of_user().state
+    return error(f"{place} cannot be used: {trouble.strerror or trouble}", f"ls -ld {place}")
+
+
+def _show(console: Console, lines: Sequence[Line]) -> bool:
     """Print what was found; whether an error is among it."""
     for line in lines:
         text = f"{line.level:<8}{line.what}" + (f"\n        type: {line.remedy}" if line.remedy else "")
@@ -108,11 +72,9 @@ async def _runtime() -> list[Line]:
     paths = of_user()
     recorded = paths.recorded_runtime()
     if recorded is None:
-        found = error(
-            "no runtime is recorded: the hooks have nothing to start", "supervisor install claude-code"
-        )
+        found = error("no runtime is recorded: a host has nothing to start", _install())
     elif not os.access(recorded, os.X_OK):
-        found = error(f"the recorded runtime {recorded} cannot be executed", "supervisor install claude-code")
+        found = error(f"the recorded runtime {recorded} cannot be executed", _install())
     else:
         found = ok(f"runtime {recorded} (version {__version__}, Python {sys.version.split()[0]})")
     if paths.state.is_dir() and not os.access(paths.state, os.W_OK):
@@ -157,69 +119,30 @@ def _judge() -> Line:
         return ok(f"judge: {chosen.backend} ({chosen.why})")
     if settings.judge.backend == RULES:
         return ok(f"judge: rules and gates alone ({chosen.why})")
+    if doctor_opencode.installed():
+        return ok("judge: in OpenCode the model of the session")
     return warning(
         f"no judge model: rules and gates decide alone ({chosen.why})",
-        "npm install -g @anthropic-ai/claude-code, or see docs/judges.md",
+        f"{_install() if doctor_opencode.program() else doctor_claude.GET}, or see docs/judges.md",
     )
 
 
-def _claude() -> str:
-    return find("claude", os.environ, str(Path.cwd()))
-
-
-async def _ask_host(*arguments: str, seconds: float, folder: str) -> Finished:
-    return await run(
-        [_claude(), *arguments], cwd=folder, environment=dict(os.environ), seconds=seconds, separate=True
-    )
-
-
-class _Plugin(Struct, frozen=True):
-    id: str = ""
-    enabled: bool = False
-    version: str = ""
-
-
-async def _host() -> list[Line]:
-    if not _claude():
-        return [warning("Claude Code is not on PATH", "npm install -g @anthropic-ai/claude-code")]
-    said = await _ask_host("--version", seconds=20, folder=str(Path.cwd()))
-    version = said.output.decode(errors="replace").split(" ")[0].strip()
-    lines = [
-        ok(f"Claude Code {version}")
-        if _as_numbers(version) >= _as_numbers(TESTED[0])
-        else warning(
-            f"Claude Code {version or '?'} is older than what is tested ({TESTED[0]})", "claude update"
-        )
-    ]
-    listed = await _ask_host("plugin", "list", "--json", seconds=30, folder=str(Path.cwd()))
-    return [*lines, _installed(listed.output)]
-
-
-def _as_numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
-
-
-def _installed(listing: bytes) -> Line:
+async def examine_hosts() -> list[Host]:
+    """Each host that is here. Where one has our plugin, the other need not have it."""
+    found = list[Host]()
     try:
-        plugins = msgspec.json.decode(listing, type=list[_Plugin])
-    except msgspec.DecodeError:
-        return warning("Claude Code does not list its plugins", "claude plugin list")
-    ours = [plugin for plugin in plugins if plugin.id.startswith("supervisor@")]
-    if not ours:
-        return error("the plugin is not installed in Claude Code", "supervisor install claude-code")
-    if not any(plugin.enabled for plugin in ours):
-        return error("the plugin is disabled in Claude Code", f"claude plugin enable {ours[0].id}")
-    return ok(f"plugin {ours[0].id} {ours[0].version}")
+        if doctor_claude.program():
+            found.append(await doctor_claude.examine(needed=not doctor_opencode.installed()))
+        if doctor_opencode.program() or doctor_opencode.installed():
+            found.append(await doctor_opencode.examine(needed=not any(host.probe for host in found)))
+    except OSError as trouble:
+        found.append(Host((_unusable(trouble),)))
+    get = f"{doctor_claude.GET}, or: {doctor_opencode.GET}"
+    return found or [Host((warning("neither Claude Code nor OpenCode is on PATH", get),))]
 
 
-async def _hooks() -> list[Line]:
-    """A real call: the host, its hooks, the relay and the sidecar, at no model request."""
-    with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
-        said = await _ask_host("-p", PROBE, "--no-session-persistence", seconds=PROBE_SECONDS, folder=folder)
-    text = said.output.decode(errors="replace")
-    if "budget of" in text:
-        return [ok("hooks fire: a typed command was answered by the sidecar, without a model request")]
-    if said.ending is Ending.TIMED_OUT:
-        return [error("the host did not answer the probe in time", f"claude -p {PROBE}")]
-    why = (text or said.errors.decode(errors="replace")).strip()[:200]
-    return [error(f"hooks do not fire: {why or 'no answer'}", "supervisor install claude-code")]
+def _install() -> str:
+    """What to type where nothing is installed."""
+    if doctor_opencode.installed() or (doctor_opencode.program() and not doctor_claude.program()):
+        return doctor_opencode.INSTALL
+    return doctor_claude.INSTALL

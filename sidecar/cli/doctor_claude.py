@@ -1,0 +1,75 @@
+"""What `supervisor doctor` finds of Claude Code: its version, our plugin, and whether its hooks fire."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.adapters.processes import Ending, Finished, find, run
+from sidecar.cli.findings import Host, Level, Line, amiss, error, ok, version, warning
+
+TESTED: Final = ("2.1.197", "2.1.330")
+"""Versions of Claude Code that the real-host tests run; older than the first is a warning."""
+GET: Final = "npm install -g @anthropic-ai/claude-code"
+INSTALL: Final = "supervisor install claude-code"
+PROBE: Final = "/supervisor:retry"
+"""A typed command that costs no model request: if it is answered, host, hooks, relay and sidecar work."""
+PROBE_SECONDS: Final = 60.0
+
+
+class _Plugin(Struct, frozen=True):
+    id: str = ""
+    enabled: bool = False
+    version: str = ""
+
+
+def program() -> str:
+    """The `claude` on PATH, "" where there is none."""
+    return find("claude", os.environ, str(Path.cwd()))
+
+
+async def examine(*, needed: bool) -> Host:
+    """Version and plugin. `needed`: no other host has our plugin, so this one must."""
+    said = await _ask("--version", seconds=20, folder=str(Path.cwd()))
+    listed = await _ask("plugin", "list", "--json", seconds=30, folder=str(Path.cwd()))
+    plugin = _installed(listed.output, needed=needed)
+    lines = (version("Claude Code", said.output, TESTED[0], "claude update"), plugin)
+    return Host(lines, probe if plugin.level is Level.OK else None)
+
+
+def _installed(listing: bytes, *, needed: bool) -> Line:
+    try:
+        plugins = msgspec.json.decode(listing, type=list[_Plugin])
+    except msgspec.DecodeError:
+        return warning("Claude Code does not list its plugins", "claude plugin list")
+    ours = [plugin for plugin in plugins if plugin.id.startswith("supervisor@")]
+    if not ours:
+        return amiss("the plugin is not installed in Claude Code", INSTALL, needed=needed)
+    if not any(plugin.enabled for plugin in ours):
+        enable = f"claude plugin enable {ours[0].id}"
+        return amiss("the plugin is disabled in Claude Code", enable, needed=needed)
+    return ok(f"plugin {ours[0].id} {ours[0].version}")
+
+
+async def probe() -> Line:
+    """A real call: the host, its hooks, the relay and the sidecar, at no model request."""
+    with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
+        said = await _ask("-p", PROBE, "--no-session-persistence", seconds=PROBE_SECONDS, folder=folder)
+    text = said.output.decode(errors="replace")
+    if "budget of" in text:
+        return ok("hooks fire: a typed command was answered by the sidecar, without a model request")
+    if said.ending is Ending.TIMED_OUT:
+        return error("the host did not answer the probe in time", f"claude -p {PROBE}")
+    why = (text or said.errors.decode(errors="replace")).strip()[:200]
+    return error(f"hooks do not fire: {why or 'no answer'}", INSTALL)
+
+
+async def _ask(*arguments: str, seconds: float, folder: str) -> Finished:
+    return await run(
+        [program(), *arguments], cwd=folder, environment=dict(os.environ), seconds=seconds, separate=True
+    )

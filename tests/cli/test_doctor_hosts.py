@@ -1,0 +1,312 @@
+"""What `supervisor doctor` finds of hosts, beside a claude and an opencode that say as they are told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar import cli
+from sidecar.adapters import plugin
+from sidecar.adapters.paths import of_user
+from sidecar.cli import doctor, doctor_opencode
+from sidecar.cli.findings import Level, Line, version
+
+CLAUDE = """\
+#!/bin/sh
+case "$1" in
+  --version) echo "2.1.330 (Claude Code)" ;;
+  plugin) cat "$HOME/listed" ;;
+esac
+"""
+OPENCODE = """\
+#!/bin/sh
+case "$1" in
+  --version) echo "${OPENCODE_IS:-1.18.33}" ;;
+  run)
+    { echo "$*"; pwd; echo "$OPENCODE_DB"; } >> "$HOME/asked"
+    eval "$OPENCODE_SAYS" ;;
+esac
+"""
+OURS = '[{"id":"supervisor@supervisor","enabled":true,"version":"0.1.0"}]'
+
+
+class Here:
+    """A user's home and project, and which hosts are on PATH."""
+
+    def __init__(self, home: Path, project: Path) -> None:
+        self.home = home
+        self.project = project
+        self.user = home / ".config" / "opencode"
+
+    def has(self, name: str, script: str) -> None:
+        (self.home / "bin" / name).write_text(script, encoding="utf-8")
+        (self.home / "bin" / name).chmod(0o755)
+
+    def has_claude(self, listed: str = "[]") -> None:
+        self.has("claude", CLAUDE)
+        (self.home / "listed").write_text(listed, encoding="utf-8")
+
+    def has_opencode(self) -> None:
+        self.has("opencode", OPENCODE)
+
+    def asked(self) -> list[str]:
+        """The one probe: its arguments, its folder, its database."""
+        return (self.home / "asked").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture
+def here(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Here:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    for folder in ("bin", "venv"):
+        (home_is_a_fresh_folder / folder).mkdir()
+    command = home_is_a_fresh_folder / "venv" / "supervisor"
+    command.touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(command)])
+    monkeypatch.setattr(plugin, "COMPILED", ("sidecar",))
+    monkeypatch.setenv("PATH", f"{home_is_a_fresh_folder / 'bin'}:/bin")
+    return Here(home_is_a_fresh_folder, project)
+
+
+def install(*arguments: str) -> None:
+    assert cli.run(["install", "opencode", *arguments]) == 0
+
+
+async def found() -> list[Line]:
+    return [line for host in await doctor.examine_hosts() for line in host.lines]
+
+
+async def errors() -> list[str]:
+    return [line.what for line in await found() if line.level is Level.ERROR]
+
+
+async def warnings() -> dict[str, str]:
+    return {line.what: line.remedy for line in await found() if line.level is Level.WARNING}
+
+
+# --- which hosts --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+async def test_neither_host_is_one_warning_that_names_both() -> None:
+    (line,) = await found()
+    assert line.level is Level.WARNING
+    assert line.what == "neither Claude Code nor OpenCode is on PATH"
+    assert "claude-code" in line.remedy
+    assert "opencode-ai" in line.remedy
+
+
+async def test_who_has_only_opencode_hears_nothing_of_claude_code(here: Here) -> None:
+    here.has_opencode()
+    assert await errors() == ["the plugin is not installed in OpenCode"]
+    install()
+    assert [line.level for line in await found()] == [Level.OK, Level.OK]
+    assert not any("laude" in f"{line.what}{line.remedy}" for line in await found())
+
+
+async def test_who_has_only_claude_code_hears_nothing_of_opencode(here: Here) -> None:
+    here.has_claude()
+    assert await errors() == ["the plugin is not installed in Claude Code"]
+    here.has_claude(OURS)
+    assert [line.level for line in await found()] == [Level.OK, Level.OK]
+    assert not any("pen" in f"{line.what}{line.remedy}" for line in await found())
+
+
+async def test_one_of_two_hosts_is_enough(here: Here) -> None:
+    here.has_claude(OURS)
+    here.has_opencode()
+    assert await errors() == []
+    assert await warnings() == {"the plugin is not installed in OpenCode": "supervisor install opencode"}
+    here.has_claude()
+    install()
+    assert await errors() == []
+    assert await warnings() == {
+        "the plugin is not installed in Claude Code": "supervisor install claude-code"
+    }
+
+
+async def test_where_neither_of_two_has_it_both_are_errors_and_none_is_tried(here: Here) -> None:
+    here.has_claude()
+    here.has_opencode()
+    assert len(await errors()) == 2
+    assert [host.probe for host in await doctor.examine_hosts()] == [None, None]
+
+
+async def test_what_to_install_is_named_for_the_host_that_is_there(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "greet", lambda: None)
+    here.has_opencode()
+    (line, *_) = await doctor._runtime()  # noqa: SLF001 - one check of many
+    assert line.remedy == "supervisor install opencode"
+    here.has_claude()
+    (line, *_) = await doctor._runtime()  # noqa: SLF001 - the same
+    assert line.remedy == "supervisor install claude-code"
+    install()
+    of_user().forget_runtime()
+    (line, *_) = await doctor._runtime()  # noqa: SLF001 - the same
+    assert line.remedy == "supervisor install opencode"
+
+
+# --- OpenCode -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "level"), [("1.18.33", Level.OK), ("2.0.0", Level.OK), ("1.9.40", Level.WARNING)]
+)
+async def test_an_older_version_is_a_warning(
+    here: Here, monkeypatch: pytest.MonkeyPatch, number: str, level: Level
+) -> None:
+    here.has_opencode()
+    monkeypatch.setenv("OPENCODE_IS", number)
+    line = (await found())[0]
+    assert line.level is level
+    assert number in line.what
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"\xff\xfe", b"9" * 5000, b"error: nothing\n", "\N{SUPERSCRIPT TWO}.1".encode()]
+)
+def test_what_is_no_version_is_a_warning_or_at_least_short(said: bytes) -> None:
+    line = version("OpenCode", said, "1.18.33", "opencode upgrade")
+    assert len(line.what) < 120
+    assert line.level is (Level.OK if said.startswith(b"9") else Level.WARNING)
+
+
+async def test_a_file_without_its_host_is_a_warning(here: Here) -> None:
+    here.has_opencode()
+    install()
+    (here.home / "bin" / "opencode").unlink()
+    assert await errors() == []
+    assert await warnings() == {"OpenCode is not on PATH": "npm install -g opencode-ai"}
+    assert [host.probe for host in await doctor.examine_hosts()] == [None]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda text: text + "// mine\n", "was changed by hand"),
+        (lambda text: text.replace("0.1.0", "0.0.9", 1), "is not what this version of Supervisor installs"),
+    ],
+    ids=["changed", "older"],
+)
+@pytest.mark.parametrize("scope", ["user", "project"])
+async def test_a_file_that_is_not_current_is_told_with_what_renews_it(
+    here: Here, scope: str, change: object, what: str
+) -> None:
+    here.has_opencode()
+    install("--scope", scope)
+    folder = here.user if scope == "user" else here.project / ".opencode"
+    file = folder / "plugin" / "supervisor.js"
+    assert callable(change)
+    file.write_text(change(file.read_text(encoding="utf-8")), encoding="utf-8")
+    remedy = "supervisor install opencode" + (" --scope project" if scope == "project" else "")
+    assert await warnings() == {f"{file} {what}": remedy}
+    install("--scope", scope)
+    assert await warnings() == {}
+
+
+async def test_another_runtime_makes_the_users_file_old(here: Here, tmp_path: Path) -> None:
+    here.has_opencode()
+    install()
+    of_user().record_runtime(tmp_path / "elsewhere" / "supervisor")
+    told = [line.what for line in await found() if line.level is not Level.OK]
+    assert bool(told) == ("mcp" in cli.VERBS)
+
+
+async def test_both_scopes_are_one_too_many(here: Here) -> None:
+    here.has_opencode()
+    install()
+    install("--scope", "project")
+    assert await warnings() == {
+        "there are 2 of them, and one is enough": "supervisor uninstall opencode --scope project"
+    }
+
+
+async def test_a_host_that_loads_no_plugins_is_told_and_not_tried(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.has_opencode()
+    install()
+    monkeypatch.setenv("OPENCODE_PURE", "true")
+    assert list((await warnings()).values()) == ["unset OPENCODE_PURE"]
+    assert [host.probe for host in await doctor.examine_hosts()] == [None]
+
+
+async def test_a_projects_file_does_not_count_where_projects_are_not_read(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.has_opencode()
+    install("--scope", "project")
+    monkeypatch.setenv("OPENCODE_DISABLE_PROJECT_CONFIG", "1")
+    assert await errors() == ["the plugin is not installed in OpenCode"]
+
+
+async def test_a_folder_that_will_wait_for_npm_is_told(here: Here) -> None:
+    here.has_opencode()
+    install()
+    (here.project / ".opencode").mkdir()
+    (told,) = await warnings()
+    assert told.startswith(f"OpenCode fetches packages into {here.project / '.opencode'} ")
+    (here.project / ".opencode" / "node_modules").mkdir()
+    assert await warnings() == {}
+
+
+async def test_a_stand_in_that_hides_packages_from_a_later_plugin_is_told(here: Here) -> None:
+    here.has_opencode()
+    install()
+    (here.user / "plugin" / "later.ts").touch()
+    (told,) = (await warnings()).items()
+    assert told[0].startswith("our stand-in for npm's packages hides them from ")
+    assert told[1] == "supervisor install opencode"
+
+
+# --- the probe ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+async def test_a_probe_leaves_no_session_and_runs_where_the_file_is_loaded(
+    here: Here, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    here.has_opencode()
+    install("--scope", scope)
+    monkeypatch.setenv("OPENCODE_SAYS", "echo 'Supervisor: budget of 16 continuations.'")
+    (host,) = await doctor.examine_hosts()
+    assert host.probe is not None
+    assert (await host.probe()).level is Level.OK
+    words, folder, database = here.asked()
+    assert words == "run --command supervisor:retry"
+    assert (folder == str(here.project)) == (scope == "project")
+    assert database == ":memory:"
+
+
+@pytest.mark.parametrize(
+    ("says", "what"),
+    [
+        ("echo 'Command not found' >&2; exit 1", "does not carry out our commands: Command not found"),
+        ("true", "does not carry out our commands: no answer"),
+        ("head -c 100000 /dev/zero | tr '\\0' x", "does not carry out our commands: xxx"),
+    ],
+)
+async def test_a_probe_that_fails_says_why_shortly(
+    here: Here, monkeypatch: pytest.MonkeyPatch, says: str, what: str
+) -> None:
+    here.has_opencode()
+    install()
+    monkeypatch.setenv("OPENCODE_SAYS", says)
+    line = await doctor_opencode.probe()
+    assert line.level is Level.ERROR
+    assert what in line.what
+    assert len(line.what) < 300
+    assert line.remedy == "opencode run --command supervisor:retry"
+
+
+async def test_a_probe_that_hangs_is_ended(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.has_opencode()
+    install()
+    monkeypatch.setattr(doctor_opencode, "PROBE_SECONDS", 0.2)
+    monkeypatch.setenv("OPENCODE_SAYS", "read line < /dev/zero; cat /dev/zero > /dev/null")
+    assert (await doctor_opencode.probe()).what == "OpenCode did not answer the probe in time"
