@@ -37,6 +37,8 @@ READS: Final = 3
 """How often a file is read that is being written meanwhile."""
 NAME_WORDS: Final = 6
 """Words that name a list item in which nothing is bold and no colon ends a name."""
+REQUIRED: Final = ("Patterns", "Antipatterns")
+"""Sections without which a text is no rubric."""
 LAST_RESORT: Final = Rubric(
     patterns=tuple(
         Criterion(name, "", name.lower()) for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")
@@ -111,7 +113,7 @@ class RubricFiles:
         for _ in range(READS):
             if known == now:
                 break
-            known, found = now, _read(path)
+            known, found = now, read(path)
             now = stamp(path)
         self._read[path] = (known, found)
         if len(self._read) > CACHED:
@@ -126,22 +128,18 @@ def sections(text: str) -> dict[str, str]:
 
     Sections of one name are joined. Text stays as it is written; headings in code, lists and quotes are text.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    found: dict[str, list[str]] = {}
-    for heading, body in _split(_MARKDOWN.parse(text), text.split("\n"), ("h1", "h2")):
-        if heading.tag == "h2":
-            found.setdefault(heading.title, []).append(body)
-    return {title: "\n\n".join(bodies).strip() for title, bodies in found.items()}
+    return _joined(_second(text))
 
 
 # --- texts --------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> str | RejectedError:
+def read(path: Path) -> str | RejectedError:
+    """The text of a rubric file, or why it cannot be one. Raises OSError."""
     try:
         return read_whole(path, RUBRIC_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return RejectedError(f"not UTF-8 at byte {error.start}")
+        return RejectedError(f"not UTF-8 at byte {error.start}", error.object[: error.start].decode())
     except UnfitError as unfit:
         return RejectedError(str(unfit))
 
@@ -155,11 +153,37 @@ def _again(text: Text) -> Rubric | None:
     return replace(rubric, origin=text.origin)
 
 
+class Lack(NamedTuple):
+    """A required section that is not there, or holds no criterion; `line`, from 0, is where it begins."""
+
+    section: str
+    line: int | None = None
+
+    @property
+    def why(self) -> str:
+        if self.line is None:
+            return f"the section `## {self.section}` is missing"
+        return f"the section `## {self.section}` has no criterion: no `###` heading and no list item"
+
+
+def lacks(text: str) -> tuple[Lack, ...]:
+    """All that a Markdown text lacks to be a rubric; for the first of it `parsed` rejects the text."""
+    second = _second(text)
+    found = _joined(second)
+    return tuple(
+        Lack(name, next((each.line for each, _ in second if _is(each.title, name)), None))
+        for name in REQUIRED
+        if not _section(found, name)
+    )
+
+
 @lru_cache(maxsize=CACHED)
 def parsed(text: str) -> Rubric:
     """The rubric that a Markdown text is, without an origin; raises RejectedError."""
     found = sections(text)
-    patterns, antipatterns = _required(found, "Patterns"), _required(found, "Antipatterns")
+    patterns, antipatterns = (_section(found, name) for name in REQUIRED)
+    if not patterns or not antipatterns:
+        raise RejectedError(lacks(text)[0].why)
     all_of = [*patterns, *antipatterns, *_section(found, "Legitimate stops")]
     named = zip(all_of, ids.unique([(one.name, one.id) for one in all_of]), strict=True)
     criteria = [replace(one, id=name) for one, name in named]
@@ -172,17 +196,13 @@ def parsed(text: str) -> Rubric:
     )
 
 
-def _required(found: dict[str, str], name: str) -> list[Criterion]:
-    if not any(title.casefold() == name.casefold() for title in found):
-        raise RejectedError(f"the section `## {name}` is missing")
-    if not (criteria := _section(found, name)):
-        raise RejectedError(f"the section `## {name}` has no criterion: no `###` heading and no list item")
-    return criteria
-
-
 def _section(found: dict[str, str], name: str) -> list[Criterion]:
-    bodies = [body for title, body in found.items() if title.casefold() == name.casefold()]
+    bodies = [body for title, body in found.items() if _is(title, name)]
     return [criterion for body in bodies for criterion in _criteria(body)]
+
+
+def _is(title: str, name: str) -> bool:
+    return title.casefold() == name.casefold()
 
 
 # --- Markdown -----------------------------------------------------------------------------------------------
@@ -191,13 +211,28 @@ def _section(found: dict[str, str], name: str) -> list[Criterion]:
 class _Heading(NamedTuple):
     tag: str
     title: str
+    line: int
+
+
+def _second(text: str) -> list[tuple[_Heading, str]]:
+    """Its `##` headings with what stands below each."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    heads = _split(_MARKDOWN.parse(text), text.split("\n"), ("h1", "h2"))
+    return [(heading, body) for heading, body in heads if heading.tag == "h2"]
+
+
+def _joined(found: Iterable[tuple[_Heading, str]]) -> dict[str, str]:
+    bodies: dict[str, list[str]] = {}
+    for heading, body in found:
+        bodies.setdefault(heading.title, []).append(body)
+    return {title: "\n\n".join(each).strip() for title, each in bodies.items()}
 
 
 def _split(tokens: list[Token], lines: list[str], tags: Iterable[str]) -> Iterator[tuple[_Heading, str]]:
     """Headings of these tags, each with the lines between it and the next one."""
     wanted = frozenset(tags)
     heads = [
-        (_Heading(token.tag, tokens[number + 1].content.strip()), token.map)
+        (_Heading(token.tag, tokens[number + 1].content.strip(), token.map[0]), token.map)
         for number, token in enumerate(tokens)
         if token.type == "heading_open" and token.level == 0 and token.tag in wanted and token.map
     ]

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 class RejectedError(Exception):
-    """This file cannot serve, and why."""
+    """This file cannot serve, and why. `before` is the text before the first byte that is none."""
+
+    def __init__(self, why: str, before: str | None = None) -> None:
+        super().__init__(why)
+        self.before = before
 
 
 class Place(NamedTuple):

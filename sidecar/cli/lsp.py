@@ -1,0 +1,26 @@
+"""`supervisor lsp`: tells an editor, or an agent's host, what is wrong with a rubric while it is written."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from sidecar import __version__
+from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.rubric_check import RubricCheck
+
+
+@click.command()
+@click.option("--stdio", is_flag=True, help="What is done anyway; some editors say so.")
+def lsp(*, stdio: bool) -> int:  # noqa: ARG001 - there is one way
+    """Be the language server of rubrics, over stdin and stdout. Editors start it.
+
+    It speaks of the rubrics that can come into force, and of no other Markdown file.
+    """
+    if sys.stdin.isatty():
+        raise click.UsageError("an editor starts this, and speaks the Language Server Protocol with it")
+    from sidecar.servers.rubric_language import serve  # noqa: PLC0415 - heavy, and of no use to a terminal
+
+    return serve(RubricCheck(plugin_root() / "rubric" / "rubric.md", os.environ).flaws, __version__)
