@@ -27,8 +27,11 @@ HOST_LIMIT_S: Final = 120.0
 """Longest wait for one command of the host, in seconds; all it needs is on this machine."""
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes of the host's list of plugins that are read."""
-COMPILED: Final = ("sidecar", "click", "markdown_it", "msgspec", "platformdirs", "rich")
-"""Packages that a start imports."""
+COMPILED: Final = (
+    *("sidecar", "click", "markdown_it", "msgspec", "platformdirs", "rich"),
+    *("attr", "cattrs", "lsprotocol", "mcp", "pygls"),
+)
+"""Packages that a start imports: the sidecar's, and those of the servers that hosts start."""
 
 T = TypeVar("T")
 

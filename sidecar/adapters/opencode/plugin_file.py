@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
+OWN_PYTHON: Final = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
+"""So that a server that the host starts in a project imports nothing of the project's."""
 PREFIX: Final = "supervisor:"
 """Before the name of each command, as Claude Code names those of the plugin `supervisor`."""
 JUDGE: Final = "supervisor-judge"
@@ -98,11 +100,12 @@ def _setup(root: Path, offers: Offers) -> dict[str, Any]:
     """
     config: dict[str, Any] = {"command": _commands(root), "agent": {JUDGE: _judge(root)}}
     if "mcp" in offers.verbs:
-        server = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
-        config["mcp"] = {"supervisor": server}
+        tools = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
+        config["mcp"] = {"supervisor": {**tools, "environment": OWN_PYTHON}}
     setup = {"version": offers.version, "config": config}
     if "lsp" in offers.verbs:
-        setup["lsp"] = {"supervisor-rubric": {"command": [offers.command, "lsp"], "extensions": [".md"]}}
+        server = {"command": [offers.command, "lsp"], "extensions": [".md"], "env": OWN_PYTHON}
+        setup["lsp"] = {"supervisor-rubric": server}
     return setup
 
 
