@@ -6,13 +6,14 @@ The laws of this file:
 - When the peer leaves, whatever it asked for is cancelled: this is how Esc in a host ends a judging.
 - While a request is under way the peer hears "working" at a steady beat, so that it can tell busy from hung.
 - A peer that half-closes has left.
+- A peer that was handed over speaks another protocol from its next line on, and hears nothing of ours.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from msgspec import UNSET, Raw, Struct
@@ -21,6 +22,12 @@ from sidecar.servers import wire
 from sidecar.servers.control import PeerError
 
 Answer = Callable[[wire.Message, "Connection"], Awaitable[bytes]]
+Say = Callable[[bytes], Awaitable[None]]
+"""Sends one line and waits until there is room for the next; lost where the peer has left."""
+Speak = Callable[[AsyncIterator[bytes], Say], Awaitable[None]]
+"""Another protocol: takes the peer's lines until it leaves. Cancelled when we end."""
+
+LEFT = "the peer left"
 
 
 class Connection:
@@ -39,17 +46,26 @@ class Connection:
         self._asked: dict[wire.Id, asyncio.Future[Raw]] = {}
         self._numbers = itertools.count(1)
         self._leaving = False
+        self._speak: Speak | None = None
 
     async def run(self) -> None:
         """Serve until the peer leaves, `finish` is through, or the task is cancelled."""
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
                 while True:
-                    self._take(await self._reader.readuntil(b"\n"))
+                    line = await self._reader.readuntil(b"\n")
+                    if self._speak is not None:
+                        await self._speak(self._lines(line), self._say)
+                        break
+                    self._take(line)
         except asyncio.LimitOverrunError:
-            self._send(wire.fault(None, wire.INVALID, f"a line is longer than {wire.LINE_LIMIT} bytes"))
+            self._refuse_length()
         finally:
             await self._close()
+
+    def hand_over(self, speak: Speak) -> None:
+        """Let `speak` have what comes after the request that is being answered: its peer waits for that."""
+        self._speak = speak
 
     def finish(self) -> None:
         """Leave as soon as nothing is under way."""
@@ -63,6 +79,8 @@ class Connection:
 
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
         """Ask the peer something and wait for its answer; raises PeerError."""
+        if self._writer.is_closing():
+            raise PeerError(LEFT)
         number = next(self._numbers)
         self._asked[number] = asyncio.get_running_loop().create_future()
         self._send(wire.call(method, params, number))
@@ -70,6 +88,23 @@ class Connection:
             return await self._asked[number]
         finally:
             del self._asked[number]
+
+    async def _lines(self, first: bytes) -> AsyncIterator[bytes]:
+        yield first
+        try:
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                while True:
+                    yield await self._reader.readuntil(b"\n")
+        except asyncio.LimitOverrunError:
+            self._refuse_length()
+
+    async def _say(self, line: bytes) -> None:
+        self._send(line)
+        with suppress(ConnectionError):
+            await self._writer.drain()
+
+    def _refuse_length(self) -> None:
+        self._send(wire.fault(None, wire.INVALID, f"a line is longer than {wire.LINE_LIMIT} bytes"))
 
     def _take(self, line: bytes) -> None:
         try:
@@ -111,7 +146,7 @@ class Connection:
 
     def _show_work(self) -> None:
         self._beat = None
-        if self._tasks:
+        if self._tasks and self._speak is None:
             self.notify("working")
             self._schedule_beat()
 
@@ -126,7 +161,7 @@ class Connection:
             task.cancel()
         for future in self._asked.values():
             if not future.done():
-                future.set_exception(PeerError("the peer left"))
+                future.set_exception(PeerError(LEFT))
         self._writer.close()
         if self._tasks:
             await asyncio.wait(self._tasks)

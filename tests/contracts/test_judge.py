@@ -12,6 +12,7 @@ from sidecar.adapters.scripted.model_server import ScriptedModel
 from sidecar.model.events import Judged, JudgeFailed
 from sidecar.model.settings import Settings
 from sidecar.model.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
+from support.fake_opencode import OpenCodeWorld
 from support.judge_worlds import HostWorld, ScriptWorld, ServiceWorld, World
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ VERDICTS: Final = (
 )
 
 
-@pytest.fixture(params=("claude-cli", "anthropic", "openai", "scripted"))
+@pytest.fixture(params=("opencode", "claude-cli", "anthropic", "openai", "scripted"))
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     if request.param == "scripted":
         yield ScriptWorld()
+    elif request.param == "opencode":
+        yield OpenCodeWorld()
     elif request.param == "claude-cli":
         yield HostWorld(tmp_path)
     else:

@@ -6,14 +6,15 @@ instructions and nothing else: no AGENTS.md, no other server's. What it costs is
 
 from __future__ import annotations
 
-from contextlib import suppress
+import asyncio
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from sidecar.adapters.judges.answer import Hearing, NoVerdictError, line, verdict
-from sidecar.adapters.judges.models import ALIASES, of_host
+from sidecar.adapters.judges.models import of_host
 from sidecar.adapters.judges.schema import schema_text
 from sidecar.adapters.judges.service import STRUCTURE
 from sidecar.adapters.opencode import link, wire
@@ -21,7 +22,7 @@ from sidecar.adapters.opencode.messages import complaint
 from sidecar.ports import Chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from sidecar.adapters.judges.prompt import Prompt
@@ -36,23 +37,10 @@ AGENT: Final = "supervisor-judge"
 TITLE: Final = "Supervisor's judge"
 SHORT_S: Final = 15.0
 """Longest wait for a session to be made or deleted, in seconds."""
-COST_LIMIT: Final = 1000.0
-"""Dollars; what a host claims beyond that is no price."""
 
 
 class _Made(Struct, frozen=True):
     id: str
-
-
-class _Info(Struct, frozen=True):
-    error: msgspec.Raw = wire.NOTHING
-    tokens: wire.Tokens = wire.Tokens()
-    cost: float | None = None
-
-
-class _Answer(Struct, frozen=True):
-    info: _Info
-    parts: tuple[wire.Part, ...] = ()
 
 
 class OpenCodeJudge:
@@ -76,7 +64,8 @@ class OpenCodeJudge:
     ) -> Judged | JudgeFailed:
         """One verdict, or why there is none."""
         model = _model(settings)
-        hearing = Hearing(BACKEND, f"{model.provider}/{model.name}", settings.judge.seconds)
+        named = f"{model.provider}/{model.name}" if model.name else ""
+        hearing = Hearing(BACKEND, named, settings.judge.seconds)
         return await hearing.close(self._verdict(case, hearing, model))
 
     async def _verdict(self, case: Case, hearing: Hearing, model: link.Model) -> Verdict:
@@ -91,7 +80,7 @@ class OpenCodeJudge:
 def _model(settings: Settings) -> link.Model:
     """The model that the settings name in OpenCode's way, `provider/model`; else the session's own."""
     provider, _, name = of_host(settings).partition("/")
-    if name and provider not in ALIASES:
+    if name:
         return link.Model(provider, name)
     now = link.about()
     return now.model if now is not None else link.Model()
@@ -99,44 +88,56 @@ def _model(settings: Settings) -> link.Model:
 
 async def _answer(prompt: Prompt, system: str, hearing: Hearing, model: link.Model) -> str:
     """What the model answered, fit or not. Raises NoVerdictError where it did not."""
-    now = link.about()
-    body: dict[str, Any] = {"parentID": now.session if now else "", "title": TITLE}
-    try:
-        made = msgspec.json.decode(await link.ask("session.create", {"body": body}, SHORT_S), type=_Made)
-    except (link.HostError, msgspec.DecodeError) as error:
-        raise NoVerdictError(f"OpenCode made no session for the judge: {line(str(error))}") from None
-    path = {"path": {"id": made.id}}
-    body = {"agent": AGENT, "system": system, "tools": {"*": False}}
+    body: dict[str, Any] = {"agent": AGENT, "system": system, "tools": {"*": False}}
     body |= {"model": {"providerID": model.provider, "modelID": model.name}} if model.name else {}
     body["parts"] = [{"type": "text", "text": prompt.case}]
-    hearing.begin()
-    try:
-        said = await link.ask("session.prompt", {**path, "body": body}, hearing.left)
-    except link.HostError as error:
-        raise NoVerdictError(f"OpenCode's model did not answer: {line(str(error))}") from None
-    finally:
-        await _remove(path)
+    async with _session() as path:
+        hearing.begin()
+        try:
+            said = await link.ask("session.prompt", {"path": path, "body": body}, hearing.left)
+        except link.HostError as error:
+            raise NoVerdictError(f"OpenCode's model did not answer: {line(str(error))}") from None
     return _heard(bytes(said), hearing)
 
 
-async def _remove(path: dict[str, Any]) -> None:
+@asynccontextmanager
+async def _session() -> AsyncIterator[dict[str, str]]:
+    """A session of ours, as the host's API takes it; it is put away however often we are told to let go."""
+    making = asyncio.create_task(_make())
+    try:
+        yield await asyncio.shield(making)
+    finally:
+        await asyncio.shield(asyncio.create_task(_remove(making)))
+
+
+async def _make() -> dict[str, str]:
+    now = link.about()
+    body = {"parentID": now.session if now else "", "title": TITLE}
+    try:
+        made = await link.ask("session.create", {"body": body}, SHORT_S)
+        return {"id": msgspec.json.decode(made, type=_Made).id}
+    except (link.HostError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NoVerdictError(f"OpenCode made no session for the judge: {line(str(error))}") from None
+
+
+async def _remove(making: asyncio.Task[dict[str, str]]) -> None:
     """Leave no trace, whatever happened; the plugin does so too when it loses us."""
-    with suppress(link.HostError):
-        await link.ask("session.abort", path, SHORT_S)
-    with suppress(link.HostError):
-        await link.ask("session.delete", path, SHORT_S)
+    try:
+        path = await making
+    except NoVerdictError:
+        return
+    for call in ("session.abort", "session.delete"):
+        with suppress(link.HostError):
+            await link.ask(call, {"path": path}, SHORT_S)
 
 
 def _heard(said: bytes, hearing: Hearing) -> str:
-    try:
-        answer = msgspec.json.decode(said, type=_Answer)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NoVerdictError(f"OpenCode's answer cannot be read: {line(str(error))}") from None
-    cost = answer.info.cost
-    hearing.pay(
-        answer.info.tokens.total, 100 * cost if cost is not None and 0 <= cost <= COST_LIMIT else None
-    )
-    fault = wire.decoded(answer.info.error, wire.ERROR)
+    answer = wire.decoded(said, wire.MESSAGE)
+    if answer is None:
+        raise NoVerdictError("OpenCode's answer cannot be read")
+    dollars = wire.cost(answer)
+    hearing.pay(wire.tokens(answer), None if dollars is None else 100 * dollars)
+    fault = wire.error(answer)
     if fault is not None:
         raise NoVerdictError(f"OpenCode's model did not answer: {line(complaint(fault))}")
-    return "".join(part.text for part in answer.parts if part.type == "text" and not part.synthetic)
+    return "".join(part.text for part in wire.parts(answer) if part.type == "text" and not part.synthetic)

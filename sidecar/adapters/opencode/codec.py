@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sidecar.adapters.opencode import hook_in, wire
 from sidecar.adapters.opencode.messages import ABORTED, complaint
-from sidecar.adapters.text import middle_out, plain
+from sidecar.adapters.text import middle_out_utf16, plain
 from sidecar.model.effects import Continue, HostAnswer, Nothing, Reason, Reply, Rest
 from sidecar.model.events import (
     CommandTyped,
@@ -39,14 +39,14 @@ WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 """The variable, not empty, in the environment of our own judges and workers."""
 SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 COMMANDS: Final = ("goal", "retry", "rubric")
-QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-"""One word of a shell, as `opencode run` hands it on."""
 READ_ONLY: Final = "plan"
 """The host's own agent that may not write."""
 SHOWN: Final = 40
 """Characters of a hostile name that an error shows."""
 NOTE_LIMIT: Final = 4000
-"""Characters of a line for the user."""
+"""UTF-16 code units of a line for the user."""
+SAID_LIMIT: Final = 20_000
+"""UTF-16 code units of what the agent is told."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,9 +135,11 @@ def _typed(event: hook_in.Command, common: _Common) -> Told:
 
 
 def unquoted(arguments: str) -> str:
-    """What was typed, where the whole of it is one quoted word."""
-    quoted = QUOTED.fullmatch(arguments.strip())
-    return re.sub(r'\\(["\\])', r"\1", quoted[1]) if quoted else arguments
+    """What was typed, where the whole of it is one quoted word; the host escapes quotes and nothing else."""
+    word = arguments.strip()
+    inner = word[1:-1]
+    quoted = len(word) > 1 and word[0] == word[-1] == '"' and '"' not in inner.replace(r"\"", "")
+    return inner.replace(r"\"", '"') if quoted else arguments
 
 
 def _failed(event: hook_in.Failed, common: _Common) -> Told:
@@ -151,7 +153,7 @@ def _worded(answer: HostAnswer, feedback: str) -> Answer:
         case Continue():
             if not feedback.strip():
                 raise ValueError("a continuation without words")
-            return Answer(notice=_note(answer.note), variant="warning", say=feedback)
+            return Answer(notice=_note(answer.note), variant="warning", say=_said(feedback))
         case Rest():
             bad = answer.alarm or answer.reason in (Reason.UNJUDGED, Reason.WAITING)
             good = answer.reason is Reason.ACHIEVED
@@ -164,7 +166,7 @@ def _worded(answer: HostAnswer, feedback: str) -> Answer:
                 notice=_note(answer.text),
                 variant="error" if answer.refused else "info",
                 work=answer.work and not answer.refused,
-                context=answer.context,
+                context=_said(answer.context),
                 refused=answer.refused,
             )
         case Nothing():
@@ -172,4 +174,9 @@ def _worded(answer: HostAnswer, feedback: str) -> Answer:
 
 
 def _note(text: str) -> str:
-    return middle_out(plain(text), NOTE_LIMIT)
+    return middle_out_utf16(plain(text), NOTE_LIMIT)
+
+
+def _said(text: str) -> str:
+    """A text that UTF-8 can hold: names of files may not be any."""
+    return middle_out_utf16(text, SAID_LIMIT)

@@ -22,8 +22,6 @@ STEPS: Final = (64, 512, 4096)
 """Messages that are asked for, one step after the other; a turn of more is read without its beginning."""
 SECONDS: Final = 30.0
 """Longest wait for one step."""
-SMALL: Final = 256 * 1024
-"""Bytes that are read on the event loop; more go to a thread."""
 
 
 class OpenCodeHistory:
@@ -38,7 +36,7 @@ class OpenCodeHistory:
         try:
             return await self._read(stop.key.id, counted_to)
         except link.HostError as error:
-            return Turn(position=max(counted_to, 0), readable=False, unfinished=str(error)[: link.LINE])
+            return Turn(position=max(counted_to, 0), readable=False, unfinished=str(error))
 
     def position(self) -> int:
         """Where the messages end now, in milliseconds since the epoch."""
@@ -54,8 +52,6 @@ class OpenCodeHistory:
                 if not raw:
                     raise
                 break  # so many are too long for one answer: the fewer ones before have to do
-            if covers(raw, limit):
+            if await asyncio.to_thread(covers, raw, limit):
                 break
-        if len(raw) > SMALL:
-            return await asyncio.to_thread(read, raw, counted_to)
-        return read(raw, counted_to)
+        return await asyncio.to_thread(read, raw, counted_to)  # of hundreds of calls, tenths of a second

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.adapters.opencode import wire
-from sidecar.adapters.text import mended
+from sidecar.adapters.text import mended, plain
 from sidecar.ports import BadInputError
 
 INPUT_LIMIT: Final = 4 * 1024 * 1024
@@ -107,7 +107,7 @@ def read_event(raw: bytes) -> Told:
 
 
 def _unusable(error: Exception) -> BadInputError:
-    said = str(error)[:ERROR_LIMIT]
+    said = " ".join(plain(str(error)[:ERROR_LIMIT]).split())
     return BadInputError(
         f"an event of OpenCode cannot be used: {said}. `supervisor doctor` checks the plugin."
     )

@@ -14,6 +14,9 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Raw, Struct
 
+from sidecar.adapters.opencode import wire
+from sidecar.adapters.text import plain
+
 METHOD: Final = "opencode"
 """What the plugin answers to."""
 LINE: Final = 300
@@ -22,6 +25,10 @@ LINE: Final = 300
 
 class HostError(Exception):
     """The host did not do what it was asked. The text says why, in one line."""
+
+    def __init__(self, why: str) -> None:
+        """Keep the beginning of what it says, whatever it says."""
+        super().__init__(" ".join(plain(why[: 10 * LINE]).split())[:LINE])
 
 
 class Host(Protocol):
@@ -54,7 +61,7 @@ class _Session(Struct, frozen=True):
 
 class _Told(Struct, frozen=True):
     session: _Session = _Session()
-    last: Model = Model()
+    last: Raw = wire.NOTHING
 
 
 class _Asked(Struct, frozen=True):
@@ -63,16 +70,18 @@ class _Asked(Struct, frozen=True):
     given: dict[str, Any]
 
 
+TOLD: Final = msgspec.json.Decoder(_Told)
+MODEL: Final = msgspec.json.Decoder(Model)
 _ABOUT: ContextVar[About | None] = ContextVar("about", default=None)
 
 
 def reached(host: Host, event: bytes) -> None:
     """From here on this task asks `host` about the session of `event`; not where that cannot be read."""
-    try:
-        told = msgspec.json.decode(event, type=_Told)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    told = wire.decoded(event, TOLD)
+    if told is None:
         return
-    _ABOUT.set(About(host, told.session.id, told.session.directory, told.last))
+    model = wire.decoded(told.last, MODEL) or Model()
+    _ABOUT.set(About(host, told.session.id, told.session.directory, model))
 
 
 def about() -> About | None:

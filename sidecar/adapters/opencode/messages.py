@@ -48,6 +48,11 @@ class Told(Struct, frozen=True):
         """Whether the model, or a user's `!` command, wrote it."""
         return self.message.info.role == "assistant"
 
+    @property
+    def note(self) -> bool:
+        """Whether it holds nothing but what no model reads."""
+        return not self.answers and bool(self.parts) and all(part.ignored for part in self.parts)
+
 
 def read(raw: bytes, counted_to: int = -1) -> Turn:
     """Read the last turn of `raw`, the JSON list of all messages.
@@ -159,7 +164,7 @@ def _turn(told: list[Told], begin: int, end: int, counted_to: int) -> Turn:
 
 def _unfinished(told: list[Told]) -> str:
     """Why the session's rest is not the end of an answer, "" where it is. A note of ours is no message."""
-    spoken = [one for one in told if one.answers or not all(part.ignored for part in one.parts)]
+    spoken = [one for one in told if not one.note]
     if not spoken or not spoken[-1].answers:
         return "the newest message is not the agent's"
     newest = spoken[-1].message

@@ -21,6 +21,11 @@ Wanted = TypeVar("Wanted")
 NOTHING: Final = msgspec.Raw(b"null")
 BYTES_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of a whole history; a longer one is not read."""
+MESSAGES_LIMIT: Final = 10_000
+"""Messages of a history that are read, the newest ones."""
+
+COST_LIMIT: Final = 1000.0
+"""Dollars of one answer; what a host claims beyond that is no price."""
 
 
 class Time(msgspec.Struct, frozen=True):
@@ -74,6 +79,7 @@ class Info(msgspec.Struct, frozen=True, rename="camel"):
     finish: str | None = None
     error: msgspec.Raw = NOTHING
     tokens: msgspec.Raw = NOTHING
+    cost: msgspec.Raw = NOTHING
     summary: msgspec.Raw = NOTHING
 
 
@@ -119,6 +125,7 @@ TIME: Final = msgspec.json.Decoder(Time)
 TOKENS: Final = msgspec.json.Decoder(Tokens)
 ERROR: Final = msgspec.json.Decoder(Error)
 SAID: Final = msgspec.json.Decoder(Said)
+COST: Final = msgspec.json.Decoder(float)
 WORDS: Final = msgspec.json.Decoder(str)
 RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -136,13 +143,13 @@ def decoded(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Wanted]) -> 
 
 
 def messages(raw: bytes) -> list[Message] | None:
-    """The messages, oldest first, without those that do not decode; None where `raw` is no list of any."""
+    """The newest messages, oldest first, without what does not decode; None where `raw` is no list of any."""
     if len(raw) > BYTES_LIMIT:
         return None
     found = decoded(raw, RAWS)
     if found is None:
         return None
-    each = (decoded(one, MESSAGE) for one in found)
+    each = (decoded(one, MESSAGE) for one in found[-MESSAGES_LIMIT:])
     return [message for message in each if message is not None]
 
 
@@ -161,6 +168,12 @@ def tokens(message: Message) -> int:
     """Uncached input plus output of the request that made this answer."""
     spent = decoded(message.info.tokens, TOKENS)
     return spent.total if spent is not None else 0
+
+
+def cost(message: Message) -> float | None:
+    """Dollars that this answer cost; None where the host does not say so."""
+    dollars = decoded(message.info.cost, COST)
+    return dollars if dollars is not None and 0 <= dollars <= COST_LIMIT else None
 
 
 def error(message: Message) -> Error | None:

@@ -14,6 +14,7 @@ from sidecar.model.settings import Judge, Service, Settings, Tiers
 from sidecar.model.verdict import Abstain
 from sidecar.ports import Chosen
 from support.fake_claude import CASE, FakeClaude, result
+from support.fake_opencode import FakeOpenCode, wording
 from support.judge_worlds import KEY, TEXTS, ServiceWorld, settings
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
     from sidecar.adapters.scripted.model_server import ScriptedModel
 
+VERDICT: Final = Abstain("too little", 0.5)
 NOWHERE: Final = {"PATH": "/no-such-folder"}
-NO_CLAUDE: Final = "`claude` is not on the session's PATH"
+NO_OPENCODE: Final = "the session is not OpenCode's"
+NO_CLAUDE: Final = f"{NO_OPENCODE}; `claude` is not on the session's PATH"
 
 
 def chosen(judge: Judge, environment: Mapping[str, str], **more: Any) -> Chosen:
@@ -32,12 +35,25 @@ def chosen(judge: Judge, environment: Mapping[str, str], **more: Any) -> Chosen:
     return said
 
 
+async def within_opencode(judge: Judge, environment: Mapping[str, str]) -> Chosen:
+    async def choose() -> Chosen:
+        return chosen(judge, environment)
+
+    return await FakeOpenCode().told(choose())
+
+
 class TestAuto:
-    def test_the_host_comes_first(self, tmp_path: Path) -> None:
+    async def test_the_model_of_the_sessions_own_host_comes_first(self, tmp_path: Path) -> None:
+        claude = FakeClaude(tmp_path / "claude")
+        keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
+        said = await within_opencode(Judge(model="a-model"), claude.session | keys)
+        assert said == Chosen("opencode", "the session is OpenCode's")
+
+    def test_then_claude_code(self, tmp_path: Path) -> None:
         claude = FakeClaude(tmp_path / "claude")
         keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
         said = chosen(Judge(model="a-model"), claude.session | keys)
-        assert said == Chosen("claude-cli", f"`claude` is at {claude.program}")
+        assert said == Chosen("claude-cli", f"`claude` is at {claude.program}; {NO_OPENCODE}")
 
     def test_then_the_anthropic_api_where_a_key_is_there(self) -> None:
         keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
@@ -124,7 +140,7 @@ class TestNamed:
         assert said == JudgeFailed("no judge model is configured (judge.backend = rules)")
         assert scripted.cases == []
 
-    @pytest.mark.parametrize("backend", ["claude-cli", "anthropic", "openai"])
+    @pytest.mark.parametrize("backend", ["opencode", "claude-cli", "anthropic", "openai"])
     def test_the_one_that_is_named_is_the_only_one_looked_at(self, backend: Any) -> None:
         keys = {"SUPERVISOR_ANTHROPIC_KEY": "", "SUPERVISOR_OPENAI_KEY": ""}
         said = chosen(Judge(backend=backend, model="a-model"), NOWHERE | keys)
@@ -154,8 +170,27 @@ class TestNamed:
         assert isinstance(said, JudgeFailed)
         assert (said.backend, len(model.requests), claude.calls) == ("openai", 1, 0)
 
+    async def test_another_one_that_is_named_is_asked_within_opencode(self, tmp_path: Path) -> None:
+        claude = FakeClaude(tmp_path / "claude")
+        assert (await within_opencode(Judge(backend="claude-cli"), claude.session)).backend == "claude-cli"
+        assert (await within_opencode(Judge(backend="rules"), claude.session)).backend == ""
+
+    async def test_within_opencode_its_model_is_asked_and_no_program_is_started(self, tmp_path: Path) -> None:
+        claude, host = FakeClaude(tmp_path / "claude"), FakeOpenCode()
+        host.says(wording(VERDICT))
+        said = await host.told(build_judge(TEXTS, {}).ask(CASE, claude.session, Settings()))
+        assert isinstance(said, Judged)
+        assert (said.judgement.backend, said.judgement.verdict, claude.calls) == ("opencode", VERDICT, 0)
+
+    async def test_where_opencodes_model_fails_nobody_else_is_asked(self, tmp_path: Path) -> None:
+        claude, host = FakeClaude(tmp_path / "claude"), FakeOpenCode()
+        host.refuses("session.prompt", "no such model")
+        said = await host.told(build_judge(TEXTS, {}).ask(CASE, claude.session, Settings()))
+        assert isinstance(said, JudgeFailed)
+        assert (said.backend, claude.calls) == ("opencode", 0)
+
     async def test_the_first_that_is_there_is_asked(self) -> None:
-        scripted = ScriptedJudge(Abstain("too little", 0.5))
+        scripted = ScriptedJudge(VERDICT)
         said = await ChosenJudge(lambda: {"scripted": scripted}).ask(CASE, {}, Settings())
         assert isinstance(said, Judged)
         assert scripted.cases == [CASE]

@@ -1,0 +1,74 @@
+"""Each host's own record is asked for its sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from adapters.opencode.writing import answer, text, user
+from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
+from sidecar.adapters.memory import ManualClock
+from sidecar.adapters.opencode.history import OpenCodeHistory
+from sidecar.adapters.transcripts import HostTranscripts
+from sidecar.model.events import CommandTyped, Stopped
+from sidecar.model.session import SessionKey
+from support.fake_opencode import FOLDER, SESSION, FakeOpenCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPENCODE: Final = SessionKey("opencode", SESSION)
+CLAUDE: Final = SessionKey("claude-code", "s1")
+QUEUED: Final = '{"type":"queue-operation","operation":"enqueue","content":"more","timestamp":"now"}\n'
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> str:
+    path = tmp_path / "t.jsonl"
+    path.write_text(QUEUED)
+    return str(path)
+
+
+@pytest.fixture
+def records() -> HostTranscripts:
+    clock = ManualClock(1234.5)
+    return HostTranscripts(ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now))
+
+
+def stop(key: SessionKey, transcript: str) -> Stopped:
+    return Stopped(key=key, project=FOLDER, transcript=transcript)
+
+
+def typed(key: SessionKey, transcript: str) -> CommandTyped:
+    return CommandTyped(
+        key=key, project=FOLDER, name="goal", arguments="", prompt_id="", transcript=transcript
+    )
+
+
+async def test_opencode_is_asked_for_its_own_session(records: HostTranscripts, transcript: str) -> None:
+    host = FakeOpenCode()
+    host.listed = [user("u", text("go")), answer("a", text("Done."))]
+    turn = await host.told(records.read(stop(OPENCODE, transcript), -1))
+    assert (turn.prompts, host.calls) == (("go",), ["session.messages"])
+
+
+async def test_another_hosts_file_is_read_even_while_opencode_asks(
+    records: HostTranscripts, transcript: str
+) -> None:
+    host = FakeOpenCode()
+    turn = await host.told(records.read(stop(CLAUDE, transcript), -1))
+    assert (turn.prompts, turn.position, host.calls) == ((), len(QUEUED), [])
+
+
+def test_a_position_is_in_the_hosts_own_measure(records: HostTranscripts, transcript: str) -> None:
+    assert records.position(typed(OPENCODE, transcript)) == 1234500
+    assert records.position(typed(CLAUDE, transcript)) == len(QUEUED)
+    assert records.position(typed(CLAUDE, "")) == 0
+
+
+def test_only_a_host_that_does_not_tell_of_a_waiting_prompt_is_looked_at(
+    records: HostTranscripts, transcript: str
+) -> None:
+    assert records.queued(stop(CLAUDE, transcript), 0)
+    assert not records.queued(stop(OPENCODE, transcript), 0)
