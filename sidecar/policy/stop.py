@@ -18,6 +18,7 @@ from sidecar.model.session import Session
 from sidecar.model.turn import Turn
 from sidecar.policy import checking, gates, integrity, judging, rules, skip
 from sidecar.policy.continuations import send_back, settle
+from sidecar.policy.endings import unjudged
 from sidecar.policy.evidence import gather
 from sidecar.policy.lack import Lack
 from sidecar.policy.skip import active_goal
@@ -57,6 +58,8 @@ def step(inquiry: Inquiry, fact: Fact, at: float) -> Step:
 
 
 def _turn_read(inquiry: Inquiry, turn: Turn, at: float) -> Step:
+    if turn.unfinished and not turn.readable:  # nobody knows whether it is a stop at all
+        return unjudged(replace(inquiry, turn=turn), turn.unfinished)
     session, arrived = settle(inquiry.session, turn, continued=inquiry.stop.continued)
     session = _count(session, turn, at)
     lost = inquiry.session.pending is not None and not arrived

@@ -74,6 +74,15 @@ def test_every_row_of_the_tables_is_tested() -> None:
     assert set(LATE_ROWS) == {reason for reason, _ in LATE}
 
 
+def test_a_stop_whose_turn_cannot_be_read_is_unjudged_and_says_why() -> None:
+    unread = Turn(readable=False, unfinished="the host hung up")
+    played = play(with_goal(), World(turn=unread))
+    assert (played.rest.reason, played.rest.detail) == (Reason.UNJUDGED, "the host hung up")
+    assert "the host hung up" in played.rest.note
+    assert played.session.goal is not None
+    assert (played.session.goal.status, played.session.goal.unjudged) == (Status.ACTIVE, "the host hung up")
+
+
 def test_the_reason_why_supervisor_is_off_is_in_the_detail() -> None:
     assert play(with_goal(), off="off for you").rest == Rest(reason=Reason.OFF, detail="off for you")
 

@@ -54,7 +54,8 @@ class OpenCodeJudge:
         """This one, where an OpenCode asks."""
         if link.about() is None:
             return Chosen("", "the session is not OpenCode's")
-        return Chosen(BACKEND, "the session is OpenCode's")
+        named = of_host(settings).partition("/")[2]
+        return Chosen(BACKEND, "OpenCode's model of that name" if named else "the session's own model")
 
     async def ask(
         self,

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 STEPS: Final = (64, 512, 4096)
 """Messages that are asked for, one step after the other; a turn of more is read without its beginning."""
+FEWER: Final = (16, 4, 1)
+"""The same where already the first step is too long for one answer, as pictures in a prompt may make it."""
+TOO_LONG: Final = "the answer is too long"
+"""What the plugin says of an answer that does not fit into a line."""
 SECONDS: Final = 30.0
 """Longest wait for one step."""
 
@@ -32,7 +36,7 @@ class OpenCodeHistory:
         self._now = now
 
     async def read(self, stop: Stopped, counted_to: int) -> Turn:
-        """Read the turn that ends in `stop`; see ports.Transcripts. Without messages it is unfinished."""
+        """Read the turn that ends in `stop`; see ports.Transcripts. Unread, `unfinished` says why."""
         try:
             return await self._read(stop.key.id, counted_to)
         except link.HostError as error:
@@ -43,15 +47,28 @@ class OpenCodeHistory:
         return int(self._now() * 1000)
 
     async def _read(self, session: str, counted_to: int) -> Turn:
-        raw = b""
-        for limit in STEPS:
-            given = {"path": {"id": session}, "query": {"limit": limit}}
+        raw = await _few(session)
+        for limit, more in zip(STEPS, (*STEPS[1:], 0), strict=True):
+            if not more or await asyncio.to_thread(covers, raw, limit):
+                break
             try:
-                raw = bytes(await link.ask("session.messages", given, SECONDS))
-            except link.HostError:
-                if not raw:
-                    raise
-                break  # so many are too long for one answer: the fewer ones before have to do
-            if await asyncio.to_thread(covers, raw, limit):
+                raw = await _newest(session, more)
+            except link.HostError:  # so many are too long for one answer: the fewer ones before have to do
                 break
         return await asyncio.to_thread(read, raw, counted_to)  # of hundreds of calls, tenths of a second
+
+
+async def _few(session: str) -> bytes:
+    """The first step, or as many messages as one answer holds. Raises HostError."""
+    for limit in (STEPS[0], *FEWER[:-1]):
+        try:
+            return await _newest(session, limit)
+        except link.HostError as error:
+            if TOO_LONG not in str(error):
+                raise
+    return await _newest(session, FEWER[-1])
+
+
+async def _newest(session: str, limit: int) -> bytes:
+    given = {"path": {"id": session}, "query": {"limit": limit}}
+    return bytes(await link.ask("session.messages", given, SECONDS))

@@ -68,13 +68,6 @@ def read(raw: bytes, counted_to: int = -1) -> Turn:
     return _turn(told, begin, end, counted_to)
 
 
-def failure(raw: bytes) -> str:
-    """Why the newest answer was cut short, in one line; "" where it was not, or by the user."""
-    answers = [message for message in wire.messages(raw) or [] if message.info.role == "assistant"]
-    error = wire.error(answers[-1]) if answers else None
-    return "" if error is None or error.name == ABORTED else complaint(error)
-
-
 def complaint(error: wire.Error) -> str:
     """What the host says of an error, in one line."""
     said = wire.decoded(error.data, wire.SAID) or wire.Said()
@@ -108,8 +101,7 @@ def _prompt(parts: tuple[wire.Part, ...]) -> str:
             lines.append(part.text)
         elif part.type == "subtask":
             lines.append(part.prompt)
-    if any(line.strip() for line in lines):
-        lines += [f"[{part.type}]" for part in parts if part.type == "file" and not part.synthetic]
+    lines += [f"[{part.type}]" for part in parts if part.type == "file" and not part.synthetic]
     return "\n".join(lines).strip()
 
 

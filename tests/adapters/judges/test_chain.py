@@ -47,7 +47,7 @@ class TestAuto:
         claude = FakeClaude(tmp_path / "claude")
         keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
         said = await within_opencode(Judge(model="a-model"), claude.session | keys)
-        assert said == Chosen("opencode", "the session is OpenCode's")
+        assert said == Chosen("opencode", "the session's own model")
 
     def test_then_claude_code(self, tmp_path: Path) -> None:
         claude = FakeClaude(tmp_path / "claude")

@@ -117,7 +117,7 @@ class TestAsking:
         async def chosen() -> Chosen:
             return OpenCodeJudge(TEXTS).chosen({}, Settings())
 
-        assert await host.told(chosen()) == Chosen("opencode", "the session is OpenCode's")
+        assert await host.told(chosen()) == Chosen("opencode", "the session's own model")
         assert await asyncio.create_task(chosen()) == Chosen("", "the session is not OpenCode's")
 
     async def test_two_sessions_at_once_ask_their_own_hosts(self) -> None:

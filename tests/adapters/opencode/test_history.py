@@ -147,6 +147,21 @@ class TestRefusals:
         assert (turn.readable, turn.unfinished, turn.last_message) == (True, "", "Done.")
         assert turn.prompts == ()
 
+    @pytest.mark.parametrize("step", [1, 2, 3])
+    async def test_already_the_first_step_may_be_too_long(self, step: int, host: FakeOpenCode) -> None:
+        host.listed = turn_of(200, at=1000)
+        for _ in range(step):
+            host.refuses(CALL, "the answer is too long")
+        turn = await read(host)
+        assert steps(host)[: step + 1] == [history.STEPS[0], *history.FEWER[:step]]
+        assert (turn.readable, turn.unfinished, turn.last_message) == (True, "", "Done.")
+
+    async def test_where_not_even_one_message_fits_it_says_so(self, host: FakeOpenCode) -> None:
+        for _ in range(4):
+            host.refuses(CALL, "the answer is too long")
+        turn = await read(host)
+        assert (turn.readable, turn.unfinished) == (False, "the answer is too long")
+
     @pytest.mark.parametrize("raw", [b"null", b"{}", b'"x"', b"7", b"[[", b"\xff", b"[" * 100_000])
     async def test_what_is_no_list_of_messages_is_unread(self, raw: bytes, host: FakeOpenCode) -> None:
         host.script(CALL, raw)

@@ -28,7 +28,6 @@ def test_the_recorded_example_is_read_whole() -> None:
     assert turn.calls[0].output == "made.txt\nopencode.json\n"
     assert [run.argv[0] for run in turn.calls[0].runs] == ["echo", "ls", "exit"]
     assert turn.calls[1].output == "File not found: /home/user/lab/p1/nonexist.txt"
-    assert messages.failure(RECORDED) == ""
 
 
 def test_a_new_prompt_opens_a_turn_and_one_typed_meanwhile_joins_it() -> None:
@@ -181,11 +180,13 @@ def test_an_abort_is_an_interruption_and_every_other_error_is_named() -> None:
 
     aborted = cut(name="MessageAbortedError", data={"message": "Aborted"})
     failed = cut(name="APIError", data={"message": "over\nloaded", "statusCode": 529})
-    strange = json.dumps([user("u", text("go")), answer("a", error="boom")]).encode()
-
     assert messages.read(aborted).interrupted
-    assert messages.failure(aborted) == ""
     assert not messages.read(failed).interrupted
-    assert messages.failure(failed) == "APIError: over loaded"
-    assert messages.failure(strange) == "UnknownError"
-    assert messages.failure(b"[]") == messages.failure(b"nothing") == ""
+    assert messages.read(failed).unfinished == "APIError: over loaded"
+
+
+def test_a_prompt_of_a_file_alone_opens_a_turn() -> None:
+    asked = user("u2", {"type": "file"}, at=100)
+    turn = read(user("u1", text("old"), at=1), answer("a1", at=2), asked, answer("a2", at=110))
+
+    assert turn.prompts == ("[file]",)

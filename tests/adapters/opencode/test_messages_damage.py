@@ -137,4 +137,3 @@ def test_a_damaged_recording_never_raises(data: st.DataObject) -> None:
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
 
     messages.read(bytes(raw[: data.draw(st.integers(0, len(raw)))]))
-    messages.failure(bytes(raw))
