@@ -20,9 +20,14 @@ const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
 const REMEMBERED = 1000 // events and sessions
 const MARK = { supervisor: true } // on what we write into a session
 
-const words = process.argv.slice(2)
+const argv = process.argv.slice(2)
+const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv // options end there
 const verb = words.find((word) => ["run", "serve", "web", "acp", "attach"].includes(word))
-const has = (...names) => words.some((word) => names.includes(word.split("=")[0]))
+const has = (...names) =>
+  words.some((word, at) => {
+    const [name, value = words[at + 1]] = word.split("=")
+    return names.includes(name) && value !== "false"
+  })
 // A run that ends at its first rest: it goes on, and prints, inside of `dispose`.
 const RUN = verb === "run" && !has("--attach", "-i", "--interactive", "--mini")
 const AUTO = has("--auto", "--yolo", "--dangerously-skip-permissions")
@@ -174,13 +179,13 @@ function within(promise, ms) {
   return Promise.race([promise, end]).finally(() => clearTimeout(late))
 }
 
-// Ask; that the sidecar went away meanwhile is forgiven once.
-async function ask(event, limits, again = true) {
+// Ask; that the sidecar went away meanwhile is forgiven twice: a dying one may still take a second call.
+async function ask(event, limits, again = 2) {
   try {
     const link = await within(reach(), limits.start)
     return await link.call("hook", { event, host: "opencode", version: VERSION, environment: process.env }, limits)
   } catch (error) {
-    if (error.gone && again) return ask(event, limits, false)
+    if (error.gone && again) return ask(event, limits, again - 1)
     throw error
   }
 }
@@ -246,6 +251,7 @@ async function serve(link, { id, params }) {
     const place = own.places.get(directory)
     if (!place || !OFFERED.includes(call)) throw new Error(`${call} is not offered for this folder`)
     const text = await carryOut(place.host, call, given)
+    if (!link.open) return call === "session.create" && (await leaveNoTrace(JSON.parse(text).id, place))
     if (Buffer.byteLength(text) > LINE) throw new Error("the answer is too long")
     link.socket.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}\n`)
   } catch (error) {
