@@ -29,7 +29,7 @@ OUTPUT_LIMIT: Final = 1 << 20
 """Bytes of the host's list of plugins that are read."""
 COMPILED: Final = (
     *("sidecar", "click", "markdown_it", "msgspec", "platformdirs", "rich"),
-    *("attr", "cattrs", "lsprotocol", "mcp", "pygls"),
+    *("anyio", "attr", "cattrs", "lsprotocol", "mcp", "mcp_types", "pydantic", "pygls", "starlette"),
 )
 """Packages that a start imports: the sidecar's, and those of the servers that hosts start."""
 

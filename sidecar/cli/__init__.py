@@ -42,9 +42,11 @@ VERBS: Final = {
     "trust": Verb("sidecar.cli.trust:trust", "Approve the commands that a project's files name."),
     "eval": Verb("sidecar.cli.eval:evaluation", "Measure a judge, or a rubric, on stops with a known truth."),
     "rubric": Verb("sidecar.cli.rubric:rubric", "Show the rubric in force, or accept an agent's edit of it."),
+    "lsp": Verb("sidecar.cli.lsp:lsp", "Be the language server of rubrics. Editors start it."),
     "on": Verb("sidecar.cli.switch:on", "Switch Supervisor on, for a project or for you."),
     "off": Verb("sidecar.cli.switch:off", "Switch Supervisor off, for a project or for you."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),
+    "mcp": Verb("sidecar.cli.mcp:mcp", "Be the pipe to the tools of agents. Hosts start it."),
     "serve": Verb("sidecar.cli.serve:serve", "Be the sidecar. Hosts start it on demand."),
     "stop": Verb("sidecar.cli.serve:stop", "End the sidecar. The next event of a host starts it again."),
 }

@@ -27,6 +27,8 @@ PURE = "Model and policy know no I/O, no clock and no log"
 PROCESSES = "Only adapters.processes starts processes"
 TERMINAL = "Only cli speaks to a terminal"
 GRAMMARS = "Only adapters.grammar parses other languages"
+EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
+AGENTS = "Only servers.mcp.session speaks MCP"
 HTTP = "Only adapters.judges.http speaks HTTP"
 SECRETS = "Only adapters.secrets knows what secrets look like"
 MARKDOWN = "Only adapters.rubric reads Markdown"
@@ -64,6 +66,11 @@ LIES = [
     Lie(TERMINAL, "a server imports rich", {"servers/planted.py": "from rich.console import Console"}),
     Lie(SECRETS, "another adapter looks for secrets", {"adapters/planted.py": "import detect_secrets"}),
     Lie(GRAMMARS, "another adapter parses", {"adapters/planted.py": "import tree_sitter"}),
+    Lie(AGENTS, "a tool knows the protocol", {"servers/mcp/core.py": "from mcp.types import Tool"}),
+    Lie(AGENTS, "a verb imports the protocol", {"cli/planted.py": "def late(): import mcp_types"}),
+    Lie(AGENTS, "app waits with anyio", {"app/planted.py": "import anyio"}),
+    Lie(EDITORS, "another server speaks LSP", {"servers/planted.py": "from lsprotocol import types"}),
+    Lie(EDITORS, "a verb starts a language server", {"cli/planted.py": "import pygls"}),
     Lie(HTTP, "another backend speaks HTTP", {"adapters/judges/planted.py": "import httpx2"}),
     Lie(HTTP, "app tries again by itself", {"app/planted.py": "import stamina"}),
     Lie(MARKDOWN, "app imports markdown_it", {"app/planted.py": "import markdown_it"}),
@@ -74,6 +81,8 @@ TRUTHS = {
     "adapters/processes.py": "import subprocess",
     "adapters/rubric.py": "import markdown_it",
     "adapters/grammar.py": "import tree_sitter",
+    "servers/mcp/session.py": "import anyio\nimport mcp",
+    "servers/rubric_language.py": "import lsprotocol\nimport pygls",
     "adapters/secrets.py": "import detect_secrets",
     "adapters/judges/http.py": "import httpx2",
     "policy/planted.py": "import re\nimport msgspec\nimport sidecar.model",

@@ -1,0 +1,189 @@
+"""A connection that speaks MCP, line by line: what is asked, and what is answered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.types import JSONRPCNotification, JSONRPCRequest
+
+from servers.bench import Bench, happens
+from servers.conftest import Start
+from servers.mcp_clients import HELLO, Echo, announced, begun, call, said, speaking
+from sidecar.servers import wire
+from sidecar.servers.mcp.session import understood
+
+
+def nested(depth: int) -> bytes:
+    """A request whose parameters are `depth` lists deep."""
+    params = b'{"arguments":' + b"[" * depth + b"]" * depth + b"}"
+    return b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":%b}' % params
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+async def bench(start: Start, echo: Echo) -> Bench:
+    return speaking(start, echo)
+
+
+async def test_a_client_shakes_hands_lists_the_tools_and_calls_one(bench: Bench) -> None:
+    client = await begun(bench)
+    listed = await client.ask("tools/list")
+    assert [tool["name"] for tool in listed["result"]["tools"]] == ["echo"]
+    assert listed["result"]["tools"][0]["annotations"]["readOnlyHint"] is True
+    call(client, 2, text="a")
+    result = (await client.hear())["result"]
+    assert result["content"] == [{"type": "text", "text": "a"}]
+    assert result["structuredContent"] == {"text": "a"}
+
+
+async def test_nothing_is_put_into_the_prompts_of_hosts(bench: Bench) -> None:
+    client, _ = await announced(bench)
+    assert "instructions" not in (await client.ask("initialize", HELLO))["result"]
+
+
+async def test_wrong_arguments_are_an_error_of_the_tool_and_an_unknown_tool_one_of_the_protocol(
+    bench: Bench,
+) -> None:
+    client = await begun(bench)
+    call(client, 2, text=7)
+    result = (await client.hear())["result"]
+    assert result["isError"] is True
+    assert "Expected `str`, got `int`" in result["content"][0]["text"]
+    refused = await client.ask("tools/call", {"name": "ecko"})
+    assert refused["error"] == {"code": -32602, "message": "there is no tool ecko: see tools/list"}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "ident"),
+    [
+        (b"garbage", -32700, None),
+        (b"\xff\xfe", -32700, None),
+        (b'{"jsonrpc":"2.0","id":7,"method":"pi', -32700, None),
+        (nested(100_000), -32700, None),
+        (nested(900), -32602, 7),
+        (b"[]", -32600, None),
+        (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', -32602, 7),
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":3}}', -32602, 7),
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/shout"}', -32601, 7),
+        (b'{"jsonrpc":"2.0","id":7,"method":"prompts/list"}', -32601, 7),
+    ],
+)
+async def test_a_line_that_asks_for_nothing_possible_is_answered_and_the_conversation_goes_on(
+    bench: Bench, line: bytes, code: int, ident: int | None
+) -> None:
+    client = await begun(bench)
+    client.send(line)
+    answer = await client.hear()
+    assert (answer["error"]["code"], answer["id"]) == (code, ident)
+    assert await said(client, 8, "still here") == "still here"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{"a":1}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}',
+        b'{"jsonrpc":"2.0","id":5,"result":{}}',
+        b'{"jsonrpc":"2.0","id":5,"error":{"code":1,"message":"no"}}',
+    ],
+)
+async def test_what_asks_for_no_answer_gets_none(bench: Bench, line: bytes) -> None:
+    client = await begun(bench)
+    client.send(line)
+    assert await said(client, 8, "still here") == "still here"
+
+
+async def test_garbage_before_the_handshake_is_answered_too(bench: Bench) -> None:
+    client, _ = await announced(bench)
+    client.send(b"garbage")
+    assert (await client.hear())["error"]["code"] == -32700
+    assert "result" in await client.ask("initialize", HELLO)
+
+
+async def test_half_of_a_surrogate_pair_is_mended(bench: Bench) -> None:
+    client = await begun(bench)
+    client.send(
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/call",'
+        b'"params":{"name":"echo","arguments":{"text":"a\\ud83d"}}}'
+    )
+    assert (await client.hear())["result"]["structuredContent"]["text"] == "a\ufffd"
+
+
+async def test_an_argument_of_a_megabyte_comes_back_whole(bench: Bench) -> None:
+    client = await begun(bench)
+    text = "é\n" * 500_000
+    assert await said(client, 2, text) == text
+
+
+async def test_a_line_beyond_the_limit_ends_the_conversation_with_a_word(bench: Bench) -> None:
+    client = await begun(bench)
+    client.send(b'"' + b"x" * (wire.LINE_LIMIT + 1) + b'"')
+    assert "longer than" in (await client.hear())["error"]["message"]
+    assert await client.is_hung_up_on()
+
+
+async def test_two_clients_are_served_at_once_and_a_slow_call_holds_up_nobody(
+    bench: Bench, echo: Echo
+) -> None:
+    first, second = await begun(bench), await begun(bench)
+    call(first, 2, text="slow", wait=True)
+    await happens(echo.begun)
+    assert await said(second, 2, "quick") == "quick"
+    assert await said(first, 3, "quick too") == "quick too"
+    echo.go_on.set()
+    assert (await first.hear())["id"] == 2
+    assert echo.built == 1
+
+
+async def test_hooks_are_answered_beside_it(bench: Bench) -> None:
+    await begun(bench)
+    other = await bench.caller()
+    assert (await other.ask("hook", {}))["result"] == {}
+
+
+async def test_a_client_that_leaves_cancels_its_calls(bench: Bench, echo: Echo) -> None:
+    client = await begun(bench)
+    call(client, 2, wait=True)
+    await happens(echo.begun)
+    client.leave()
+    await happens(echo.cancelled)
+
+
+async def test_a_call_that_the_client_cancels_is_cancelled_and_not_answered(bench: Bench, echo: Echo) -> None:
+    client = await begun(bench)
+    call(client, 2, wait=True)
+    await happens(echo.begun)
+    client.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
+    await happens(echo.cancelled)
+    assert await said(client, 3, "next") == "next"
+
+
+@given(
+    st.binary(max_size=200)
+    | st.dictionaries(
+        st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"]),
+        st.none()
+        | st.just("2.0")
+        | st.integers()
+        | st.text(max_size=5)
+        | st.dictionaries(st.text(), st.none()),
+    ).map(lambda message: json.dumps(message).encode())
+)
+def test_every_line_is_understood_or_answered_as_json_rpc_wants(line: bytes) -> None:
+    found = understood(line)
+    if isinstance(found, bytes):
+        answer = wire.parse(found)
+        assert answer.error is not None
+        assert found.count(b"\n") == 1
+    else:
+        assert found is None or isinstance(found, JSONRPCRequest | JSONRPCNotification)

@@ -1,0 +1,202 @@
+"""`supervisor mcp` as a process, with the mcp package's own client and with bare lines, to a real sidecar."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from servers.mcp_pipes import INITIALIZE, KEY, LIMIT_S, SUPERVISOR, Home, status
+from sidecar.adapters.paths import of_user
+from sidecar.servers.mcp.pipe import OPENING_LIMIT, run_folder
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """Shared: the sidecar imports the mcp package once."""
+    home = Home(tmp_path_factory.mktemp("user"))
+    yield home
+    home.supervisor("stop")
+
+
+@pytest.fixture
+def own_home(tmp_path: Path) -> Iterator[Home]:
+    home = Home(tmp_path / "user")
+    yield home
+    home.supervisor("stop")
+
+
+@asynccontextmanager
+async def client(home: Home, mode: Literal["legacy", "auto"] = "legacy") -> AsyncIterator[Client]:
+    parameters = StdioServerParameters(command=str(SUPERVISOR), args=["mcp"], env=home.environment)
+    errors = home.folder / "errors"
+    with errors.open("w", encoding="utf-8") as file, anyio.fail_after(LIMIT_S):
+        async with Client(stdio_client(parameters, errlog=file), mode=mode) as found:
+            yield found
+    assert errors.read_text(encoding="utf-8") == ""
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_client_of_either_era_lists_the_tools_and_calls_them(
+    home: Home, mode: Literal["legacy", "auto"]
+) -> None:
+    async with client(home, mode) as found:
+        assert [tool.name for tool in (await found.list_tools()).tools] == ["status", "rubric"]
+        status = await found.call_tool("status", {"session": KEY.id})
+        assert status.is_error is False
+        assert status.structured_content["status"] == "active"
+        rubric = await found.call_tool("rubric", {"session": KEY.id})
+        assert rubric.structured_content["file"].endswith("rubric.md")
+        assert len(rubric.structured_content["patterns"]) > 2
+
+
+async def test_a_call_without_a_session_with_wrong_types_or_of_no_tool_says_what_is_wrong(home: Home) -> None:
+    async with client(home) as found:
+        for arguments, said in (
+            ({}, "plugin fills in"),
+            ({"session": "ses_2"}, 'no session "ses_2"'),
+            ({"session": 7}, "Expected `str`"),
+            ({"session": "x" * 1_000_000}, "no session"),
+        ):
+            result = await found.call_tool("status", arguments)
+            assert result.is_error is True
+            assert said in result.content[0].text  # type: ignore[union-attr]
+        with pytest.raises(MCPError, match="there is no tool statu"):
+            await found.call_tool("statu", {"session": KEY.id})
+
+
+async def test_two_clients_at_once_speak_to_one_sidecar(home: Home) -> None:
+    async with client(home) as one, client(home) as other:
+        both = [await each.call_tool("status", {"session": KEY.id}) for each in (one, other)]
+    assert [result.structured_content["session"] for result in both] == [KEY.id, KEY.id]
+
+
+def test_garbage_is_answered_and_the_pipe_stays(home: Home) -> None:
+    with home.pipe() as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        assert pipe.ask({"garbage": True})["error"]["code"] == -32600
+        assert pipe.ask({"jsonrpc": "2.0", "id": 2, "method": "ping"})["result"] == {}
+        assert pipe.end() == (0, b"", b"")
+
+
+def test_it_starts_the_sidecar_where_none_runs_and_ends_with_its_input(own_home: Home) -> None:
+    with own_home.pipe() as pipe:
+        assert pipe.ask(INITIALIZE)["result"]["serverInfo"]["name"] == "supervisor"
+        assert pipe.end() == (0, b"", b"")
+    assert "INFO sidecar.servers.serve: listening" in own_home.log
+    assert "ERROR" not in own_home.log
+
+
+def test_a_host_that_leaves_at_once_is_no_trouble(home: Home) -> None:
+    with home.pipe() as pipe:
+        assert pipe.end() == (0, b"", b"")
+
+
+def test_a_host_that_does_not_read_any_more_ends_the_pipe_quietly(home: Home) -> None:
+    with home.pipe() as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        assert pipe.process.stdout is not None
+        pipe.process.stdout.close()
+        pipe.say(b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
+        assert pipe.ended() == (0, b"")
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_when_the_sidecar_has_ended_the_next_line_goes_to_the_next_one(
+    own_home: Home, by: signal.Signals
+) -> None:
+    with own_home.pipe() as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        before = own_home.sidecar()
+        own_home.end_sidecar(by)
+        answer = pipe.ask(status(2))
+        assert answer["id"] == 2
+        assert answer["result"]["structuredContent"]["session"] == KEY.id
+        assert own_home.sidecar() != before
+        assert pipe.ask(status(3))["id"] == 3
+        assert pipe.end() == (0, b"", b"")
+
+
+def test_a_host_that_began_with_too_long_a_line_is_told_that_it_is_over(own_home: Home) -> None:
+    with own_home.pipe() as pipe:
+        assert "error" in pipe.ask({"garbage": "x" * (OPENING_LIMIT + 1)})
+        own_home.end_sidecar(signal.SIGKILL)
+        pipe.say(json.dumps(status(2)).encode() + b"\n")
+        code, said = pipe.ended()
+    assert code == 1
+    assert b"Traceback" not in said
+    assert b"it has ended" in said
+
+
+def test_a_host_that_leaves_after_the_sidecar_did_leaves_in_peace(own_home: Home) -> None:
+    with own_home.pipe() as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        own_home.end_sidecar(signal.SIGKILL)
+        assert pipe.end() == (0, b"", b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_without_a_word(home: Home, number: signal.Signals) -> None:
+    with home.pipe() as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        pipe.process.send_signal(number)
+        assert pipe.ended() == (-number, b"")
+
+
+def test_a_sidecar_that_cannot_be_started_is_one_line_and_a_move(tmp_path: Path) -> None:
+    home = Home(tmp_path / "user")
+    (home.state / "run").write_text("in the way", encoding="utf-8")
+    with home.pipe() as pipe:
+        code, out, err = pipe.end()
+    assert (code, out) == (1, b"")
+    assert b"Traceback" not in err
+    assert b"supervisor doctor" in err
+
+
+@pytest.mark.parametrize(
+    ("starts", "heavy"),
+    [
+        ("sidecar.cli.mcp", ("anyio", "asyncio", "mcp", "msgspec", "pydantic", "socket")),
+        (
+            "sidecar.wiring, sidecar.servers.serve, sidecar.servers.sidecar",
+            ("anyio", "mcp", "mcp_types", "pydantic"),
+        ),
+    ],
+    ids=["the pipe", "the sidecar"],
+)
+def test_a_start_does_not_import_what_only_a_conversation_needs(starts: str, heavy: tuple[str, ...]) -> None:
+    script = f"import sys, {starts}; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT_S
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("state", ["/elsewhere", "", "relative/path", None])
+def test_the_pipe_looks_for_the_socket_where_the_sidecar_has_it(
+    state: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME")
+    if state is not None:
+        monkeypatch.setenv("XDG_STATE_HOME", state)
+    assert run_folder(os.environ) == str(of_user().run)
+
+
+async def test_the_session_file_is_left_as_it_is(home: Home) -> None:
+    """Law 9: these tools only read."""
+    before = sorted((path.name, path.read_bytes()) for path in (home.state / "sessions").iterdir())
+    async with client(home) as found:
+        for name in ("status", "rubric"):
+            await found.call_tool(name, {"session": KEY.id})
+    assert before == sorted((path.name, path.read_bytes()) for path in (home.state / "sessions").iterdir())
