@@ -19,6 +19,7 @@ Job = Callable[[], float]
 
 QUICK: Final = 10
 """By how much a quick run is shorter."""
+MEDIAN: Final = 0.5
 LEAST: Final = 3
 """Values that a series has at the least."""
 
@@ -40,9 +41,16 @@ class Series(Struct, frozen=True):
     def p90(self) -> float:
         return quantile(self.values, 0.9)
 
+    def at(self, part: float) -> float:
+        """The value that this part of them is not above."""
+        return quantile(self.values, part)
+
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """`name` cost `ours` where `against` cost `peer`. `aim`: the ratio to stay within, if there is one."""
+    """`name` cost `ours` where `against` cost `peer`. `aim`: the ratio to stay within, if there is one.
+
+    `part` of the values are not above the one that is told: half of them, where the figure is a median.
+    """
 
     name: str
     ours: Series
@@ -50,10 +58,11 @@ class Figure(Struct, frozen=True, kw_only=True):
     peer: Series
     unit: Unit = "ms"
     aim: float | None = None
+    part: float = MEDIAN
 
     @property
     def ratio(self) -> float:
-        return self.ours.median / self.peer.median
+        return self.ours.at(self.part) / self.peer.at(self.part)
 
     @property
     def spread(self) -> Series:

@@ -17,6 +17,7 @@ import cold
 import decision
 import gates
 import memory
+import opencode_idle
 import relay
 import transcript
 import tree
@@ -29,6 +30,7 @@ BENCHMARKS: Final = {
     "cold": cold.measured,
     "transcript": transcript.measured,
     "memory": memory.measured,
+    "opencode": opencode_idle.measured,
     "decision": decision.measured,
     "gates": gates.measured,
     "tree": tree.measured,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from measure import Figure, Report, Series
+from measure import MEDIAN, Figure, Report, Series
 from msgspec import Struct
 
 HEAD: Final = ("figure", "ours", "peer", "peer's", "ratio", "aim", "runs")
@@ -23,6 +23,7 @@ class Row(Struct, frozen=True, kw_only=True):
     name: str
     against: str
     unit: str
+    part: float
     ratio: float
     aim: float | None
     ours: tuple[float, ...]
@@ -57,6 +58,7 @@ def _row(benchmark: str, figure: Figure) -> Row:
         name=figure.name,
         against=figure.against,
         unit=figure.unit,
+        part=figure.part,
         ratio=figure.ratio,
         aim=figure.aim,
         ours=figure.ours.values,
@@ -65,13 +67,12 @@ def _row(benchmark: str, figure: Figure) -> Row:
 
 
 def _cells(benchmark: str, figure: Figure) -> tuple[str, ...]:
-    spread = figure.spread
     return (
         f"{benchmark}: {figure.name}",
-        _cost(figure.ours, figure.unit),
+        _cost(figure.ours, figure),
         figure.against,
-        _cost(figure.peer, figure.unit),
-        f"{figure.ratio:.2f} [{spread.p10:.2f}-{spread.p90:.2f}]",
+        _cost(figure.peer, figure),
+        _ratio(figure),
         _aim(figure),
         str(len(figure.ours.values)),
     )
@@ -83,8 +84,15 @@ def _aim(figure: Figure) -> str:
     return f"{figure.aim:g}: {'met' if figure.ratio <= figure.aim else 'missed'}"
 
 
-def _cost(series: Series, unit: str) -> str:
-    return f"{_short(series.median)} {unit} [{_short(series.p10)}-{_short(series.p90)}]"
+def _ratio(figure: Figure) -> str:
+    if figure.part != MEDIAN:
+        return f"{figure.ratio:.2f}"
+    return f"{figure.ratio:.2f} [{figure.spread.p10:.2f}-{figure.spread.p90:.2f}]"
+
+
+def _cost(series: Series, figure: Figure) -> str:
+    cost = f"{_short(series.at(figure.part))} {figure.unit}"
+    return f"{cost} [{_short(series.p10)}-{_short(series.p90)}]" if figure.part == MEDIAN else cost
 
 
 def _short(value: float) -> str:

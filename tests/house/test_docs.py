@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from sidecar.policy.rules import RULES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…?)`")
+TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
+HARNESS = ("test_opencode_harness.py",)
+"""Is about the tests' own tools."""
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -33,10 +37,41 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
     for row in rows:
         found = CITED.search(row)
         assert found is not None, row
-        there = re.compile(rf"^(async )?def {found['test']}\(", re.MULTILINE)
-        sources = (ROOT / "tests").rglob(found["file"])
-        assert any(there.search(source.read_text(encoding="utf-8")) for source in sources), row
+        assert found["test"] in _tests_of(found["file"]), row
     assert len(rows) > 10
+
+
+def test_every_cell_of_the_table_of_hosts_cites_tests_that_exist_or_says_why_there_is_none() -> None:
+    for behaviour, *cells in _rows_of_hosts():
+        assert len(cells) == 2, behaviour
+        for cell in cells:
+            cited = list(CITED.finditer(cell))
+            assert cited or cell.startswith("none: "), f"{behaviour}: {cell}"
+            missing = [found[0] for found in cited if found["test"] not in _tests_of(found["file"])]
+            assert missing == [], behaviour
+
+
+@pytest.mark.parametrize(("column", "host"), [(1, "claude"), (2, "opencode")])
+def test_every_scenario_with_a_real_host_stands_in_the_table_of_hosts(column: int, host: str) -> None:
+    cited = {found["test"] for row in _rows_of_hosts() for found in CITED.finditer(row[column])}
+    files = (ROOT / "tests" / "hosts").glob(f"test_{host}_*.py")
+    there = {test for file in files if file.name not in HARNESS for test in _tests_of(file.name)}
+    assert there - cited == set()
+    assert len(there) > 10
+
+
+def _rows_of_hosts() -> list[list[str]]:
+    """The cells of each row: a behaviour, Claude Code's, OpenCode's."""
+    page = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
+
+
+@cache
+def _tests_of(name: str) -> frozenset[str]:
+    """The tests in the files of that name, wherever they are."""
+    sources = (file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob(name))
+    return frozenset(test for source in sources for test in TEST.findall(source))
 
 
 @pytest.mark.parametrize(
@@ -48,8 +83,11 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
         "docs/claude-code.md",
         "docs/eval.md",
         "docs/gates.md",
+        "docs/hosts.md",
         "docs/judges.md",
         "docs/judging.md",
+        "docs/opencode.md",
+        "docs/privacy.md",
         "docs/rubric.md",
         "docs/settings.md",
     ],
