@@ -1,7 +1,7 @@
 """Get the real hosts: npm packages, kept in the user's cache, each whole or not at all.
 
 The folder is `$SUPERVISOR_TEST_HOSTS`, or `supervisor-hosts` in the user's cache folder, with one folder
-`claude-VERSION` for each version.
+`claude-VERSION` or `opencode-VERSION` for each version.
 """
 
 from __future__ import annotations
@@ -17,19 +17,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn
 
+import msgspec
 import pytest
 
 PINNED: Final = "2.1.197"
 """The version of Claude Code whose behaviour the facts were taken from."""
-PACKAGE: Final = "@anthropic-ai/claude-code"
+OPENCODE_PINNED: Final = "1.18.33"
+"""The same of OpenCode; the only one that is tested."""
 INSTALL_LIMIT_S: Final = 540.0
-"""Longest time, in seconds, that npm may take for one version; a package is some 250 MB."""
+"""Longest time, in seconds, that npm may take for one version; a package is some 250 to 350 MB."""
 LOOKUP_LIMIT_S: Final = 60.0
 """Longest time, in seconds, that npm may take to answer which version is the newest."""
 
 
 class InstallError(Exception):
     """A host is not here and could not be fetched; the text says why."""
+
+
+class Package(msgspec.Struct, frozen=True):
+    """A host as npm knows it. Its folder is called `program-VERSION`."""
+
+    name: str
+    program: str
+
+
+CLAUDE: Final = Package("@anthropic-ai/claude-code", "claude")
+OPENCODE: Final = Package("opencode-ai", "opencode")
+"""Its install script puts the machine's own binary in the place of the program, so no Node starts with it."""
 
 
 def missing(reason: str) -> NoReturn:
@@ -48,32 +62,42 @@ def hosts_folder() -> Path:
 
 
 def newest_version() -> str:
-    """The newest published version. Raises `InstallError` when npm cannot tell."""
-    return _npm("view", PACKAGE, "version", limit_s=LOOKUP_LIMIT_S).strip()
+    """The newest published Claude Code. Raises `InstallError` when npm cannot tell."""
+    return _npm("view", CLAUDE.name, "version", limit_s=LOOKUP_LIMIT_S).strip()
 
 
 def claude_binary(version: str, folder: Path) -> Path:
-    """The `claude` of `version` below `folder`, installed when it is not there yet.
+    """The `claude` of `version` below `folder`; see `installed`."""
+    return installed(CLAUDE, version, folder)
+
+
+def opencode_binary(folder: Path) -> Path:
+    """The `opencode` of the tested version below `folder`; see `installed`."""
+    return installed(OPENCODE, OPENCODE_PINNED, folder)
+
+
+def installed(package: Package, version: str, folder: Path) -> Path:
+    """The program of `package` at `version` below `folder`, installed when it is not there yet.
 
     Raises `InstallError` when npm fails or installs something else.
     """
-    target = folder / f"claude-{version}"
-    binary = Path("node_modules", ".bin", "claude")
+    target = folder / f"{package.program}-{version}"
+    binary = Path("node_modules", ".bin", package.program)
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder / f"claude-{version}.lock"):
+    with _locked(folder / f"{target.name}.lock"):
         if not (target / binary).exists():
-            _install(version, target, binary)
+            _install(f"{package.name}@{version}", version, target, binary)
     return target / binary
 
 
-def _install(version: str, target: Path, binary: Path) -> None:
+def _install(wanted: str, version: str, target: Path, binary: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".installing-") as scratch:
         fresh = Path(scratch) / target.name
         fresh.mkdir()
-        _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", f"{PACKAGE}@{version}")
+        _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", wanted)
         said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S)
         if not said.startswith(version):
-            raise InstallError(f"{PACKAGE}@{version} says that it is {said!r}")
+            raise InstallError(f"{wanted} says that it is {said!r}")
         shutil.rmtree(target, ignore_errors=True)
         fresh.replace(target)
 
