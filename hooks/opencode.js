@@ -14,7 +14,7 @@ const VERSION = "0.1.0"
 const SETUP = {} // filled in by `supervisor install opencode`
 // Longest waits, in milliseconds: for a start, for a sign of life (which a working sidecar gives every 5 s), in all.
 const STOP = { start: 40_000, silence: 20_000, limit: 900_000 }
-const COMMAND = { start: 15_000, silence: 5_000, limit: 60_000 } // a person waits for it
+const COMMAND = { start: 15_000, silence: 5_000, limit: 30_000 } // a person waits for it
 const PROMPT = { start: 2_000, silence: 2_000, limit: 2_000 } // it is only told
 const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
 const REMEMBERED = 1000 // events and sessions
@@ -179,14 +179,21 @@ function within(promise, ms) {
   return Promise.race([promise, end]).finally(() => clearTimeout(late))
 }
 
-// Ask; that the sidecar went away meanwhile is forgiven twice: a dying one may still take a second call.
+const fits = (answer) =>
+  typeof answer === "object" && ["notice", "say", "context"].every((key) => typeof (answer?.[key] ?? "") === "string")
+
+// Ask; that the sidecar went away meanwhile is forgiven twice: one that is dying may still take a call.
 async function ask(event, limits, again = 2) {
   try {
     const link = await within(reach(), limits.start)
-    return await link.call("hook", { event, host: "opencode", version: VERSION, environment: process.env }, limits)
+    const params = { event, host: "opencode", version: VERSION, environment: process.env }
+    const answer = await link.call("hook", params, limits)
+    if (fits(answer)) return answer
+    throw new Error("its answer makes no sense")
   } catch (error) {
-    if (error.gone && again) return ask(event, limits, again - 1)
-    throw error
+    if (!error.gone || !again) throw error
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return ask(event, limits, again - 1)
   }
 }
 
@@ -303,8 +310,7 @@ const busy = async ({ host }, id) => Boolean(((await host.session.status()).data
 
 // Agent, model and variant of the last prompt: without them the host takes its default agent, which may write
 // where the session's may not.
-async function route(place, id) {
-  const last = await newest(place, id)
+async function route(place, id, last) {
   const path = last?.role === "assistant" && { id, messageID: last.parentID }
   const { agent, model, variant } = (path && (await place.host.session.message({ path })).data?.info) || last || {}
   if (!model) return {}
@@ -312,10 +318,14 @@ async function route(place, id) {
 }
 
 // A line that stays in the session and that no model reads. In a busy session it would cost a model request.
-async function note(place, id, text) {
-  if (!text || RUN || (await busy(place, id))) return
+async function note(place, id, text, last) {
   const parts = [{ type: "text", text, ignored: true, metadata: MARK }]
-  await place.host.session.prompt({ path: { id }, body: { ...(await route(place, id)), noReply: true, parts } })
+  await place.host.session.prompt({ path: { id }, body: { ...(await route(place, id, last)), noReply: true, parts } })
+}
+
+async function noteAtRest(place, id, text) {
+  const [last, works] = await Promise.all([newest(place, id), busy(place, id)])
+  if (!works && !RUN) await note(place, id, text, last)
 }
 
 function trouble(error, so) {
@@ -363,16 +373,17 @@ async function judge(place, id) {
   own.judging.set(id, mine)
   try {
     const told = await tell(place, id, { type: "session.idle", last, run: RUN }, STOP)
-    if ((await newest(place, id))?.id !== last.id || (await busy(place, id))) return // the user was faster
+    const [now, works] = await Promise.all([newest(place, id), busy(place, id)])
+    if (now?.id !== last.id || works) return // the user was faster
     if (told.notice) say(place, told.notice, told.variant)
-    if (told.say) return continuation(await route(place, id), told)
-    await note(place, id, told.notice)
+    if (told.say) return continuation(await route(place, id, last), told)
+    if (told.notice && !RUN) await note(place, id, told.notice, last)
   } catch (error) {
     if (error.code === "NONE" && own.lacking) return
     own.lacking = error.code === "NONE"
     const text = trouble(error, "this stop was not judged")
     say(place, text, "warning")
-    await note(place, id, text).catch(() => {})
+    await noteAtRest(place, id, text).catch(() => {})
   } finally {
     if (own.judging.get(id) === mine) own.judging.delete(id)
   }
@@ -399,25 +410,36 @@ async function typed(place, id, name, given) {
     return told.context
   }
   if (RUN) {
-    process.stdout.write(`${told.notice}\n`, () => process.exit(told.refused ? 1 : 0))
+    const part = { type: "text", text: told.notice, sessionID: id, metadata: MARK }
+    const line = JSON_LINES ? JSON.stringify({ type: "text", timestamp: Date.now(), sessionID: id, part }) : told.notice
+    process.stdout.write(`${line}\n`, () => process.exit(told.refused ? 1 : 0))
     return new Promise(() => {})
   }
   toast(place, told.notice, told.variant)
-  await note(place, id, told.notice).catch(() => {})
+  await noteAtRest(place, id, told.notice).catch(() => {})
   throw new Error(told.notice)
 }
 
+// `opencode run` hands words on in quotes, and escapes those in them.
+const unquoted = (text) => (/^"[^]*"$/.test(text.trim()) ? text.trim().slice(1, -1).replaceAll('\\"', '"') : text)
+
 // `opencode run "/supervisor:goal ..."` and other programs send a command as a prompt, in quotes or not.
-async function typedAsPrompt(place, id, part) {
-  const whole = part.text.trim()
-  const text = /^"[^]*"$/.test(whole) ? whole.slice(1, -1).replaceAll('\\"', '"') : whole
-  const found = /^\/supervisor:(\w+)(?:\s+([^]*))?$/.exec(text)
+async function typedAsPrompt(place, id, parts, part) {
+  const found = /^\/supervisor:(\w+)(?:\s+([^]*))?$/.exec(unquoted(part.text).trim())
   if (!found) return false
   const [, name, given = ""] = found
   const context = await typed(place, id, name, given)
   const { template = "$ARGUMENTS" } = SETUP.config?.command?.[`supervisor:${name}`] ?? {}
-  part.text = [template.replaceAll("$ARGUMENTS", () => given), context].filter(Boolean).join("\n\n")
+  setToWork(parts, part, { name, given, body: template.replaceAll("$ARGUMENTS", () => given), context })
   return true
+}
+
+// What was typed stays what the person sees and what counts as said; what it stands for is for the agent alone.
+function setToWork(parts, part, { name, given, body, context }) {
+  part.text = `/supervisor:${name} ${given}`
+  const { sessionID, messageID } = part // of a message that is made already: its parts need these, and an order
+  const id = part.id && { id: part.id.slice(0, -4) + "zzzz", sessionID, messageID }
+  parts.push({ ...id, type: "text", text: `${body}\n\n${context ?? ""}`.trim(), synthetic: true, metadata: MARK })
 }
 
 // In a run the host prints no more when it has rested once; so this does, as the host would.
@@ -425,10 +447,19 @@ function print(type, id, rest) {
   if (JSON_LINES) process.stdout.write(JSON.stringify({ type, timestamp: Date.now(), sessionID: id, ...rest }) + "\n")
 }
 
+// A call as the host draws it: a sign, what it is, and for some what came of it.
+function drawn({ tool, state }) {
+  const input = state.input ?? {}
+  if (tool === "bash") return `$ ${input.command}\n${state.output?.trim() || state.error || "(no output)"}`
+  const name = `${tool[0].toUpperCase()}${tool.slice(1)} ${state.title ?? input.filePath ?? ""}`.trim()
+  if (state.error) return `✗ ${name} failed\nError: ${state.error}`
+  return `${{ read: "→", write: "←", edit: "←" }[tool] ?? "⚙"} ${name}`
+}
+
 function show(part) {
   const ended = part.type === "tool" && ["completed", "error"].includes(part.state.status)
   if (ended) print("tool_use", part.sessionID, { part })
-  if (ended && !JSON_LINES) process.stderr.write(`| ${part.tool} ${part.state.title ?? part.state.error ?? ""}\n`)
+  if (ended && !JSON_LINES) process.stderr.write(`${drawn(part)}\n\n`)
   if (part.type === "step-start") print("step_start", part.sessionID, { part })
   if (part.type === "step-finish") print("step_finish", part.sessionID, { part })
   if (part.type !== "text" || !part.time?.end) return
@@ -451,6 +482,8 @@ async function happened(place, { type, properties }) {
   if (type === "session.created") keep(own.born, id)
   if (type === "session.error" && id) {
     if (held === id) print("error", id, { error: properties.error })
+    const why = properties.error?.data?.message ?? properties.error?.name
+    if (held === id && !JSON_LINES) process.stderr.write(`Error: ${why}\n`)
     await tell(place, id, { type, error: properties.error }, COMMAND)
   }
   if (type === "session.deleted") {
@@ -494,7 +527,7 @@ export const Supervisor = async ({ client: host, directory }) => {
       if (own.ours.has(sessionID) || own.taken.has(parts) || parts.some((part) => part.metadata?.supervisor)) return
       own.taken.add(parts)
       const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-      if (said.length === 1 && (await typedAsPrompt(place, sessionID, said[0]))) return
+      if (said.length === 1 && (await typedAsPrompt(place, sessionID, parts, said[0]))) return
       const told = parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
       const event = { type: "prompt", message: message.id, parts: told }
       await tell(place, sessionID, event, PROMPT).catch(() => {})
@@ -503,8 +536,10 @@ export const Supervisor = async ({ client: host, directory }) => {
       const name = command.startsWith("supervisor:") && command.slice("supervisor:".length)
       if (!name || own.taken.has(parts)) return
       own.taken.add(parts)
-      const text = await typed(place, sessionID, name, given)
-      if (text) parts.push({ type: "text", text, synthetic: true, metadata: MARK })
+      const context = await typed(place, sessionID, name, given)
+      const part = parts.find(({ type }) => type === "text")
+      const plain = unquoted(given)
+      if (part) setToWork(parts, part, { name, given: plain, body: part.text.replaceAll(given, () => plain), context })
     },
     "tool.execute.before": async ({ tool, sessionID }, output) => {
       if (tool.startsWith("supervisor_")) output.args.session = sessionID
@@ -521,7 +556,7 @@ export const Supervisor = async ({ client: host, directory }) => {
         await here.host.config.providers() // the host comes up again, our `config` before its list of agents
         for (let body; (body = await judge(here, id)); ) {
           const { data, error } = await here.host.session.prompt({ path: { id }, body })
-          if (error || data?.info?.error) return
+          if (error || data?.info?.error) return void (process.exitCode = 1) // as the host ends a run that failed
         }
       } catch (error) {
         process.stderr.write(`Supervisor: ${error.message}\n`)

@@ -12,7 +12,7 @@ import pytest
 from hosts.mad_sidecar import Answer, MadSidecar, mad_sidecar
 from hosts.opencode_host import OpenCode
 from hosts.opencode_server import Desk
-from hosts.opencode_supervised import AGENT, Supervised, supervised
+from hosts.opencode_supervised import AGENT, SUPERVISOR, Supervised, supervised
 from sidecar.adapters.scripted.model_server import Rule, ScriptedModel, say
 
 GOAL: Final = "all tests pass"
@@ -28,6 +28,8 @@ def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]
 
 def test_without_a_runtime_a_typed_goal_is_refused_with_what_to_type(under: Supervised) -> None:
     (under.state / "runtime").unlink()
+    plugin = under.host.config / "plugin" / "supervisor.js"
+    plugin.write_text(plugin.read_text("utf-8").replace(str(SUPERVISOR), "/gone/supervisor"), "utf-8")
     bare = Supervised(under.host.having(PATH="/usr/local/bin:/usr/bin:/bin"), under.model)
     refused = bare.command("goal", GOAL)
     assert "supervisor install opencode" in refused.stdout
