@@ -12,17 +12,19 @@ import { delimiter, isAbsolute, join, sep } from "node:path"
 
 const VERSION = "0.1.0"
 const SETUP = {} // filled in by `supervisor install opencode`
-// Longest waits, in milliseconds: for a start, for a sign of life (which a working sidecar gives every 5 s), in all.
+// Longest waits, in milliseconds: for a start, for a sign of life (which a working sidecar gives every 2 s), in all.
 const STOP = { start: 40_000, silence: 20_000, limit: 900_000 }
-const COMMAND = { start: 15_000, silence: 5_000, limit: 30_000 } // a person waits for it
+const COMMAND = { start: 15_000, silence: 6_000, limit: 30_000 } // a person waits for it
 const PROMPT = { start: 2_000, silence: 2_000, limit: 2_000 } // it is only told
 const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
 const REMEMBERED = 1000 // events and sessions
+const JUDGE = "Supervisor's judge" // the title of its sessions
+const TOOLS = ["supervisor_status", "supervisor_rubric"]
 const MARK = { supervisor: true } // on what we write into a session
 
 const argv = process.argv.slice(2)
 const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv // options end there
-const verb = words.find((word) => ["run", "serve", "web", "acp", "attach"].includes(word))
+const verb = words.find((word) => ["run", "serve", "web", "acp", "attach", "github", "pr"].includes(word))
 const has = (...names) =>
   words.some((word, at) => {
     const [name, value = words[at + 1]] = word.split("=")
@@ -33,13 +35,23 @@ const RUN = verb === "run" && !has("--attach", "-i", "--interactive", "--mini")
 const AUTO = has("--auto", "--yolo", "--dangerously-skip-permissions")
 const JSON_LINES = /(^|,)--format[=,]json(,|$)/.test(words.join(","))
 
+// A host that an agent's shell started: what is typed there into a session that was there before is no person's word.
+// The host sets these variables for itself, so only how it was started tells.
+const NESTED = (() => {
+  try {
+    return /(^|\0)(OPENCODE|CLAUDECODE)=1(\0|$)/.test(readFileSync("/proc/self/environ", "utf8"))
+  } catch {
+    return false
+  }
+})()
+
 const home = process.env.XDG_STATE_HOME ?? ""
 const STATE = join(isAbsolute(home) ? home : join(homedir(), ".local", "state"), "supervisor")
 
 // One per process: hosts set a plugin up once for every folder, and sometimes twice.
 const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
   link: undefined, // promise of the link
-  places: new Map(), // folder -> the host's API there
+  places: new Map(), // folder -> the host's API there, the folder's repository, and which commands are ours
   born: new Set(), // sessions that began in this process
   met: new Set(), // sessions that the sidecar was told of
   facts: new Map(), // session -> promise of what the host knows of it
@@ -49,7 +61,7 @@ const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
   taken: new WeakSet(), // parts of prompts that were dealt with
   resting: undefined, // in a run: the session that rests, and where
   holding: undefined, // in a run: the session that we keep going
-  lacking: false, // the person was told that there is no runtime
+  lacking: false, // the person was told that no sidecar can run here
 })
 
 const keep = (set, item) => {
@@ -58,6 +70,8 @@ const keep = (set, item) => {
 }
 
 // ---- the link to the sidecar: newline-delimited JSON-RPC 2.0, both ways ----------------------------------------------
+
+const failure = (why, more) => Object.assign(new Error(why), more)
 
 class Link {
   constructor(socket) {
@@ -108,10 +122,11 @@ class Link {
     this.heard.push(chunk)
     this.size += chunk.length
     if (!chunk.includes(10)) return this.size > 2 * LINE && this.end("its answer has no end")
-    const lines = Buffer.concat(this.heard).toString("utf8").split("\n")
-    this.heard = [Buffer.from(lines.pop())]
+    const all = Buffer.concat(this.heard)
+    const end = all.lastIndexOf(10)
+    this.heard = [all.subarray(end + 1)]
     this.size = this.heard[0].length
-    for (const line of lines) {
+    for (const line of all.toString("utf8", 0, end).split("\n")) {
       try {
         this.take(JSON.parse(line))
       } catch {
@@ -126,7 +141,7 @@ class Link {
     else if (message.method === "replace") start().catch(() => {})
     else if (message.method === "working") for (const session of own.judging.keys()) saying(session)
     else if (message.error) {
-      const error = Object.assign(new Error(message.error.message), { told: true })
+      const error = failure(message.error.message, { told: true })
       this.settle(message.id, (one) => one.reject(error))
     } else this.settle(message.id, (one) => one.resolve(message.result))
   }
@@ -135,14 +150,14 @@ class Link {
     if (!this.open) return
     this.open = false
     this.socket.destroy()
-    const error = Object.assign(new Error(why), { gone })
+    const error = failure(why, { gone })
     for (const id of [...this.waiting.keys()]) this.settle(id, (one) => one.reject(error))
     for (const [id, judge] of own.ours) void leaveNoTrace(id, judge)
   }
 }
 
 function dial() {
-  if (process.platform === "win32") return Promise.reject(new Error("it does not run on Windows yet"))
+  if (process.platform === "win32") return Promise.reject(failure("it does not run on Windows yet", { code: "NEVER" }))
   return new Promise((resolve, reject) => {
     // A socket's path may have 108 bytes; a folder that is open has a short name, on Linux.
     const run = join(STATE, "run")
@@ -204,7 +219,7 @@ const KEPT = /^(HOME|PATH|LANG|LC_.*|XDG_.*|TMPDIR|USER|LOGNAME|SUPERVISOR_.*)$/
 // Start the runtime and wait until it listens: then it closes its output.
 function start() {
   const runtime = [...candidates()].find(usable)
-  if (!runtime) return Promise.reject(Object.assign(new Error("it has no runtime"), { code: "NONE" }))
+  if (!runtime) return Promise.reject(failure("it has no runtime", { code: "NONE" }))
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)))
   const listens = new Promise((resolve, reject) => {
     const child = spawn(runtime, ["serve"], { cwd: "/", env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
@@ -226,7 +241,8 @@ function* candidates() {
     const path = join(folder, "supervisor")
     try {
       const real = realpathSync(path)
-      const within = (one) => [...own.places.keys()].some((place) => one.startsWith(place + sep))
+      const roots = [...own.places.values()].flatMap((place) => [place.directory, place.worktree])
+      const within = (one) => roots.some((root) => root !== "/" && one.startsWith(root + sep))
       if (!within(path) && !within(real) && readFileSync(path, "utf8").slice(0, 4096).includes("sidecar")) yield path
     } catch {}
   }
@@ -300,10 +316,29 @@ function saying(session) {
   toast(one.place, "Supervisor is judging whether the work is done …")
 }
 
-// The newest message, but for lines that no model reads.
+// A message that is no part of the conversation: a line of ours, a command of the person's own, a summary.
+function aside({ info, parts }) {
+  const beside = (part) => part.ignored || part.type === "compaction" || (part.synthetic && !part.metadata)
+  if (info.role === "user") return parts.length > 0 && parts.every(beside)
+  const shell = !info.finish && !info.error && info.time?.completed && !parts.some((part) => part.type === "step-start")
+  return info.summary === true || shell
+}
+
+// The newest message of the conversation, and the newest of all.
 async function newest({ host }, id) {
-  const { data } = await host.session.messages({ path: { id }, query: { limit: 8 } })
-  return data?.findLast(({ parts }) => !parts.length || parts.some((part) => !part.ignored))?.info
+  for (const limit of [8, 64]) {
+    const { data } = await host.session.messages({ path: { id }, query: { limit } })
+    const found = data?.findLast((message) => !aside(message))
+    if (found || !data || data.length < limit) return { last: found?.info, latest: data?.at(-1)?.info }
+  }
+  return {}
+}
+
+// Whether a person could be overruled by what we write now: a newer word, work, or an undo that is not settled.
+async function moved(place, id, last) {
+  const asked = place.host.session.get({ path: { id } })
+  const [now, works, { data }] = await Promise.all([newest(place, id), busy(place, id), asked])
+  return now.last?.id !== last?.id || works || !data || Boolean(data.revert)
 }
 
 const busy = async ({ host }, id) => Boolean(((await host.session.status()).data ?? {})[id])
@@ -318,19 +353,19 @@ async function route(place, id, last) {
 }
 
 // A line that stays in the session and that no model reads. In a busy session it would cost a model request.
-async function note(place, id, text, last) {
+// Without an earlier prompt there is no agent to name, and the host would take its default one from then on.
+async function note(place, id, text) {
+  const { last } = RUN ? {} : await newest(place, id)
+  const way = last && (await route(place, id, last))
+  if (!way?.agent || (await moved(place, id, last))) return
   const parts = [{ type: "text", text, ignored: true, metadata: MARK }]
-  await place.host.session.prompt({ path: { id }, body: { ...(await route(place, id, last)), noReply: true, parts } })
-}
-
-async function noteAtRest(place, id, text) {
-  const [last, works] = await Promise.all([newest(place, id), busy(place, id)])
-  if (!works && !RUN) await note(place, id, text, last)
+  await place.host.session.prompt({ path: { id }, body: { ...way, noReply: true, parts } })
 }
 
 function trouble(error, so) {
   if (error.told) return `Supervisor: ${error.message}`
   if (error.code === "NONE") return "Supervisor has no runtime. Type in a shell: supervisor install opencode"
+  if (error.code === "NEVER") return `Supervisor: ${error.message}`
   return `Supervisor did not answer (${error.message}): ${so}. Type in a shell: supervisor doctor`
 }
 
@@ -355,6 +390,7 @@ async function tell(place, id, event, limits) {
   if (!own.met.has(id)) {
     keep(own.met, id)
     try {
+      void sweep(place, id).catch(() => {})
       const greeting = await ask({ type: "session.start", session, fresh: own.born.has(id) }, limits)
       if (greeting.notice) say(place, greeting.notice)
     } catch (error) {
@@ -365,25 +401,43 @@ async function tell(place, id, event, limits) {
   return ask({ ...event, session }, limits)
 }
 
+// A host that was killed may have left the session of a judge behind.
+async function sweep({ host }, id) {
+  const { data } = await host.session.children({ path: { id } })
+  const old = data?.filter(({ title, time }) => title === JUDGE && time.created < Date.now() - STOP.limit)
+  for (const child of old ?? []) await host.session.delete({ path: { id: child.id } })
+}
+
 // One stop: what to say to the agent, or undefined where it may rest.
 async function judge(place, id) {
-  const last = await newest(place, id)
-  if (!last || own.judging.get(id)?.message === last.id) return
-  const mine = { message: last.id, place }
-  own.judging.set(id, mine)
+  const mine = { place }
   try {
+    const { last, latest } = await newest(place, id)
+    if (!last) return
+    const judged = own.judging.get(id)
+    if (judged?.message === last.id) {
+      // A rest that brings nothing new while it is judged is an abort: the person wants it to end.
+      const error = { name: "MessageAbortedError" }
+      if (judged.latest === latest.id) await tell(place, id, { type: "session.error", error }, COMMAND)
+      judged.latest = latest.id
+      return
+    }
+    Object.assign(mine, { message: last.id, latest: latest.id })
+    own.judging.set(id, mine)
     const told = await tell(place, id, { type: "session.idle", last, run: RUN }, STOP)
-    const [now, works] = await Promise.all([newest(place, id), busy(place, id)])
-    if (now?.id !== last.id || works) return // the user was faster
-    if (told.notice) say(place, told.notice, told.variant)
-    if (told.say) return continuation(await route(place, id, last), told)
-    if (told.notice && !RUN) await note(place, id, told.notice, last)
+    const way = told.say && (await route(place, id, last))
+    const overruled = await moved(place, id, last) // the user was faster
+    if (told.notice && !(told.say && overruled)) say(place, told.notice, told.variant)
+    if (overruled) return
+    if (told.say) return continuation(way, told)
+    if (told.notice) await note(place, id, told.notice)
   } catch (error) {
-    if (error.code === "NONE" && own.lacking) return
-    own.lacking = error.code === "NONE"
+    const never = ["NONE", "NEVER"].includes(error.code)
+    if (never && own.lacking) return
+    own.lacking = never
     const text = trouble(error, "this stop was not judged")
     say(place, text, "warning")
-    await noteAtRest(place, id, text).catch(() => {})
+    await note(place, id, text).catch(() => {})
   } finally {
     if (own.judging.get(id) === mine) own.judging.delete(id)
   }
@@ -401,7 +455,9 @@ const continuation = (way, told) => ({
 async function typed(place, id, name, given) {
   let told
   try {
-    told = await tell(place, id, { type: "command", name, arguments: given }, COMMAND)
+    if ((await facts(place, id)).parentID) throw failure("a helper's session has no goal of its own", { told: true })
+    const nested = NESTED && !own.born.has(id)
+    told = await tell(place, id, { type: "command", name, arguments: given, nested }, COMMAND)
   } catch (error) {
     told = { notice: trouble(error, "nothing would enforce this command"), variant: "error", refused: true }
   }
@@ -416,7 +472,7 @@ async function typed(place, id, name, given) {
     return new Promise(() => {})
   }
   toast(place, told.notice, told.variant)
-  await noteAtRest(place, id, told.notice).catch(() => {})
+  await note(place, id, told.notice).catch(() => {})
   throw new Error(told.notice)
 }
 
@@ -426,7 +482,7 @@ const unquoted = (text) => (/^"[^]*"$/.test(text.trim()) ? text.trim().slice(1, 
 // `opencode run "/supervisor:goal ..."` and other programs send a command as a prompt, in quotes or not.
 async function typedAsPrompt(place, id, parts, part) {
   const found = /^\/supervisor:(\w+)(?:\s+([^]*))?$/.exec(unquoted(part.text).trim())
-  if (!found) return false
+  if (!found || !place.commands.has(`supervisor:${found[1]}`) || (await facts(place, id)).parentID) return false
   const [, name, given = ""] = found
   const context = await typed(place, id, name, given)
   const { template = "$ARGUMENTS" } = SETUP.config?.command?.[`supervisor:${name}`] ?? {}
@@ -498,14 +554,15 @@ async function happened(place, { type, properties }) {
     return
   }
   const body = await judge(place, id)
-  if (body) await place.host.session.promptAsync({ path: { id }, body })
+  const failed = body && (await place.host.session.promptAsync({ path: { id }, body })).error
+  if (failed) say(place, "Supervisor could not send the agent back: the session takes no prompt", "warning")
 }
 
 // ---- what the host calls ---------------------------------------------------------------------------------------------
 
-export const Supervisor = async ({ client: host, directory }) => {
+export const Supervisor = async ({ client: host, directory, worktree }) => {
   if (process.env.SUPERVISOR_WORKER) return {} // a worker or judge of ours
-  const place = { host, directory }
+  const place = { host, directory, worktree, commands: own.places.get(directory)?.commands ?? new Set() }
   own.places.set(directory, place)
   return {
     config: async (config) => {
@@ -513,13 +570,16 @@ export const Supervisor = async ({ client: host, directory }) => {
         const theirs = config[section] ?? {}
         if (typeof theirs === "object") config[section] = { ...started(entries), ...theirs }
       }
+      // What the user has under a name of ours is the user's.
+      for (const [name, { template }] of Object.entries(SETUP.config?.command ?? {}))
+        if (config.command[name].template === template) place.commands.add(name)
       // Where the user has no language servers, one entry would switch on all of the host's own.
       if (SETUP.lsp && config.lsp) config.lsp = { ...started(SETUP.lsp), ...(config.lsp === true ? {} : config.lsp) }
     },
     event: async ({ event }) => {
       try {
-        if (own.seen.has(event.id)) return
-        keep(own.seen, event.id)
+        if (event.id && own.seen.has(event.id)) return
+        if (event.id) keep(own.seen, event.id)
         await happened(place, event)
       } catch {} // there is nobody to tell; the next stop says what is wrong
     },
@@ -533,8 +593,8 @@ export const Supervisor = async ({ client: host, directory }) => {
       await tell(place, sessionID, event, PROMPT).catch(() => {})
     },
     "command.execute.before": async ({ command, sessionID, arguments: given }, { parts }) => {
-      const name = command.startsWith("supervisor:") && command.slice("supervisor:".length)
-      if (!name || own.taken.has(parts)) return
+      if (!place.commands.has(command) || own.taken.has(parts)) return
+      const name = command.slice("supervisor:".length)
       own.taken.add(parts)
       const context = await typed(place, sessionID, name, given)
       const part = parts.find(({ type }) => type === "text")
@@ -542,7 +602,7 @@ export const Supervisor = async ({ client: host, directory }) => {
       if (part) setToWork(parts, part, { name, given: plain, body: part.text.replaceAll(given, () => plain), context })
     },
     "tool.execute.before": async ({ tool, sessionID }, output) => {
-      if (tool.startsWith("supervisor_")) output.args.session = sessionID
+      if (TOOLS.includes(tool)) output.args.session = sessionID
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
       const judge = own.ours.get(sessionID)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SOCKET: Final = "sidecar.sock"
 LOCK: Final = "sidecar.lock"
 SILENCE_S: Final = 20.0
-"""Longest wait for a sign of life, which a working sidecar gives every 5 s."""
+"""Longest wait for a sign of life, which a working sidecar gives every 2 s."""
 GREETING_S: Final = 2.0
 """Longest wait for a hello, which waits for nothing."""
 START_S: Final = 40.0

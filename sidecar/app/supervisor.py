@@ -169,10 +169,12 @@ class Supervisor:
             session, reply = commands.typed(before, settings, command)
         if (off := house.switches.off(event.project)) and _enforces(session, before):
             return Reply(text=f"Supervisor is {off}. Type in a shell: {switch_on(off)}", refused=True)
-        if session != before or not self._generations.judging(event.key):  # a mere look ends no judging
+        looked = session == before and self._generations.judging(event.key)  # a mere look ends no judging
+        if not looked:
             self._generations.supersede(event.key, _why(session, reply))
         try:
-            house.store.save(self._touched(session, event))
+            if not looked:
+                house.store.save(self._touched(session, event))
         except OSError as error:
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
             return Reply(text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True)

@@ -51,7 +51,7 @@ Later = Callable[[float, Callable[[], None]], Timer]
 class Pace(Struct, frozen=True, kw_only=True):
     """Seconds between two signs of work, and between two requests to one peer's version to renew us."""
 
-    beat_s: float = 5.0
+    beat_s: float = 2.0
     renew_s: float = 600.0
 
 

@@ -36,6 +36,16 @@ def noted(desk: Desk, session: str, pattern: str, *, limit_s: float = LIMIT_S) -
     return [one for one in desk.messages(session) if re.search(pattern, one.text)][-1]
 
 
+def toasted(desk: Desk, pattern: str) -> None:
+    """Wait until a line of ours was shown to the person in this project."""
+
+    def ours(event: Any) -> bool:
+        shown = event.type == "tui.toast.show" and event.directory == str(desk.project)
+        return shown and bool(re.search(pattern, event.properties["message"]))
+
+    desk.server.wait_for(ours, timeout=LIMIT_S)
+
+
 def decided(under: Supervised, word: str) -> None:
     """Wait until a stop of this project was decided so."""
     _until(lambda: any(re.fullmatch(word, one) for one in under.stops()), f"no stop was decided {word}")

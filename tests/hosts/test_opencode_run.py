@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 
 from hosts.opencode_host import OpenCode
@@ -258,6 +259,9 @@ def test_a_goal_holds_in_the_next_run_of_its_session_and_not_in_a_fork_of_it(und
     assert under.ask("Hello?", "--session", session, "--fork").stdout == "Hello.\n"
     assert under.continuations() == []
     under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired."))
+    agents = msgspec.structs.replace(under, host=under.host.having(OPENCODE="1"))
+    refused = agents.command("goal", "clear", "--session", session)
+    assert (refused.returncode, "agent's shell" in refused.stdout) == (1, True)
     assert "goal active" in under.ask("The first one.", "--session", session).stderr
     assert len(under.continuations()) == 1
     assert under.report().status == "achieved"

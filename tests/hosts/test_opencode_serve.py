@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hosts.opencode_desk import decided, judging, noted, running, typed
+from hosts.opencode_desk import decided, judging, noted, running, toasted, typed
 from hosts.opencode_host import MODEL, SMALL_MODEL
 from hosts.opencode_server import Desk, Server
 from hosts.opencode_supervised import (
@@ -62,16 +62,26 @@ def test_agent_model_and_variant_of_the_last_prompt_are_kept(shop: Supervised, d
 
 
 def test_commands_about_the_goal_cost_no_model_request_and_leave_a_line(shop: Supervised, desk: Desk) -> None:
-    before = len(shop.model.requests)
+    shop.script(says("Hello.", shop.host.project))
     session = desk.session()
+    desk.prompt(session, "Hello.", agent="careful")
+    before = len(shop.model.requests)
     assert desk.command(session, "supervisor:retry", "3").status_code == 500
     note = noted(desk, session, "budget of 3 continuations")
     assert all(part.ignored for part in note.parts)
+    assert note.info.agent == "careful"
     assert desk.command(session, "supervisor:retry", "101").status_code == 500
     noted(desk, session, "1 to 100")
     assert desk.command(session, "supervisor:goal").status_code == 500
     noted(desk, session, "no goal is set")
     assert len(shop.model.requests) == before
+
+
+def test_a_command_typed_first_leaves_no_line_that_would_choose_an_agent(desk: Desk) -> None:
+    session = desk.session()
+    desk.command(session, "supervisor:retry", "3")
+    toasted(desk, "budget of 3 continuations")
+    assert desk.messages(session) == []
 
 
 def test_a_command_while_the_agent_works_is_carried_out_at_no_extra_request(
@@ -120,6 +130,51 @@ def test_a_look_and_a_budget_typed_while_judging_do_not_end_it(shop: Supervised,
     noted(desk, session, "sent back 1/1")
     noted(desk, session, "budget spent")
     assert len(shop.continuations()) == 1
+
+
+def test_an_undo_while_judging_is_not_overruled(shop: Supervised, desk: Desk) -> None:
+    here = shop.host.project
+    shop.script(says("Done.", here))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", HELD)
+    judging(shop)
+    (asked, *_) = desk.messages(session)
+    desk.send("POST", f"/session/{session}/revert", {"messageID": asked.info.id}).raise_for_status()
+    (here / "release").touch()
+    decided(shop, "continue")
+    desk.command(session, "supervisor:goal")
+    toasted(desk, "continuations 0/16")
+    assert shop.continuations() == []
+    assert [one.info.id for one in desk.messages(session)][:1] == [asked.info.id]
+
+
+def test_an_abort_while_judging_ends_it_and_a_command_of_the_users_own_does_not(
+    shop: Supervised, desk: Desk
+) -> None:
+    shop.script(says("Done.", shop.host.project))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", HELD)
+    judging(shop)
+    desk.shell(session, "echo hi")
+    assert shop.stops() == []
+    desk.abort(session)
+    decided(shop, "superseded")
+    (shop.host.project / "release").touch()
+    assert shop.continuations() == []
+    assert shop.report().status == "active"
+
+
+def test_a_helper_cannot_command(shop: Supervised, desk: Desk) -> None:
+    here = shop.host.project
+    shop.script(says("Done.", here), says("I am only a helper.", here))
+    parent = desk.session()
+    desk.command(parent, "supervisor:goal", HELD)
+    judging(shop)
+    child = desk.session(parentID=parent)
+    assert desk.prompt(child, "/supervisor:goal clear").text == "I am only a helper."
+    assert desk.command(child, "supervisor:goal", "clear").status_code == 500
+    assert shop.report().status == "active"
+    (here / "release").touch()
 
 
 def test_clear_typed_while_judging_ends_it(shop: Supervised, desk: Desk) -> None:
@@ -230,7 +285,7 @@ def test_a_session_takes_no_goal_from_another_of_the_same_process(shop: Supervis
     desk.command(first, "supervisor:goal", GOAL)
     noted(desk, first, "goal achieved")
     desk.command(second, "supervisor:goal")
-    noted(desk, second, "no goal is set")
+    toasted(desk, "no goal is set")
 
 
 def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_no_trace(
@@ -327,7 +382,8 @@ def test_a_plugin_that_is_there_twice_and_a_worktree_change_nothing(
     desk.command(session, "supervisor:goal", GOAL)
     noted(desk, session, "goal achieved")
     texts = [part.text for one in desk.messages(session) for part in one.parts if part.type == "text"]
-    assert sum("budget of 2" in text for text in texts) == 1
+    shown = [one.properties["message"] for one in server.events if one.type == "tui.toast.show"]
+    assert sum("budget of 2" in text for text in shown) == 1
     assert sum("goal achieved" in text for text in texts) == 1
     assert sum("There is no tool for it" in text for text in texts) == 1
     assert len(twice.continuations()) == 1

@@ -131,6 +131,8 @@ def _typed(event: hook_in.Command, common: _Common) -> Told:
     if event.command not in COMMANDS:
         known = ", ".join(f"/supervisor:{name}" for name in COMMANDS)
         raise BadInputError(f"there is no command {event.command[:SHOWN]!r}; there are {known}")
+    if event.nested:
+        raise BadInputError("this is the user's word, and an agent's shell started this OpenCode")
     return CommandTyped(**common, name=event.command, arguments=unquoted(event.arguments), prompt_id="")
 
 

@@ -56,10 +56,11 @@ class Prompt(Event, frozen=True, kw_only=True, tag="prompt"):
 
 
 class Command(Event, frozen=True, kw_only=True, tag="command"):
-    """A command of ours was typed."""
+    """A command of ours was typed. `nested`: into an older session, by a host that an agent's shell runs."""
 
     command: str = msgspec.field(name="name")
     arguments: str = ""
+    nested: bool = False
 
 
 class Last(Struct, frozen=True):

@@ -29,7 +29,7 @@ Link = sockets.socket
 CHUNK: Final = 1 << 16
 """Bytes of one copy."""
 SILENCE_S: Final = 20.0
-"""Longest wait for a sign of life, which a working sidecar gives every 5 s: its first client waits longer."""
+"""Longest wait for a sign of life, which a working sidecar gives every 2 s: its first client waits longer."""
 ANSWER_LIMIT: Final = 1 << 16
 """Bytes within which the answer must come."""
 OPENING_LIMIT: Final = 1 << 16
