@@ -195,7 +195,9 @@ function within(promise, ms) {
 }
 
 const fits = (answer) =>
-  typeof answer === "object" && ["notice", "say", "context"].every((key) => typeof (answer?.[key] ?? "") === "string")
+  answer !== null &&
+  typeof answer === "object" &&
+  ["notice", "say", "context"].every((key) => typeof (answer[key] ?? "") === "string")
 
 // Ask; that the sidecar went away meanwhile is forgiven twice: one that is dying may still take a call.
 async function ask(event, limits, again = 2) {

@@ -60,7 +60,7 @@ class _Reachable:
         try:
             return await self._peer.ask(method, params)
         except PeerError as error:
-            raise link.HostError(str(error)[: link.LINE]) from error
+            raise link.HostError(str(error)) from error
 
 
 class HookCall(Struct, frozen=True, kw_only=True):
