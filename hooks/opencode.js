@@ -362,6 +362,7 @@ async function note(place, id, text) {
   if (!way?.agent || (await moved(place, id, last))) return
   const parts = [{ type: "text", text, ignored: true, metadata: MARK }]
   await place.host.session.prompt({ path: { id }, body: { ...way, noReply: true, parts } })
+  return true
 }
 
 function trouble(error, so) {
@@ -473,8 +474,9 @@ async function typed(place, id, name, given) {
     process.stdout.write(`${line}\n`, () => process.exit(told.refused ? 1 : 0))
     return new Promise(() => {})
   }
-  toast(place, told.notice, told.variant)
-  await note(place, id, told.notice).catch(() => {})
+  const written = await note(place, id, told.notice).catch(() => false)
+  // A terminal that goes from its first screen to a new session loses what is shown meanwhile.
+  setTimeout(() => toast(place, told.notice, told.variant), written ? 0 : 2000)
   throw new Error(told.notice)
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hosts.opencode_desk import decided, noted
+from hosts.opencode_desk import decided, noted, toasted
 from hosts.opencode_server import Desk
 from hosts.opencode_supervised import Supervised, agent, reads_shop, runs, says, writes_shop
 from sidecar.adapters.scripted.model_server import Match, Rule, ToolCall, call, say
@@ -178,9 +178,9 @@ def test_the_rubric_command_costs_no_model_request(shop: Supervised, desk: Desk)
     before = len(shop.model.requests)
     session = desk.session()
     desk.command(session, "supervisor:rubric")
-    noted(desk, session, "rubric in force: ")
+    toasted(desk, "rubric in force: ")
     desk.command(session, "supervisor:rubric", "everything")
-    noted(desk, session, "takes nothing or `accept`")
+    toasted(desk, "takes nothing or `accept`")
     assert len(shop.model.requests) == before
 
 

@@ -317,7 +317,7 @@ def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_n
     desk.command(session, "supervisor:goal", "greeting.md greets Ada by name")
     noted(desk, session, "goal achieved")
     assert "the greeting lacks a name" in shop.continuations()[0]
-    asked = [one for one in shop.model.requests if not one.tools and "greets Ada" in one.text]
+    asked = [one for one in shop.model.requests if not one.tools and "greeting.md greets Ada" in one.text]
     assert len(asked) == 2
     assert not any("everything is complete" in one.text for one in asked)
     assert desk.children(session) == ()
