@@ -356,13 +356,17 @@ async function route(place, id, last) {
 
 // A line that stays in the session and that no model reads. In a busy session it would cost a model request.
 // Without an earlier prompt there is no agent to name, and the host would take its default one from then on.
-async function note(place, id, text) {
-  const { last } = RUN ? {} : await newest(place, id)
-  const way = last && (await route(place, id, last))
-  if (!way?.agent || (await moved(place, id, last))) return
+async function note(place, id, text, way) {
+  if (RUN || !way?.agent) return false
   const parts = [{ type: "text", text, ignored: true, metadata: MARK }]
   await place.host.session.prompt({ path: { id }, body: { ...way, noReply: true, parts } })
   return true
+}
+
+async function noteAtRest(place, id, text) {
+  const { last } = await newest(place, id)
+  const way = await route(place, id, last)
+  return !(await moved(place, id, last)) && (await note(place, id, text, way))
 }
 
 function trouble(error, so) {
@@ -428,19 +432,19 @@ async function judge(place, id) {
     Object.assign(mine, { message: last.id, latest: latest.id })
     own.judging.set(id, mine)
     const told = await tell(place, id, { type: "session.idle", last, run: RUN }, STOP)
-    const way = told.say && (await route(place, id, last))
+    const way = told.notice && (await route(place, id, last))
     const overruled = await moved(place, id, last) // the user was faster
     if (told.notice && !(told.say && overruled)) say(place, told.notice, told.variant)
     if (overruled) return
     if (told.say) return continuation(way, told)
-    if (told.notice) await note(place, id, told.notice)
+    if (told.notice) await note(place, id, told.notice, way)
   } catch (error) {
     const never = ["NONE", "NEVER"].includes(error.code)
     if (never && own.lacking) return
     own.lacking = never
     const text = trouble(error, "this stop was not judged")
     say(place, text, "warning")
-    await note(place, id, text).catch(() => {})
+    await noteAtRest(place, id, text).catch(() => {})
   } finally {
     if (own.judging.get(id) === mine) own.judging.delete(id)
   }
@@ -461,6 +465,7 @@ async function typed(place, id, name, given) {
     if ((await facts(place, id)).parentID) throw failure("a helper's session has no goal of its own", { told: true })
     const nested = NESTED && !own.born.has(id)
     told = await tell(place, id, { type: "command", name, arguments: given, nested }, COMMAND)
+    if (!told.notice) throw failure("its answer says nothing")
   } catch (error) {
     told = { notice: trouble(error, "nothing would enforce this command"), variant: "error", refused: true }
   }
@@ -470,18 +475,23 @@ async function typed(place, id, name, given) {
   }
   if (RUN) {
     const part = { type: "text", text: told.notice, sessionID: id, metadata: MARK }
-    const line = JSON_LINES ? JSON.stringify({ type: "text", timestamp: Date.now(), sessionID: id, part }) : told.notice
+    const line = JSON_LINES ? jsonLine("text", id, { part }) : told.notice
     process.stdout.write(`${line}\n`, () => process.exit(told.refused ? 1 : 0))
     return new Promise(() => {})
   }
-  const written = await note(place, id, told.notice).catch(() => false)
+  const written = await noteAtRest(place, id, told.notice).catch(() => false)
   // A terminal that goes from its first screen to a new session loses what is shown meanwhile.
   setTimeout(() => toast(place, told.notice, told.variant), written ? 0 : 2000)
   throw new Error(told.notice)
 }
 
 // `opencode run` hands words on in quotes, and escapes those in them.
-const unquoted = (text) => (/^"[^]*"$/.test(text.trim()) ? text.trim().slice(1, -1).replaceAll('\\"', '"') : text)
+function unquoted(text) {
+  const word = text.trim()
+  const inner = word.slice(1, -1)
+  const quoted = /^"[^]*"$/.test(word) && !inner.replaceAll('\\"', "").includes('"')
+  return quoted ? inner.replaceAll('\\"', '"') : text
+}
 
 // `opencode run "/supervisor:goal ..."` and other programs send a command as a prompt, in quotes or not.
 async function typedAsPrompt(place, id, parts, part) {
@@ -503,8 +513,10 @@ function setToWork(parts, part, { name, given, body, context }) {
 }
 
 // In a run the host prints no more when it has rested once; so this does, as the host would.
+const jsonLine = (type, id, rest) => JSON.stringify({ type, timestamp: Date.now(), sessionID: id, ...rest })
+
 function print(type, id, rest) {
-  if (JSON_LINES) process.stdout.write(JSON.stringify({ type, timestamp: Date.now(), sessionID: id, ...rest }) + "\n")
+  if (JSON_LINES) process.stdout.write(`${jsonLine(type, id, rest)}\n`)
 }
 
 // A call as the host draws it: a sign, what it is, and for some what came of it.

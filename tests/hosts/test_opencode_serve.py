@@ -84,6 +84,18 @@ def test_a_command_typed_first_leaves_no_line_that_would_choose_an_agent(desk: D
     assert desk.messages(session) == []
 
 
+def test_a_goal_is_shown_as_it_was_typed_and_only_a_whole_word_loses_its_quotes(
+    shop: Supervised, desk: Desk
+) -> None:
+    shop.script(*(says("Which one do you mean?", shop.host.project) for _ in range(2)))
+    for typed_as, shown in (('"all tests pass"', "all tests pass"), ('"a" and "b" pass', '"a" and "b" pass')):
+        session = desk.session()
+        desk.command(session, "supervisor:goal", typed_as)
+        (said, meant, *_) = desk.messages(session)[0].parts
+        assert (said.text, said.synthetic) == (f"/supervisor:goal {shown}", False)
+        assert (f"\n{shown}\n" in meant.text, meant.synthetic) == (True, True)
+
+
 def test_a_command_while_the_agent_works_is_carried_out_at_no_extra_request(
     shop: Supervised, desk: Desk
 ) -> None:

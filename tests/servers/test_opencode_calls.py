@@ -15,14 +15,17 @@ import pytest
 from adapters.opencode.writing import answer, bash, text, user
 from servers.bench import LIMIT_S, Bench, Caller
 from servers.conftest import Start
+from sidecar import __version__
 from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
 from sidecar.adapters.judges.chain import build_judge
+from sidecar.adapters.judges.opencode import TITLE
 from sidecar.adapters.opencode import hook_in, link
-from sidecar.adapters.opencode.history import OpenCodeHistory
+from sidecar.adapters.opencode.history import TOO_LONG, OpenCodeHistory
 from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
 from sidecar.model.verdict import Complete, Gap, Incomplete, Met
+from sidecar.servers.sidecar import Pace
 from sidecar.wiring import build_methods
 from support.fake_opencode import JUDGED, MODEL, FakeOpenCode, wording
 from support.fakes import Fakes
@@ -91,7 +94,7 @@ class Plugin:
 
 
 def host_of(name: str) -> FakeOpenCode:
-    host = FakeOpenCode(f"ses_{name}", f"/work/{name}")
+    host = FakeOpenCode(f"ses_{name}", f"/home/user/{name}")
     host.listed = [user("u", text(f"go {name}"), at=1), answer("a", bash("make"), text("All done."), at=2)]
     return host
 
@@ -124,6 +127,21 @@ def test_the_plugin_offers_what_is_asked_and_tells_what_is_understood() -> None:
     assert set(json.loads(offered[1])) == set(ALL_CALLS)
     tags = [event.__struct_config__.tag for event in typing.get_args(hook_in.Told)]
     assert [tag for tag in tags if f'"{tag}"' not in plugin] == []
+
+
+def test_the_plugin_and_the_sidecar_call_the_same_things_by_the_same_names() -> None:
+    plugin = (TEXTS.parent / "hooks" / "opencode.js").read_text(encoding="utf-8")
+    for name in (__version__, TITLE, TOO_LONG):
+        assert f'"{name}"' in plugin
+
+
+def test_no_host_takes_a_working_sidecar_for_a_silent_one() -> None:
+    """A person waits for a typed command, and the sign of work must come twice in that time."""
+    plugin = (TEXTS.parent / "hooks" / "opencode.js").read_text(encoding="utf-8")
+    (ours,) = re.findall(r"^const COMMAND = .*silence: ([\d_]+)", plugin, re.MULTILINE)
+    relay = json.loads((TEXTS.parent / "hooks" / "hooks.json").read_text(encoding="utf-8"))
+    (theirs,) = {hook["args"][-2] for one in relay["hooks"]["UserPromptSubmit"] for hook in one["hooks"]}
+    assert 2 * Pace().beat_s < min(int(ours) / 1000, float(theirs))
 
 
 async def test_a_goal_is_judged_by_the_hosts_own_model_and_the_agent_is_sent_back(
@@ -172,12 +190,12 @@ async def test_two_sessions_of_one_process_share_its_connection(bench: Bench) ->
     plugin = await plugin_of(bench, "one")
     await plugin.tells("command", name="goal", arguments="all tests pass")
     plugin.host.says(DONE)
-    other = {"id": "ses_two", "directory": "/work/two"}
+    other = {"id": "ses_two", "directory": "/home/user/two"}
     await plugin.tells("session.idle", session=other)
     (asked,) = plugin.host.asked
     assert (asked.call, asked.folder, asked.given["path"]) == (
         "session.messages",
-        "/work/two",
+        "/home/user/two",
         {"id": "ses_two"},
     )
     assert (await plugin.tells("session.idle"))["variant"] == "success"

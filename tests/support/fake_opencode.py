@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Fields = dict[str, Any]
 SESSION: Final = "ses_user"
-FOLDER: Final = "/work/project"
+FOLDER: Final = "/home/user/project"
 MODEL: Final = {"providerID": "fake", "modelID": "fake-1"}
 SPENT: Final = {"input": 100, "output": 20, "reasoning": 0, "cache": {"read": 5000, "write": 3}}
 """Tokens of one answer: 123 that count."""

@@ -9,6 +9,7 @@ import msgspec
 
 from sidecar.adapters.claude_code import hook_in
 from sidecar.adapters.claude_code.hook_out import output
+from sidecar.adapters.host_words import WORKER_MARKER, project_folder, session_id
 from sidecar.model.events import (
     Background,
     CommandTyped,
@@ -21,7 +22,6 @@ from sidecar.model.events import (
     TurnFailed,
 )
 from sidecar.model.session import SessionKey
-from sidecar.ports import BadInputError
 
 if TYPE_CHECKING:
     from sidecar.model.effects import HostAnswer
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 HOST: Final = "claude-code"
 """The host's name in session keys."""
-WORKER_MARKER: Final = "SUPERVISOR_WORKER"
-"""The variable, not empty, in the environment of our own judges and workers."""
-SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 TYPED: Final = re.compile(r"/supervisor:(goal|retry|rubric)(?:\s|\Z)")
 COMMANDS: Final = {f"supervisor:{name}": name for name in ("goal", "retry", "rubric")}
 NOTICE: Final = "<task-notification>"
@@ -42,8 +39,6 @@ ENDED: Final = ("completed", "failed", "killed", "stopped", "cancelled")
 """States of background tasks that are over; the host lists the others as in flight."""
 BACKGROUND_LIMIT: Final = 50
 DESCRIPTION_LIMIT: Final = 200
-SHOWN: Final = 40
-"""Characters of a hostile id that an error shows."""
 
 
 class _Common(TypedDict):
@@ -70,7 +65,7 @@ class ClaudeCodeCodec:
 
 def _common(event: hook_in.Event, environment: Environment, host_pid: int) -> _Common:
     return _Common(
-        key=SessionKey(HOST, _checked(event.session_id)),
+        key=SessionKey(HOST, session_id(event.session_id)),
         project=_project(event, environment),
         host_pid=host_pid,
         environment=environment,
@@ -81,19 +76,7 @@ def _common(event: hook_in.Event, environment: Environment, host_pid: int) -> _C
 
 def _project(event: hook_in.Event, environment: Environment) -> str:
     """The session's own folder. `cwd` may have moved with the agent."""
-    folder = environment.get("CLAUDE_PROJECT_DIR") or event.cwd
-    if not folder.startswith("/") or "\0" in folder:
-        raise BadInputError(f"{repr(folder[:SHOWN])[:SHOWN]} is no absolute path of a project folder")
-    return folder.rstrip("/") or "/"
-
-
-def _checked(session_id: str) -> str:
-    if not SESSION_ID.fullmatch(session_id):
-        shown = repr(session_id[:SHOWN])[:SHOWN]
-        raise BadInputError(
-            f"session id {shown} of length {len(session_id):,}: allowed are 1 to 128 letters, digits, -, _"
-        )
-    return session_id
+    return project_folder(environment.get("CLAUDE_PROJECT_DIR") or event.cwd)
 
 
 def _told(event: hook_in.Event, common: _Common, environment: Environment) -> Told:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.adapters import processes
+from sidecar.adapters.host_words import WORKER_MARKER
 from sidecar.adapters.judges.answer import Hearing, NoVerdictError, line, verdict
 from sidecar.adapters.judges.models import of_host
 from sidecar.adapters.judges.prices import count
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from sidecar.model.verdict import Verdict
 
 BACKEND: Final = "claude-cli"
-MARKER: Final = "SUPERVISOR_WORKER"
-"""Set for what we start, so that our own hooks in it keep quiet."""
 RETRIES: Final = "2"
 """How often the host repeats a request that failed; it honours the model's Retry-After."""
 OUTPUT_LIMIT: Final = 1 << 21
@@ -125,7 +124,7 @@ class _Call:
     def __init__(self, environment: Mapping[str, str], hearing: Hearing) -> None:
         """Raises NoVerdictError where there is no host."""
         self._program = _program(environment)
-        self._environment = {**environment, MARKER: "1", "CLAUDE_CODE_MAX_RETRIES": RETRIES}
+        self._environment = {**environment, WORKER_MARKER: "1", "CLAUDE_CODE_MAX_RETRIES": RETRIES}
         self._hearing = hearing
 
     async def answer(self, prompt: Prompt) -> str:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sidecar.model.verdict import Verdict
 
 BACKEND: Final = "opencode"
-AGENT: Final = "supervisor-judge"
-"""The hidden agent that the plugin adds to the host."""
 TITLE: Final = "Supervisor's judge"
 SHORT_S: Final = 15.0
 """Longest wait for a session to be made or deleted, in seconds."""
@@ -89,7 +87,7 @@ def _model(settings: Settings) -> link.Model:
 
 async def _answer(prompt: Prompt, system: str, hearing: Hearing, model: link.Model) -> str:
     """What the model answered, fit or not. Raises NoVerdictError where it did not."""
-    body: dict[str, Any] = {"agent": AGENT, "system": system, "tools": {"*": False}}
+    body: dict[str, Any] = {"agent": link.AGENT, "system": system, "tools": {"*": False}}
     body |= {"model": {"providerID": model.provider, "modelID": model.name}} if model.name else {}
     body["parts"] = [{"type": "text", "text": prompt.case}]
     async with _session() as path:

@@ -7,12 +7,12 @@ nothing about which belong together. A helper of the agent has a session of its 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 import msgspec
 from msgspec import Struct
 
+from sidecar.adapters.host_words import SHOWN, WORKER_MARKER, project_folder, session_id
 from sidecar.adapters.opencode import hook_in, wire
 from sidecar.adapters.opencode.messages import ABORTED, complaint
 from sidecar.adapters.text import middle_out_utf16, plain
@@ -35,14 +35,9 @@ if TYPE_CHECKING:
 
 HOST: Final = "opencode"
 """The host's name in session keys."""
-WORKER_MARKER: Final = "SUPERVISOR_WORKER"
-"""The variable, not empty, in the environment of our own judges and workers."""
-SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 COMMANDS: Final = ("goal", "retry", "rubric")
 READ_ONLY: Final = "plan"
 """The host's own agent that may not write."""
-SHOWN: Final = 40
-"""Characters of a hostile name that an error shows."""
 NOTE_LIMIT: Final = 4000
 """UTF-16 code units of a line for the user."""
 SAID_LIMIT: Final = 20_000
@@ -86,27 +81,15 @@ class OpenCodeCodec:
 
 
 def _common(session: hook_in.Session, environment: Environment) -> _Common:
-    folder = session.directory
-    if not folder.startswith("/") or "\0" in folder:
-        raise BadInputError(f"{repr(folder[:SHOWN])[:SHOWN]} is no absolute path of a project folder")
-    folder = folder.rstrip("/") or "/"
+    folder = project_folder(session.directory)
     own = {name: value for name, value in environment.items() if name != "CLAUDE_PROJECT_DIR"}
     return _Common(
-        key=SessionKey(HOST, _checked(session.parent or session.id)),
+        key=SessionKey(HOST, session_id(session.parent or session.id)),
         project=folder,
         environment={**own, "PWD": folder},
         subagent=bool(session.parent),
         ours=bool(environment.get(WORKER_MARKER)),
     )
-
-
-def _checked(session_id: str) -> str:
-    if not SESSION_ID.fullmatch(session_id):
-        shown = repr(session_id[:SHOWN])[:SHOWN]
-        raise BadInputError(
-            f"session id {shown} of length {len(session_id):,}: allowed are 1 to 128 letters, digits, -, _"
-        )
-    return session_id
 
 
 def _told(event: hook_in.Told, common: _Common) -> Told:

@@ -17,6 +17,8 @@ from msgspec import Raw, Struct
 from sidecar.adapters.opencode import wire
 from sidecar.adapters.text import plain
 
+AGENT: Final = "supervisor-judge"
+"""The hidden agent without tools that the plugin adds to the host: its model judges."""
 METHOD: Final = "opencode"
 """What the plugin answers to."""
 LINE: Final = 300

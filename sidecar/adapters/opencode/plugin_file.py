@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.adapters.files import UnfitError, read_whole
+from sidecar.adapters.opencode.link import AGENT
 from sidecar.adapters.plugin import HostError
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ OWN_PYTHON: Final = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
 """So that a server that the host starts in a project imports nothing of the project's."""
 PREFIX: Final = "supervisor:"
 """Before the name of each command, as Claude Code names those of the plugin `supervisor`."""
-JUDGE: Final = "supervisor-judge"
-"""The hidden agent whose model judges; sidecar/adapters/judges/opencode.py asks it."""
 TEXT_LIMIT: Final = 64 * 1024
 """Bytes of a command or a prompt."""
 FILE_LIMIT: Final = 1 << 20
@@ -98,7 +97,7 @@ def _setup(root: Path, offers: Offers) -> dict[str, Any]:
 
     `lsp` stands apart: whoever sets it where the user did not switches on all of the host's own servers.
     """
-    config: dict[str, Any] = {"command": _commands(root), "agent": {JUDGE: _judge(root)}}
+    config: dict[str, Any] = {"command": _commands(root), "agent": {AGENT: _judge(root)}}
     if "mcp" in offers.verbs:
         tools = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
         config["mcp"] = {"supervisor": {**tools, "environment": OWN_PYTHON}}

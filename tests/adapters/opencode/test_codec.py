@@ -153,10 +153,10 @@ class TestOwnership:
         assert not decode(telling(kind), SUPERVISOR_WORKER="").ours
 
     def test_the_environment_names_the_sessions_folder_and_not_another_hosts(self) -> None:
-        raw = telling("session.idle", {"directory": "/work/other/"})
+        raw = telling("session.idle", {"directory": "/home/user/other/"})
         told = decode(raw, PWD="/", CLAUDE_PROJECT_DIR="/elsewhere", PATH="/bin")
-        assert told.project == "/work/other"
-        assert told.environment == {"PWD": "/work/other", "PATH": "/bin"}
+        assert told.project == "/home/user/other"
+        assert told.environment == {"PWD": "/home/user/other", "PATH": "/bin"}
 
     def test_a_session_outside_of_any_repository_works_in_its_folder(self) -> None:
         assert decode(telling("session.idle", {"directory": "/"})).project == "/"

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.adapters.opencode.plugin_file import FILE_LIMIT, JUDGE, Offers, bake, baked, mine
+from sidecar.adapters.opencode.link import AGENT
+from sidecar.adapters.opencode.plugin_file import FILE_LIMIT, Offers, bake, baked, mine
 from sidecar.adapters.plugin import HostError, plugin_root
 
 OFFERS = Offers("/opt/venv/bin/supervisor", "1.2.3", ())
@@ -92,7 +93,7 @@ def test_the_real_files_make_every_command_and_a_judge_without_tools() -> None:
         assert command["description"]
         assert not re.search(r"!`|(?<![\w`])@\w", command["template"])  # a shell, or a file, to the host
     assert "$ARGUMENTS" in setup["command"]["supervisor:goal"]["template"]
-    assert setup["agent"][JUDGE]["permission"] == {"*": "deny"}
+    assert setup["agent"][AGENT]["permission"] == {"*": "deny"}
 
 
 def test_the_same_installation_bakes_the_same_bytes(root: Path) -> None:
