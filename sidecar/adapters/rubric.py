@@ -7,24 +7,21 @@ the user accepts it (law 9, see sidecar/policy/rubrics.py); without a state fold
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from sidecar.adapters.files import UnfitError, read_whole, stamp
-from sidecar.adapters.rubrics import conventions, ids
 from sidecar.adapters.rubrics.holding import Found, Holding
+from sidecar.adapters.rubrics.markdown import outline, sections
 from sidecar.adapters.rubrics.places import Place, RejectedError, places, resolved
+from sidecar.model.outline import REQUIRED, Outline, Role, Section, Span
 from sidecar.model.rubric import Criterion, Rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from markdown_it.token import Token
+    from collections.abc import Iterator
 
     from sidecar.policy.rubrics import Text
     from sidecar.ports import Environment, Writes
@@ -35,10 +32,6 @@ CACHED: Final = 64
 """Files whose content is remembered."""
 READS: Final = 3
 """How often a file is read that is being written meanwhile."""
-NAME_WORDS: Final = 6
-"""Words that name a list item in which nothing is bold and no colon ends a name."""
-REQUIRED: Final = ("Patterns", "Antipatterns")
-"""Sections without which a text is no rubric."""
 LAST_RESORT: Final = Rubric(
     patterns=tuple(
         Criterion(name, "", name.lower()) for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")
@@ -51,10 +44,7 @@ LAST_RESORT: Final = Rubric(
 )
 """Where even the packaged file is broken: names that speak for themselves, and no more than that."""
 
-_MARKDOWN = MarkdownIt("commonmark").disable("inline")
-_BOLD = re.compile(r"(?P<mark>\*\*|__)(?P<name>.+?)(?P=mark)", re.DOTALL)
-_LEAD = re.compile(r"(?P<name>[^\n:]{1,80}):(?=\s)")
-_ITEM = re.compile(r"[-*+]\s+|\d{1,9}[.)]\s+")
+__all__ = ["LAST_RESORT", "RUBRIC_LIMIT", "RubricFiles", "lacks", "parsed", "read", "sections"]
 
 
 class RubricFiles:
@@ -123,14 +113,6 @@ class RubricFiles:
         return found
 
 
-def sections(text: str) -> dict[str, str]:
-    """The `##` sections of a Markdown text: heading -> what stands below it, down to the next `#` or `##`.
-
-    Sections of one name are joined. Text stays as it is written; headings in code, lists and quotes are text.
-    """
-    return _joined(_second(text))
-
-
 # --- texts --------------------------------------------------------------------------------------------------
 
 
@@ -154,142 +136,43 @@ def _again(text: Text) -> Rubric | None:
 
 
 class Lack(NamedTuple):
-    """A required section that is not there, or holds no criterion; `line`, from 0, is where it begins."""
+    """A required section that is not there, or holds no criterion; `place` is where its heading is."""
 
     section: str
-    line: int | None = None
+    place: Span | None = None
 
     @property
     def why(self) -> str:
-        if self.line is None:
+        if self.place is None:
             return f"the section `## {self.section}` is missing"
         return f"the section `## {self.section}` has no criterion: no `###` heading and no list item"
 
 
 def lacks(text: str) -> tuple[Lack, ...]:
     """All that a Markdown text lacks to be a rubric; for the first of it `parsed` rejects the text."""
-    second = _second(text)
-    found = _joined(second)
+    found = outline(text).sections
     return tuple(
-        Lack(name, next((each.line for each, _ in second if _is(each.title, name)), None))
-        for name in REQUIRED
-        if not _section(found, name)
+        Lack(role.value, next((_heading(each) for each in found if each.role is role), None))
+        for role in REQUIRED
+        if not any(each.criteria for each in found if each.role is role)
     )
+
+
+def _heading(section: Section) -> Span:
+    return Span(section.whole.begin, section.title.end)
 
 
 @lru_cache(maxsize=CACHED)
 def parsed(text: str) -> Rubric:
     """The rubric that a Markdown text is, without an origin; raises RejectedError."""
-    found = sections(text)
-    patterns, antipatterns = (_section(found, name) for name in REQUIRED)
-    if not patterns or not antipatterns:
-        raise RejectedError(lacks(text)[0].why)
-    all_of = [*patterns, *antipatterns, *_section(found, "Legitimate stops")]
-    named = zip(all_of, ids.unique([(one.name, one.id) for one in all_of]), strict=True)
-    criteria = [replace(one, id=name) for one, name in named]
-    first, second = len(patterns), len(patterns) + len(antipatterns)
-    return Rubric(
-        patterns=tuple(criteria[:first]),
-        antipatterns=tuple(criteria[first:second]),
-        legitimate=tuple(criteria[second:]),
-        origin="",
-    )
+    if missing := lacks(text):
+        raise RejectedError(missing[0].why)
+    found = outline(text)
+    patterns, antipatterns, legitimate = (tuple(_of(found, role)) for role in Role)
+    return Rubric(patterns=patterns, antipatterns=antipatterns, legitimate=legitimate, origin="")
 
 
-def _section(found: dict[str, str], name: str) -> list[Criterion]:
-    bodies = [body for title, body in found.items() if _is(title, name)]
-    return [criterion for body in bodies for criterion in _criteria(body)]
-
-
-def _is(title: str, name: str) -> bool:
-    return title.casefold() == name.casefold()
-
-
-# --- Markdown -----------------------------------------------------------------------------------------------
-
-
-class _Heading(NamedTuple):
-    tag: str
-    title: str
-    line: int
-
-
-def _second(text: str) -> list[tuple[_Heading, str]]:
-    """Its `##` headings with what stands below each."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    heads = _split(_MARKDOWN.parse(text), text.split("\n"), ("h1", "h2"))
-    return [(heading, body) for heading, body in heads if heading.tag == "h2"]
-
-
-def _joined(found: Iterable[tuple[_Heading, str]]) -> dict[str, str]:
-    bodies: dict[str, list[str]] = {}
-    for heading, body in found:
-        bodies.setdefault(heading.title, []).append(body)
-    return {title: "\n\n".join(each).strip() for title, each in bodies.items()}
-
-
-def _split(tokens: list[Token], lines: list[str], tags: Iterable[str]) -> Iterator[tuple[_Heading, str]]:
-    """Headings of these tags, each with the lines between it and the next one."""
-    wanted = frozenset(tags)
-    heads = [
-        (_Heading(token.tag, tokens[number + 1].content.strip(), token.map[0]), token.map)
-        for number, token in enumerate(tokens)
-        if token.type == "heading_open" and token.level == 0 and token.tag in wanted and token.map
-    ]
-    ends = [*(span[0] for _, span in heads[1:]), len(lines)]
-    for (heading, span), end in zip(heads, ends, strict=False):  # no heading: one end too many
-        yield heading, "\n".join(lines[span[1] : end]).strip("\n")
-
-
-def _criteria(body: str) -> Iterator[Criterion]:
-    """Every list item above the first `###` heading, then every `###` heading with what stands below it."""
-    tokens = _MARKDOWN.parse(body)
-    lines = body.split("\n")
-    starts = [token.map[0] for token in tokens if token.tag == "h3" and token.level == 0 and token.map]
-    above = min(starts, default=len(lines))
-    for token in tokens:
-        if token.type == "list_item_open" and token.level == 1 and token.map and token.map[0] < above:
-            text = _dedented(lines[token.map[0] : min(token.map[1], above)])
-            if text:
-                yield _item(text)
-    for heading, text in _split(tokens, lines, ("h3",)):
-        name, own = ids.chosen(heading.title)
-        if name:
-            yield _criterion(name, own, text.strip(), 0)
-
-
-def _item(text: str) -> Criterion:
-    """The criterion of a list item; its first line is its name, and may end in an id."""
-    first, *rest = text.split("\n")
-    first, own = ids.chosen(first)
-    text = "\n".join([first, *rest])
-    return _criterion(_name(text), own, text, 1)
-
-
-def _criterion(name: str, own: str, text: str, begin: int) -> Criterion:
-    """`begin`: the line from which on conventions may stand."""
-    code = {
-        line
-        for token in _MARKDOWN.parse(text)
-        if token.type in {"fence", "code_block", "html_block"} and token.map
-        for line in range(*token.map)
-    }
-    said = conventions.read(text, code | set(range(begin)))
-    return Criterion(name, said.text, own, said.severity, said.applies_to, said.when)
-
-
-def _dedented(lines: list[str]) -> str:
-    """The item's text without its marker and without the indentation that the marker asks for."""
-    first = lines[0].lstrip(" ")
-    marker = _ITEM.match(first)
-    width = len(lines[0]) - len(first) + (marker.end() if marker else len(first))
-    rest = [line[min(width, len(line) - len(line.lstrip(" "))) :] for line in lines[1:]]
-    return "\n".join([lines[0][width:], *rest]).strip()
-
-
-def _name(text: str) -> str:
-    if bold := _BOLD.match(text):
-        return " ".join(bold["name"].split()).rstrip(":.") or text[:1]
-    if lead := _LEAD.match(text):
-        return lead["name"].strip()
-    return " ".join(text.split()[:NAME_WORDS]).rstrip(".,;:") or text[:1]
+def _of(found: Outline, role: Role) -> Iterator[Criterion]:
+    for section in found.sections:
+        if section.role is role:
+            yield from (one.criterion for one in section.criteria)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -15,13 +16,18 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+SOURCES: Final = ("diff", "calls", "message")
+"""What decides beside gates and rules: the changed files, what tools returned, the last message."""
+
+
 class Criterion(Struct, frozen=True):
     """One pattern, antipattern or legitimate stop: its name and its text, both Markdown.
 
     `id` is short and stays while the name does ("done-as-asked"); it is unique within a rubric. `applies_to`
     are globs of project paths: where none of the changed files fits, the criterion is left out. `when` is a
-    hint in the author's words, for the judge. Each of these was written as a line of its own in the text
-    (`Severity: note`), and is no longer part of `text`.
+    hint in the author's words, for the judge. `evidence` names what decides it: `gate:ID`, `rule:ID`, or one
+    of SOURCES. Each of these was written as a line of its own in the text (`Severity: note`), and is no
+    longer part of `text`.
     """
 
     name: str
@@ -30,6 +36,7 @@ class Criterion(Struct, frozen=True):
     severity: Severity = Severity.MUST
     applies_to: tuple[str, ...] = ()
     when: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 class Held(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.adapters.rubrics.conventions import Said, read
+from sidecar.adapters.rubrics import conventions
+from sidecar.adapters.rubrics.conventions import Said
 from sidecar.adapters.rubrics.ids import LIMIT, chosen, slug, unique
 from sidecar.model.rubric import Severity
+
+
+def read(text: str, code: Collection[int] = frozenset()) -> Said:
+    """What is said, without where."""
+    return conventions.read(text, frozenset(code))._replace(found=())
+
 
 PIECES = ("Applies to:", "Severity:", "When:", "**", "`", ", ", "*.py", " ", "-", "\n", "x", "and")
 """What conventions are made of."""

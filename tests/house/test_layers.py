@@ -31,7 +31,8 @@ EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
 AGENTS = "Only servers.mcp.session speaks MCP"
 HTTP = "Only adapters.judges.http speaks HTTP"
 SECRETS = "Only adapters.secrets knows what secrets look like"
-MARKDOWN = "Only adapters.rubric reads Markdown"
+MARKDOWN = "Only adapters.rubrics.markdown reads Markdown"
+WATCHING = "Only adapters.watching knows watchdog"
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,18 @@ LIES = [
     Lie(HTTP, "another backend speaks HTTP", {"adapters/judges/planted.py": "import httpx2"}),
     Lie(HTTP, "app tries again by itself", {"app/planted.py": "import stamina"}),
     Lie(MARKDOWN, "app imports markdown_it", {"app/planted.py": "import markdown_it"}),
+    Lie(MARKDOWN, "another rubric module parses", {"adapters/rubrics/planted.py": "import markdown_it"}),
+    Lie(WATCHING, "another adapter watches folders", {"adapters/planted.py": "import watchdog.observers"}),
 ]
 
 TRUTHS = {
     "cli/planted.py": "import click\nimport rich\nimport sidecar.wiring",
     "adapters/processes.py": "import subprocess",
-    "adapters/rubric.py": "import markdown_it",
+    "adapters/rubrics/markdown.py": "import markdown_it",
+    "adapters/watching.py": "import watchdog",
     "adapters/grammar.py": "import tree_sitter",
     "servers/mcp/session.py": "import anyio\nimport mcp",
-    "servers/rubric_language.py": "import lsprotocol\nimport pygls",
+    "servers/rubric_language/planted.py": "import lsprotocol\nimport pygls",
     "adapters/secrets.py": "import detect_secrets",
     "adapters/judges/http.py": "import httpx2",
     "policy/planted.py": "import re\nimport msgspec\nimport sidecar.model",

@@ -70,8 +70,9 @@ def _criterion(one: Criterion, room: int) -> str:
     ident = one_line(one.id or one.name)[:PATH_LIMIT]
     said = "" if _alike(ident, name) else f" {name}"
     when = f" (when: {cut(one_line(one.when), room)})" if one.when and room else ""
+    by = f" (shown by: {cut(one_line(', '.join(one.evidence)), room)})" if one.evidence and room else ""
     text = _indented(cut(whole(one.text), room), "  ").lstrip()
-    return f"- {ident} [{one.severity}]{said}{when}{':' if text else ''} {text}".rstrip()
+    return f"- {ident} [{one.severity}]{said}{when}{by}{':' if text else ''} {text}".rstrip()
 
 
 def _alike(ident: str, name: str) -> bool:

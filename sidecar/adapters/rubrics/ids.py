@@ -10,6 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 LIMIT: Final = 40
@@ -36,6 +37,7 @@ def unique(wanted: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(each or _free(slug(name), taken) for each, (name, _) in zip(found, wanted, strict=True))
 
 
+@lru_cache(maxsize=1024)
 def slug(name: str) -> str:
     """A name in small letters and digits of its own script, words joined with "-"."""
     words = "".join(map(_letter, unicodedata.normalize("NFKC", name[:500]).casefold()))

@@ -135,7 +135,7 @@ def hostile(marker: str) -> str:
 
 def everywhere(text: str) -> Case:
     """A case that says this text wherever somebody else has the word."""
-    criterion = Criterion(text, text, id="own", when=text)
+    criterion = Criterion(text, text, id="own", when=text, evidence=(text,))
     return replace(
         CASE,
         condition=f"goal {text}",

@@ -30,7 +30,12 @@ RUBRIC: Final = Rubric(
             id="done-as-asked",
         ),
         Criterion(
-            "Migrations", "Each has a way back.", id="migrations", applies_to=("db/**",), when="data moves"
+            "Migrations",
+            "Each has a way back.",
+            id="migrations",
+            applies_to=("db/**",),
+            when="data moves",
+            evidence=("gate:tests", "diff"),
         ),
     ),
     antipatterns=(
