@@ -170,7 +170,7 @@ def _part(text: str) -> _Blocks:
             blocks.items.append((begin, end))
         elif token.type in CODE:
             blocks.code.append((begin, end))
-    total = text.count("\n") + 1
+    total = text.count("\n") + (not text.endswith("\n"))
     return blocks._replace(open=any(end >= total for _, end in blocks.code))
 
 
