@@ -1,20 +1,27 @@
-"""What the judge's reader says of a rubric while it is written, and where in the text.
+"""What is to be said of a rubric while it is written, and where in the text.
 
-The reader itself is asked (sidecar/adapters/rubric.py); what is known here is only the where. A file is a
-rubric by its place, never by its name alone: elsewhere a `rubric.md` grades essays, and a fault found in it
-would send an agent to mend what is not broken.
+The judge's own reader is asked (sidecar/adapters/rubrics/markdown.py), and policy gives advice on what it
+reads. A file is a rubric by its place, never by its name alone: elsewhere a `rubric.md` grades essays, and a
+fault found in it would send an agent to mend what is not broken.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from sidecar.adapters import rubric
+from sidecar.adapters.rubrics import surroundings
+from sidecar.adapters.rubrics.markdown import MARK, outline
 from sidecar.adapters.rubrics.places import Place, RejectedError, places, resolved
-from sidecar.model.flaw import Flaw
+from sidecar.model.flaw import Flaw, Surroundings
+from sidecar.model.outline import Outline
+from sidecar.policy.advice import advise, mend
 
 if TYPE_CHECKING:
     from sidecar.ports import Environment
@@ -22,15 +29,20 @@ if TYPE_CHECKING:
 NAME: Final = "rubric.md"
 
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
-_MARK: Final = "\ufeff"
 
 
 class RubricCheck:
-    """Knows which files can come into force. `default` is the packaged rubric.md."""
+    """Knows which files can come into force. `default` is the packaged rubric.md, `own` the environment.
 
-    def __init__(self, default: Path, own: Environment) -> None:
+    `state`: the folder of what Supervisor remembers; without it nothing is known of projects.
+    """
+
+    def __init__(self, default: Path, own: Environment, state: Path | None = None) -> None:
         self._default = default
         self._own = own
+        self._state = state
+        self._around: dict[str, Surroundings] = {}
+        self._places: dict[str, Place | None] = {}
 
     def flaws(self, path: str, text: str) -> tuple[Flaw, ...] | None:
         """All that is wrong, what the reader would say first first; None for a file that is no rubric.
@@ -43,14 +55,51 @@ class RubricCheck:
             return None
         if flaw := _too_big(text):
             return (flaw,)
-        return (*_of_file(place, text), *_of_text(text))
+        return (*_of_file(place, text), *self.of_text(text, self.around(path)))
+
+    def of_text(self, text: str, around: Surroundings) -> tuple[Flaw, ...]:
+        """All that is wrong with a text, wherever it will be saved."""
+        if flaw := _too_big(text):
+            return (flaw,)
+        read = outline(_clean(text))
+        errors = (replace(flaw, fixes=mend(read, flaw)) for flaw in _of_text(text))
+        return (*errors, *advise(read, around))
+
+    def outline(self, path: str, text: str) -> Outline | None:
+        """What the reader makes of it, nothing of a text too big; None for a file that is no rubric."""
+        if self._place(path) is None:
+            return None
+        return Outline(text) if _too_big(text) else outline(_clean(text))
+
+    def around(self, path: str) -> Surroundings:
+        """What the rubric at `path` can name, as far as it is known; see `refresh`."""
+        return self._around.get(self.project(path)) or surroundings.unknown()
+
+    def refresh(self, path: str) -> bool:
+        """Look at the project of the rubric at `path`; whether something is new. Some tenths of a second."""
+        project = self.project(path)
+        if not project or self._state is None:
+            return False
+        seen = asyncio.run(surroundings.around(project, self._own, self._state))
+        before, self._around[project] = self._around.get(project), seen
+        return seen != before
+
+    def project(self, path: str) -> str:
+        """The project whose own rubric is at `path`, "" where it is nobody's or the user's."""
+        place = self._place(path)
+        return str(place.within) if place is not None and place.within is not None else ""
+
+    def default(self) -> str:
+        """The text of the packaged rubric. Raises OSError."""
+        return self._default.read_text(encoding="utf-8")
 
     def _place(self, path: str) -> Place | None:
-        file = Path(path)
-        if file.name != NAME:
-            return None
-        known = places(str(file.parent.parent), self._own, self._default)
-        return next((place for place in known if _real(place.path) == _real(file)), None)
+        """Where this file can come into force; found out once, for it is asked at every keystroke."""
+        if path not in self._places:
+            file = Path(path)
+            known = places(str(file.parent.parent), self._own, self._default) if file.name == NAME else ()
+            self._places[path] = next((each for each in known if _real(each.path) == _real(file)), None)
+        return self._places[path]
 
 
 def _real(path: Path) -> Path:
@@ -69,14 +118,18 @@ def _too_big(text: str) -> Flaw | None:
     return Flaw("too-big", f"{size} bytes, more than {limit}", len(fits), len(text))
 
 
+def _clean(text: str) -> str:
+    """The text as a file in UTF-8 could have it."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _of_text(text: str) -> tuple[Flaw, ...]:
     """What the required sections lack. Where one is missing there is only the first line to point at."""
-    clean = text.removeprefix(_MARK).encode("utf-8", "replace").decode()
     return tuple(
         Flaw("missing-section", lack.why, *_line(text, 0))
-        if lack.line is None
-        else Flaw("empty-section", lack.why, *_line(text, lack.line))
-        for lack in rubric.lacks(clean)
+        if lack.place is None
+        else Flaw("empty-section", lack.why, lack.place.begin, lack.place.end)
+        for lack in rubric.lacks(_clean(text))
     )
 
 
@@ -102,7 +155,7 @@ def _not_utf8(error: RejectedError, before: str, text: str) -> Flaw:
     """From the character in the place of the first wrong byte to the end of its line."""
     above = _BREAK.split(before)
     begin, end = _line(text, len(above) - 1)
-    mark = 1 if not begin and text.startswith(_MARK) else 0
+    mark = 1 if not begin and text.startswith(MARK) else 0
     return Flaw("not-utf-8", str(error), min(begin + mark + len(above[-1]), end), end)
 
 
