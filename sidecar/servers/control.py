@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Raw, Struct
 
@@ -34,12 +34,16 @@ Handler = Callable[[Raw, Peer], Awaitable[Raw | bytes]]
 
 Methods = Mapping[str, Handler]
 
+Beside = Callable[[], Coroutine[Any, Any, None]]
+"""Work that nobody asked for. It is cancelled when the sidecar ends, and may end before."""
+
 
 class Control:
     """One sidecar's process.
 
     `log` is the file that internal errors are written to. `idle_s`: seconds without a connection after which
-    it ends by itself; wiring may set it while it builds the methods. All else belongs to the event loop.
+    it ends by itself; `beside` is what runs beside the serving, from when the methods are built. Wiring may
+    set these two while it builds the methods. All else belongs to the event loop.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -48,6 +52,7 @@ class Control:
         self.pid = os.getpid()
         self.log = log
         self.idle_s = idle_s
+        self.beside: list[Beside] = []
         self.connections = 0
         self.exit_code = 0
         self.patience_s = 0.0

@@ -5,6 +5,7 @@ The laws of this file:
 - It listens before it can answer: requests that come early wait until the methods are built.
 - A peer gets an answer to whatever it asks; what went wrong inside is in the log and never in the answer.
 - It ends when a newer one asks for its place, when it is told to, and when nobody has come for a while.
+- What runs beside the serving may fail: that is in the log, and all else goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from msgspec import UNSET, Raw, Struct
 from sidecar.ports import BadInputError
 from sidecar.servers import wire
 from sidecar.servers.connection import Connection
-from sidecar.servers.control import Control, Methods, Peer, newer
+from sidecar.servers.control import Beside, Control, Methods, Peer, newer
 
 CANCEL_S: Final = 5.0
 """Seconds that cancelled requests get to put away what they hold, such as processes."""
@@ -84,6 +85,7 @@ class Sidecar:
         self._methods: asyncio.Future[Methods] | None = None
         self._open: dict[Connection, asyncio.Task[None]] = {}
         self._renewals: dict[str, float] = {}
+        self._beside: set[asyncio.Task[None]] = set()
         self._own: Methods = {"hello": self._hello, "shutdown": self._shutdown}
 
     async def run(self, listener: socket.socket) -> int:
@@ -97,6 +99,10 @@ class Sidecar:
         Path(listener.getsockname()).unlink(missing_ok=True)  # noqa: ASYNC240 - one system call
         server.close()
         await self._see_off()
+        for task in self._beside:
+            task.cancel()
+        if self._beside:
+            await asyncio.wait(self._beside, timeout=CANCEL_S)
         return self._control.exit_code
 
     async def _see_off(self) -> None:
@@ -116,7 +122,10 @@ class Sidecar:
             log.error("the methods could not be built", exc_info=error)
             self._control.exit_code = INTERNAL_ERROR
             self._control.drain()
-        elif not self._open:
+            return
+        if not self._control.ending.is_set():
+            self._beside = {asyncio.create_task(_beside(work)) for work in self._control.beside}
+        if not self._open:
             self._await_visitors()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -190,3 +199,10 @@ class Sidecar:
     async def _shutdown(self, _params: Raw, _peer: Peer) -> bytes:
         self._control.stop()
         return b"{}"
+
+
+async def _beside(work: Beside) -> None:
+    try:
+        await work()
+    except Exception:
+        log.exception("what runs beside the serving failed")

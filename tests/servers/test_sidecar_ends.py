@@ -126,3 +126,32 @@ async def test_a_visitor_stops_the_clock_and_the_last_to_leave_starts_it_again(s
     other.leave()
     await happens(timers.armed)
     assert not timers.set[-1].cancelled
+
+
+async def test_what_runs_beside_begins_with_the_methods_and_is_cancelled_at_the_end(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def works() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async def fails() -> None:
+        await begun.wait()
+        raise RuntimeError("a fault")
+
+    def build(control: Control) -> Methods:
+        control.beside += [fails, works]
+        return {}
+
+    bench = start(build=build)
+    await happens(begun)
+    assert "result" in await (await bench.caller()).ask("hello")
+    bench.control.stop()
+    assert await bench.end() == 0
+    assert cancelled.is_set()
+    assert "what runs beside the serving failed" in caplog.text
