@@ -8,16 +8,16 @@ The real policy decides with the user's settings, but for shadow mode, in which 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sidecar.app.asking import AT_ONCE, Asked, Asking, side_by_side
 from sidecar.model.effects import AskJudge, Case, Continue, Effect, ReadTurn, Rest, Ruling, RunGates, Survey
-from sidecar.model.evaluation import CONTINUE, Outcome
-from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Stopped, TurnRead
+from sidecar.model.evaluation import Outcome
+from sidecar.model.events import Fact, GatesRan, JudgeFailed, Stopped, TurnRead
 from sidecar.model.gate import GateRun
 from sidecar.model.gate import Outcome as GateOutcome
 from sidecar.model.goal import Goal, Status
@@ -28,17 +28,13 @@ from sidecar.model.rubric import Rubric
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.policy.endings import unjudged
-from sidecar.policy.masking import mask_case
+from sidecar.policy.replays import ended
 from sidecar.policy.stop import begin, step
 from sidecar.ports import Chosen, Environment, Judge, Mask, Purse
 
 NOON = 43_200.0
 """When every stop is judged, in seconds since the epoch."""
 PROJECT = "/project"
-AT_ONCE = 4
-"""Stops that are judged side by side, unless the caller says otherwise."""
-DETAIL = 600
-"""Characters of why a stop ended as it did."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -57,8 +53,6 @@ class Options(Struct, frozen=True, kw_only=True):
 
 USUAL = Options()
 
-log = logging.getLogger(__name__)
-
 
 async def evaluate(
     items: Iterable[Labelled], judge: Judge, rubric: Rubric, settings: Settings, options: Options = USUAL
@@ -69,20 +63,7 @@ async def evaluate(
     item. Cancelling ends the requests that run.
     """
     stage = _Stage(judge, rubric, replace(settings, mode="on"), options)
-    free = asyncio.Semaphore(max(1, options.at_once))
-    tasks: list[asyncio.Task[Outcome]] = []
-
-    async def work(item: Labelled) -> Outcome:
-        try:
-            return await stage.play(item)
-        finally:
-            free.release()
-
-    async with asyncio.TaskGroup() as group:
-        for item in items:
-            await free.acquire()
-            tasks.append(group.create_task(work(item)))
-    return tuple(task.result() for task in tasks)
+    return await side_by_side(items, stage.play, options.at_once)
 
 
 async def likely_calls(items: Iterable[Labelled], rubric: Rubric, settings: Settings) -> int:
@@ -102,40 +83,24 @@ class Nobody:
         return JudgeFailed(self.WHY)
 
 
-class _Asked(Struct):
-    """What the judge was asked and said at one stop, added up. One answer of two is enough for a verdict."""
-
-    asked: bool = False
-    answered: bool = False
-    failed: str = ""
-    calls: int = 0
-    tokens: int = 0
-    cents: float | None = 0.0
-
-    def hear(self, fact: Judged | JudgeFailed) -> None:
-        """Add one answer."""
-        if isinstance(fact, Judged):
-            self.answered, self.failed = True, ""
-        elif not self.answered:
-            self.failed = fact.reason
-        cost = fact.judgement if isinstance(fact, Judged) else fact
-        self.calls, self.tokens = self.calls + cost.calls, self.tokens + cost.tokens
-        if cost.calls:
-            self.cents = None if cost.cents is None or self.cents is None else self.cents + cost.cents
-
-
 class _Stage:
     """Where items are played."""
 
     def __init__(self, judge: Judge, rubric: Rubric, settings: Settings, options: Options) -> None:
-        self._judge = judge
         self._rubric = rubric
         self._settings = settings
         self._options = options
+        self._asking = Asking(
+            judge=judge,
+            settings=settings,
+            environment=options.environment,
+            purse=options.purse,
+            mask=options.mask,
+        )
 
     async def play(self, item: Labelled) -> Outcome:
         """Judge one stop as the sidecar would."""
-        seen, asked = [self._inquiry(item)], _Asked()
+        seen, asked = [self._inquiry(item)], Asked()
         try:
             async with asyncio.timeout(self._settings.stop_seconds):
                 inquiry, ruling = await self._loop(item, seen, asked)
@@ -155,17 +120,7 @@ class _Stage:
         purse = self._options.purse
         return inquiry if purse is None else replace(inquiry, today=purse.today())
 
-    def _pay(self, fact: Judged | JudgeFailed) -> None:
-        """What measuring costs counts as every judging does."""
-        cost = fact.judgement if isinstance(fact, Judged) else fact
-        if self._options.purse is None or not cost.calls:
-            return
-        try:
-            self._options.purse.add(cost.tokens, cost.cents, cost.calls)
-        except OSError as error:
-            log.warning("what judging cost could not be written down: %s", error)
-
-    async def _loop(self, item: Labelled, seen: list[Inquiry], asked: _Asked) -> tuple[Inquiry, Ruling]:
+    async def _loop(self, item: Labelled, seen: list[Inquiry], asked: Asked) -> tuple[Inquiry, Ruling]:
         inquiry, order = begin(seen[-1])
         while not isinstance(order, Continue | Rest):
             fact = await self._carry_out(order, item, asked)
@@ -173,7 +128,7 @@ class _Stage:
             seen.append(inquiry)
         return inquiry, order
 
-    async def _carry_out(self, order: Effect, item: Labelled, asked: _Asked) -> Fact:
+    async def _carry_out(self, order: Effect, item: Labelled, asked: Asked) -> Fact:
         match order:
             case ReadTurn():
                 return TurnRead(item.turn)
@@ -182,13 +137,7 @@ class _Stage:
             case RunGates():
                 return GatesRan(_runs(order, item))
             case AskJudge():
-                asked.asked = True
-                mask = self._options.mask
-                case = order.case if mask is None else mask_case(order.case, mask)
-                fact = await self._judge.ask(case, self._options.environment, self._settings)
-                asked.hear(fact)
-                self._pay(fact)
-                return fact
+                return await self._asking.ask(order.case, asked)
 
 
 def _stopped(item: Labelled) -> Stopped:
@@ -225,8 +174,9 @@ def _runs(order: RunGates, item: Labelled) -> tuple[GateRun, ...]:
     )
 
 
-def _outcome(item: Labelled, inquiry: Inquiry, ruling: Ruling, asked: _Asked) -> Outcome:
+def _outcome(item: Labelled, inquiry: Inquiry, ruling: Ruling, asked: Asked) -> Outcome:
     goal = inquiry.session.goal
+    how, why = ended(ruling)
     return Outcome(
         id=item.id,
         family=item.family,
@@ -237,13 +187,12 @@ def _outcome(item: Labelled, inquiry: Inquiry, ruling: Ruling, asked: _Asked) ->
         blind=item.blind,
         fabricated=item.fabricated,
         complete=item.complete,
-        ended=CONTINUE if isinstance(ruling, Continue) else ruling.reason.value,
+        ended=how,
         kind=ruling.feedback.kind if isinstance(ruling, Continue) else "",
-        detail=("; ".join(ruling.feedback.missing) if isinstance(ruling, Continue) else ruling.detail)[
-            :DETAIL
-        ],
+        detail=why,
         stage=inquiry.stage,
         rule=inquiry.rule,
+        criteria=tuple(sorted(asked.criteria)),
         confidence=inquiry.confidence,
         asked=asked.asked,
         failed=asked.failed,

@@ -11,6 +11,7 @@ from sidecar.ports import (
     GateRunner,
     Inspector,
     Judge,
+    KeptStops,
     Phrasebook,
     Purse,
     Record,
@@ -33,6 +34,7 @@ class House:
     gates: GateRunner
     inspector: Inspector
     judge: Judge
+    kept: KeptStops
     phrasebook: Phrasebook
     purse: Purse
     record: Record

@@ -12,12 +12,14 @@ from msgspec.structs import replace
 from sidecar.app.bases import Bases
 from sidecar.app.generations import Generations, SupersededError
 from sidecar.app.house import House
+from sidecar.app.keeping import Keeper
 from sidecar.app.rubrics import RubricWatch
 from sidecar.app.survey import Surveyor
 from sidecar.model.effects import AskJudge, Continue, Effect, ReadTurn, Reason, Rest, Ruling, RunGates, Survey
 from sidecar.model.events import Fact, GatesRan, Judged, Stopped, TurnRead
 from sidecar.model.gate import GateRun
 from sidecar.model.inquiry import Inquiry
+from sidecar.model.kept import Heard
 from sidecar.model.session import Session
 from sidecar.policy import integrity
 from sidecar.policy.endings import unjudged
@@ -40,6 +42,19 @@ FINDINGS = 20
 log = logging.getLogger(__name__)
 
 
+class _Sitting:
+    """One judging as it goes: what policy knew after each step, and the facts that it was told."""
+
+    def __init__(self, first: Inquiry) -> None:
+        self.seen = [first]
+        self.heard: list[Heard] = []
+
+    @property
+    def now(self) -> Inquiry:
+        """What policy knows by now."""
+        return self.seen[-1]
+
+
 class StopJudge:
     """Judges stops, at most one at a time per session."""
 
@@ -50,6 +65,7 @@ class StopJudge:
         self._bases = bases
         self._rubrics = rubrics
         self._surveyor = Surveyor(house, bases)
+        self._keeper = Keeper(house)
 
     async def rule(self, stop: Stopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
@@ -71,21 +87,22 @@ class StopJudge:
             self._write(inquiry, ruling, begun)
             return ruling
         self._bases.rest(stop.key)
-        seen, until = [inquiry], asyncio.get_running_loop().time() + settings.stop_seconds
+        sitting, until = _Sitting(first), asyncio.get_running_loop().time() + settings.stop_seconds
         try:
-            while (ended := await self._judged(seen, until)) is None:  # a command changed what counts
-                seen = [replace(first, session=self._now(session))]
+            while (ended := await self._judged(sitting, until)) is None:  # a command changed what counts
+                sitting = _Sitting(replace(first, session=self._now(session)))
             inquiry, ruled = ended
         except SupersededError as newer:
             ruling = Rest(reason=newer.reason)
-            inquiry = self._dropped(seen[-1])
+            inquiry = self._dropped(sitting.now)
         except asyncio.CancelledError:
             self._write(
-                self._dropped(seen[-1]), Rest(reason=Reason.INTERRUPTED, detail="the host let go"), begun
+                self._dropped(sitting.now), Rest(reason=Reason.INTERRUPTED, detail="the host let go"), begun
             )
             raise
         else:
             ruling = self._told(stop, self._save(inquiry, ruled))
+            self._keeper.keep(sitting.seen[0], sitting.heard, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is Reason.BACKGROUND:
             self._rubrics.set_to_work(stop, human=False)
         self._write(inquiry, ruling, begun)
@@ -98,14 +115,14 @@ class StopJudge:
         except (OSError, BadInputError):
             return session
 
-    async def _judged(self, seen: list[Inquiry], until: float) -> tuple[Inquiry, Ruling] | None:
+    async def _judged(self, sitting: _Sitting, until: float) -> tuple[Inquiry, Ruling] | None:
         """The end of one judging; None where a command of the user's voids it and leaves its goal active."""
         try:
-            return await self._generations.judge(seen[-1].stop.key, self._judge(seen, until))
+            return await self._generations.judge(sitting.now.stop.key, self._judge(sitting, until))
         except SupersededError as newer:
             if newer.reason is not Reason.COMMANDED:
                 raise
-            self._dropped(seen[-1])
+            self._dropped(sitting.now)
             return None
 
     def _dropped(self, inquiry: Inquiry) -> Inquiry:
@@ -126,22 +143,25 @@ class StopJudge:
             log.warning("%s: what judging cost could not be saved: %s", inquiry.stop.key.id, error)
         return inquiry
 
-    async def _judge(self, seen: list[Inquiry], until: float) -> tuple[Inquiry, Ruling]:
+    async def _judge(self, sitting: _Sitting, until: float) -> tuple[Inquiry, Ruling]:
         try:
             async with asyncio.timeout_at(until):
-                return await self._loop(seen)
+                return await self._loop(sitting)
         except TimeoutError:
-            limit = seen[-1].settings.stop_seconds
-            return unjudged(seen[-1], f"judging took longer than {limit} seconds")
+            sitting.heard.clear()  # what was heard leads to no ruling
+            limit = sitting.now.settings.stop_seconds
+            return unjudged(sitting.now, f"judging took longer than {limit} seconds")
 
-    async def _loop(self, seen: list[Inquiry]) -> tuple[Inquiry, Ruling]:
+    async def _loop(self, sitting: _Sitting) -> tuple[Inquiry, Ruling]:
         """The game: while the order is not an answer, carry it out and step again."""
-        inquiry, order = begin(seen[-1])
+        inquiry, order = begin(sitting.now)
         while not isinstance(order, Continue | Rest):
             fact = await self._carry_out(order, inquiry)
+            heard = Heard(self._house.clock.now(), fact)
             # In a thread: on a turn of hundreds of calls, rules and evidence take tenths of a second.
-            inquiry, order = await asyncio.to_thread(step, inquiry, fact, self._house.clock.now())
-            seen.append(inquiry)
+            inquiry, order = await asyncio.to_thread(step, inquiry, fact, heard.at)
+            sitting.seen.append(inquiry)
+            sitting.heard.append(heard)
         if (isinstance(order, Continue) or order.alarm) and self._user_waits(inquiry):
             raise SupersededError(Reason.QUEUED)
         return inquiry, order

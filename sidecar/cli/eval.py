@@ -52,8 +52,9 @@ class Typed(TypedDict):
 def evaluation(floor_precision: float | None, floor_recall: float | None, **typed: Unpack[Typed]) -> None:
     """Measure a judge on the labelled stops of FILES (else on the corpus that comes with Supervisor).
 
-    Rules and gates decide as they do at a real stop; what they leave open goes to the judge. Nothing is kept,
-    and no sidecar is needed. With --backend rules nobody is asked, and nothing leaves the machine.
+    Rules and gates decide as they do at a real stop; what they leave open goes to the judge. No sidecar is
+    needed. With --backend rules nobody is asked, and nothing leaves the machine. How often each criterion was
+    right is kept, for those who edit a rubric, unless only a part of the stops is judged.
 
     Exit codes: 0 done, 1 a goal that does not hold was called achieved or a floor was not reached, 2 could
     not run, 130 interrupted.

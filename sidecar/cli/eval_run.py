@@ -14,6 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.adapters import labelled_file
+from sidecar.adapters.measured_file import MeasuredFile
+from sidecar.adapters.paths import of_user
 from sidecar.app.evaluation import Options, evaluate, likely_calls
 from sidecar.cli.checks import visible
 from sidecar.cli.eval_report import Floors, Report, exit_code, failures, parts, plain
@@ -48,13 +50,18 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Doors(Struct, frozen=True):
-    """What a measurement works with. `rubric` reads the one of a file, for None the one in force here."""
+    """What a measurement works with.
+
+    `rubric` reads the one of a file, for None the one in force here. `measured` keeps what whole sets of
+    stops say of each criterion.
+    """
 
     judge: Judge
     settings: Settings
     rubric: Callable[[Path | None], Rubric]
     purse: Purse | None = None
     mask: Mask | None = None
+    measured: MeasuredFile | None = None
 
 
 def real() -> Doors:
@@ -69,7 +76,8 @@ def real() -> Doors:
     def rubric(path: Path | None) -> Rubric:
         return house.rubrics.load(str(Path.cwd()), os.environ) if path is None else wiring.rubric_of(path)
 
-    return Doors(house.judge, settings, rubric, house.purse, house.secrets.masker(os.environ))
+    measured = MeasuredFile(of_user().state, house.clock)
+    return Doors(house.judge, settings, rubric, house.purse, house.secrets.masker(os.environ), measured)
 
 
 async def execute(doors: Doors, wish: Wish) -> int:
@@ -82,6 +90,7 @@ async def execute(doors: Doors, wish: Wish) -> int:
     done = await _judged(doors, items, rubrics, wish)
     report = _report(done, rubrics, wish)
     report = replace(report, backend=backend, files=tuple(map(str, files)))
+    _keep(doors, done[0], rubrics[0], wish)
     if wish.as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(plain(report))).decode())
     else:
@@ -112,10 +121,9 @@ def _with_backend(doors: Doors, wish: Wish) -> Doors:
     """The doors for this backend. Nothing is spent and nothing needs masking where rules alone judge."""
     settings = replace(doors.settings, judge=replace(doors.settings.judge, backend=wish.backend))
     alone = wish.backend == RULES
-    return Doors(
-        judge=doors.judge,
+    return replace(
+        doors,
         settings=settings,
-        rubric=doors.rubric,
         purse=None if alone else doors.purse,
         mask=None if alone else doors.mask,
     )
@@ -130,15 +138,21 @@ async def _agreed(doors: Doors, items: Sequence[Labelled], rubrics: Sequence[Rub
         raise BadInputError(f"no judge can be asked: {chosen.why}")
     calls = sum([await likely_calls(items, rubric, doors.settings) for rubric in rubrics])
     told = f"{chosen.backend} ({chosen.why})"
-    if calls and not wish.yes:
-        most = calls * CASE_TOKENS // 1000
-        click.echo(
-            f"{visible(told)} would be asked about {calls} cases of at most {CASE_TOKENS} tokens, some"
-            f" of them twice; that is {most} thousand tokens at most for once each. This may cost money.",
-            err=True,
-        )
-        click.confirm("Go on?", default=False, abort=True, err=True)
+    agree(told, calls, yes=wish.yes)
     return told
+
+
+def agree(told: str, calls: int, *, yes: bool) -> None:
+    """Tell who would be asked how often, and go on where the person agrees. Raises click.Abort."""
+    if not calls or yes:
+        return
+    most = calls * CASE_TOKENS // 1000
+    click.echo(
+        f"{visible(told)} would be asked about {calls} cases of at most {CASE_TOKENS} tokens, some"
+        f" of them twice; that is {most} thousand tokens at most for once each. This may cost money.",
+        err=True,
+    )
+    click.confirm("Go on?", default=False, abort=True, err=True)
 
 
 async def _judged(
@@ -152,6 +166,17 @@ async def _judged(
     if wish.backend != RULES and asked and all(one.failed for one in asked):
         raise BadInputError(f"the judge gave no verdict at all: {failures(asked)[0].reason}")
     return done
+
+
+def _keep(doors: Doors, outcomes: Sequence[Outcome], rubric: Rubric, wish: Wish) -> None:
+    """Keep what a whole set says of each criterion; figures over a part would mislead."""
+    if doors.measured is None or wish.only or wish.limit is not None:
+        return
+    by = RULES if wish.backend == RULES else doors.judge.chosen(os.environ, doors.settings).backend
+    try:
+        doors.measured.keep(outcomes, rubric, by)
+    except OSError as error:
+        click.echo(f"! the figures could not be kept: {visible(str(error))}", err=True)
 
 
 def _report(done: Sequence[tuple[Outcome, ...]], rubrics: Sequence[Rubric], wish: Wish) -> Report:

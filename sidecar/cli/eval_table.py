@@ -24,7 +24,7 @@ CELL: Final = 200
 
 
 class Bar:
-    """Shows how far it is. Made for `with`; called with each outcome."""
+    """Shows how far it is. Made for `with`; called with each that is done."""
 
     def __init__(self, at: Console, total: int, *, quiet: bool) -> None:
         self._moves = at.is_terminal and not quiet
@@ -48,7 +48,7 @@ class Bar:
         if self._moves:
             self._progress.stop()
 
-    def __call__(self, _outcome: Outcome) -> None:
+    def __call__(self, _done: object) -> None:
         self._progress.advance(self._task)
 
 
@@ -79,14 +79,14 @@ def print_plain(screen: Console, text: str) -> None:
 
 
 def _figures(part: Part) -> Table:
-    table = _table("figure", "all stops")
+    table = new_table("figure", "all stops")
     for name, value in headline(part.figures):
         table.add_row(name, value)
     return table
 
 
 def _apart(parts: Sequence[Part]) -> Table:
-    table = _table("set", "stops", "precision", "recall", "legitimate sent back", "false completes")
+    table = new_table("set", "stops", "precision", "recall", "legitimate sent back", "false completes")
     for part in parts:
         known = part.figures
         shares = (known.precision, known.recall, known.false_alarms, known.false_completes)
@@ -95,32 +95,32 @@ def _apart(parts: Sequence[Part]) -> Table:
 
 
 def _families(part: Part) -> Table:
-    table = _table("family, worst first", "judged wrongly", "to the judge")
+    table = new_table("family, worst first", "judged wrongly", "to the judge")
     for group in part.families[:FAMILIES]:
-        table.add_row(_cell(group.name), share(group.wrong), share(group.asked))
+        table.add_row(cell(group.name), share(group.wrong), share(group.asked))
     return table
 
 
 def _rules(part: Part) -> Table:
-    table = _table("rule", "right to send back", "right to let rest", "suspected, and premature")
+    table = new_table("rule", "right to send back", "right to let rest", "suspected, and premature")
     for rule in part.rules:
-        table.add_row(_cell(rule.rule), *(share(one) for one in (rule.back, rule.rest, rule.suspected)))
+        table.add_row(cell(rule.rule), *(share(one) for one in (rule.back, rule.rest, rule.suspected)))
     return table
 
 
 def _wrong(outcomes: Sequence[Outcome]) -> Table:
-    table = _table("judged wrongly", "family", "it was", "it ended", "at", "why")
+    table = new_table("judged wrongly", "family", "it was", "it ended", "at", "why")
     for one in outcomes[:LISTED]:
         ended = Text("FALSE COMPLETE", style="red") if one.false_complete else Text(one.ended)
         stage = f"{one.stage}: {one.rule}" if one.rule else one.stage
-        table.add_row(_cell(one.id), _cell(one.family), one.truth, ended, _cell(stage), _cell(one.detail))
+        table.add_row(cell(one.id), cell(one.family), one.truth, ended, cell(stage), cell(one.detail))
     return table
 
 
 def _tell_flips(screen: Console, report: Report) -> None:
     print_plain(screen, f"against the rubric {report.against}: {len(report.flips)} flips")
     before, after = report.parts[0].figures, report.parts_against[0].figures
-    table = _table("figure", "before", "after")
+    table = new_table("figure", "before", "after")
     table.add_row("precision", share(before.precision), share(after.precision))
     table.add_row("recall", share(before.recall), share(after.recall))
     screen.print(table)
@@ -130,12 +130,12 @@ def _tell_flips(screen: Console, report: Report) -> None:
 
 
 def _flips(flips: Sequence[Flip]) -> Table:
-    table = _table("flip", "family", "it was", "before -> after", "why")
+    table = new_table("flip", "family", "it was", "before -> after", "why")
     for flip in flips[:LISTED]:
         before, after = flip.before, flip.after
         now = f"{before.ended} -> {after.ended}"
         table.add_row(
-            _cell(after.id), _cell(after.family), after.truth, now, _cell(after.detail or before.detail)
+            cell(after.id), cell(after.family), after.truth, now, cell(after.detail or before.detail)
         )
     return table
 
@@ -145,13 +145,15 @@ def _more(screen: Console, count: int) -> None:
         screen.print(f"and {count - LISTED} more: --json lists them all")
 
 
-def _table(*columns: str) -> Table:
+def new_table(*columns: str) -> Table:
+    """A table without lines."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in columns:
         table.add_column(name, overflow="fold")
     return table
 
 
-def _cell(text: str) -> Text:
+def cell(text: str) -> Text:
+    """What others wrote, in a table."""
     shown = visible(text)
     return Text(shown if len(shown) <= CELL else f"{shown[: CELL - 1]}…")

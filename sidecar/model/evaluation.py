@@ -17,6 +17,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     The first fields are the label's. `ended` is "continue" or a Reason, `kind` what the agent was told about,
     `detail` why, in one line. `stage` is where it was decided, `rule` which rule decided or was suspicious.
+    `criteria` are the ids that the judge named as missing.
     `confidence` is how likely it seemed, 0 to 1, that the stop is premature; None where nobody said.
     `asked`: rules and gates did not decide, so that the case went to the judge; `failed` says why that gave
     no verdict. `calls`, `tokens` and `cents` are what this cost, `cents` None where a call had no price.
@@ -37,6 +38,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str = ""
     detail: str = ""
     rule: str = ""
+    criteria: tuple[str, ...] = ()
     confidence: float | None = None
     asked: bool = False
     failed: str = ""

@@ -118,8 +118,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `mode` "shadow" judges and records but never continues. `max_attempts` is the budget of continuations.
     Tokens are uncached input plus output; seconds are those the agent was active. `stop_seconds` bounds the
     judging of one stop: smaller than the hook timeout in hooks/hooks.json (900), greater than one gate.
-    `goal_max_cents` bounds what judging one goal may cost, None for no limit. `price` is by model, as its
-    service names it.
+    `goal_max_cents` bounds what judging one goal may cost, None for no limit. `keep_stops`: the last judged
+    stops of each project are kept, to try a rubric on. `price` is by model, as its service names it.
     """
 
     mode: Literal["on", "shadow"] = "on"
@@ -130,6 +130,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     resume_paused: bool = False
     stop_seconds: Annotated[int, Meta(ge=1, le=870)] = 840
     idle_minutes: Annotated[int, Meta(ge=1)] = 60
+    keep_stops: bool = True
     judge: Judge = Judge()
     rules: Rules = Rules()
     tiers: Tiers = Tiers()

@@ -15,7 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar import cli
-from sidecar.adapters.memory import MemoryPurse
+from sidecar.adapters.measured_file import MeasuredFile
+from sidecar.adapters.measured_file import figures as figures_kept
+from sidecar.adapters.memory import ManualClock, MemoryPurse
 from sidecar.cli import eval_run
 from sidecar.cli.eval import evaluation
 from sidecar.cli.eval_report import ExitCode, Floors
@@ -24,10 +26,12 @@ from sidecar.model.effects import Case
 from sidecar.model.events import Judged, JudgeFailed, Surveyed
 from sidecar.model.gate import Catalog
 from sidecar.model.gate import Outcome as GateOutcome
+from sidecar.model.kept import Measured
 from sidecar.model.labelled import Labelled, Truth
 from sidecar.model.rubric import Criterion, Rubric
 from sidecar.model.settings import Settings
 from sidecar.policy.figures import figures
+from sidecar.policy.firing import digest
 from sidecar.ports import BadInputError, Chosen, Environment
 from support.cases import (
     PYTEST,
@@ -104,9 +108,11 @@ class Bench:
         self.file.write_bytes(b"\n".join(map(msgspec.json.encode, labels)))
         self.judge = judge or Rubricked()
         self.purse = MemoryPurse()
+        self.state = folder / "state"
+        self.measured = MeasuredFile(self.state, ManualClock(0.0))
 
     def doors(self) -> Doors:
-        return Doors(self.judge, SETTINGS, self.rubric, self.purse)
+        return Doors(self.judge, SETTINGS, self.rubric, self.purse, measured=self.measured)
 
     @staticmethod
     def rubric(path: Path | None) -> Rubric:
@@ -209,6 +215,35 @@ def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
     assert len({one.family for one in chosen[0]}) == 2
     with pytest.raises(click.UsageError, match="there is no family 'nope'; there are: f0, f1, goal-unmet"):
         bench.runs(only=("nope",))
+
+
+def test_how_often_a_criterion_was_right_is_kept_with_day_judge_and_rubric(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OPEN, open_case("other", Truth.LEGITIMATE), ANSWERED)
+    assert bench.runs() == ExitCode.DONE
+    assert figures_kept(bench.state) == {}
+    bench.judge.answer = judged(incomplete())
+    assert bench.runs(backend="openai", yes=True) == ExitCode.DONE
+    assert figures_kept(bench.state) == {
+        "left-work": Measured(right=1, of=2, on="1970-01-01", by="openai", rubric=digest(RUBRIC))
+    }
+
+
+def test_figures_over_a_part_of_the_stops_are_not_kept(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OPEN, judge=Rubricked(judged(incomplete())))
+    assert bench.runs(backend="openai", yes=True, only=("goal-unmet",)) == ExitCode.DONE
+    assert bench.runs(backend="openai", yes=True, limit=1) == ExitCode.DONE
+    assert figures_kept(bench.state) == {}
+
+
+def test_figures_that_cannot_be_kept_are_no_reason_to_tell_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = Bench(tmp_path, ANSWERED)
+    bench.state.write_text("a file where the folder should be")
+    assert bench.runs() == ExitCode.DONE
+    out = capsys.readouterr()
+    assert "the figures could not be kept" in out.err
+    assert "precision of sending back" in out.out
 
 
 # --- before somebody is asked -------------------------------------------------------------------------------

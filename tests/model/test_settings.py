@@ -55,6 +55,7 @@ def test_a_number_beyond_its_bounds_is_refused(name: str) -> None:
         {"mode": "off"},
         {"max_attempt": 5},
         {"max_attempts": "5"},
+        {"keep_stops": "no"},
         {"judge": {"backend": "oracle"}},
         {"judge": {"seconds": 4}},
         {"judge": {"seconds": 601}},

@@ -38,6 +38,9 @@ class FixedRubrics:
         held, self._rubric = self._rubric.held, replace(self._rubric, held=None)
         return f"in force now: {held.path}: {held.summary}" if held else "nothing is held"
 
+    def begin(self, project: str) -> tuple[str, bool]:  # noqa: ARG002 - the port's
+        return self._rubric.origin, False
+
 
 class PlainPhrasebook:
     """The Phrasebook that PhrasebookFiles falls back to: labels and data."""

@@ -1,0 +1,141 @@
+"""What the language server is told of a criterion: from kept stops and from the last measurement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.adapters import criterion_history
+from sidecar.adapters.criterion_history import CriterionHistory
+from sidecar.adapters.kept_stops import KeptStopFiles, read
+from sidecar.adapters.measured_file import CRITERIA, NAME, MeasuredFile, figures
+from sidecar.adapters.memory import ManualClock
+from sidecar.model.evaluation import CONTINUE, Outcome
+from sidecar.model.kept import History, KeptStop
+from sidecar.model.labelled import Truth
+from support.cases import PROJECT, RUBRIC
+from support.kept_stops import asked, missing, unasked
+
+DAY = 86_400.0
+
+
+def sent_back(*criteria: str, truth: Truth = Truth.PREMATURE) -> Outcome:
+    return Outcome(
+        id="1",
+        family="f",
+        truth=truth,
+        origin="by-hand",
+        language="en",
+        host="h",
+        ended=CONTINUE,
+        stage="judge",
+        criteria=criteria,
+    )
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def stops(state: Path) -> KeptStopFiles:
+    return KeptStopFiles(state)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(0.0)
+
+
+@pytest.fixture
+def measured(state: Path, clock: ManualClock) -> MeasuredFile:
+    return MeasuredFile(state, clock)
+
+
+def test_of_what_never_happened_nothing_is_known(state: Path) -> None:
+    history = CriterionHistory(state)
+    assert history.of(PROJECT, "left-work") == History()
+    assert history.of("", "x") == history.of("/\x00", "x") == History()
+
+
+def test_what_spoke_lately_and_how_it_was_measured_come_together(
+    state: Path, stops: KeptStopFiles, measured: MeasuredFile
+) -> None:
+    stops.keep(asked(missing("left-work"), at=1.0))
+    stops.keep(unasked(at=2.0))
+    measured.keep([sent_back("left-work"), sent_back("left-work", truth=Truth.LEGITIMATE)], RUBRIC, "rules")
+    history = CriterionHistory(state)
+    assert history.of(PROJECT, "left-work") == History(
+        fired=1,
+        stops=2,
+        last=1.0,
+        measured_right=1,
+        measured_of=2,
+        measured_on="1970-01-01",
+        measured_by="rules",
+    )
+    assert history.of(PROJECT, "permission-seeking") == History(fired=1, stops=2, last=2.0)
+    assert history.of("/another", "left-work").stops == 0
+
+
+def test_a_file_is_read_once_and_a_new_one_is_seen(
+    state: Path, stops: KeptStopFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[Path] = []
+
+    def counted(path: Path) -> KeptStop:
+        reads.append(path)
+        return read(path)
+
+    monkeypatch.setattr(criterion_history, "read", counted)
+    history = CriterionHistory(state)
+    stops.keep(asked(at=1.0))
+    assert [history.of(PROJECT, name).fired for name in ("left-work", "left-work", "other")] == [1, 1, 0]
+    assert len(reads) == 1
+    stops.keep(asked(at=2.0))
+    assert history.of(PROJECT, "left-work") == History(fired=2, stops=2, last=2.0)
+    assert len(reads) == 2
+
+
+def test_damaged_stops_and_figures_say_nothing(
+    state: Path, stops: KeptStopFiles, measured: MeasuredFile
+) -> None:
+    stops.keep(asked(at=1.0))
+    stops.keep(asked(at=2.0))
+    stops.paths(PROJECT)[0].write_bytes(b"damaged")
+    measured.keep([sent_back("left-work")], RUBRIC, "rules")
+    (state / NAME).write_bytes(b'{"version": 1, "figures": 7}')
+    assert CriterionHistory(state).of(PROJECT, "left-work") == History(fired=1, stops=1, last=2.0)
+
+
+def test_a_later_measurement_replaces_what_it_measured_and_leaves_the_rest(
+    state: Path, measured: MeasuredFile, clock: ManualClock
+) -> None:
+    measured.keep([sent_back("a", "b")], RUBRIC, "rules")
+    clock.advance(DAY)
+    measured.keep([sent_back("b"), sent_back("b")], RUBRIC, "openai")
+    known = figures(state)
+    assert {name: (one.right, one.of, one.on, one.by) for name, one in known.items()} == {
+        "a": (1, 1, "1970-01-01", "rules"),
+        "b": (2, 2, "1970-01-02", "openai"),
+    }
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"version": 99}', b"\xff"])
+def test_figures_that_cannot_be_read_are_set_aside_and_measuring_goes_on(
+    content: bytes, state: Path, measured: MeasuredFile
+) -> None:
+    state.mkdir(mode=0o700)
+    (state / NAME).write_bytes(content)
+    measured.keep([sent_back("a")], RUBRIC, "rules")
+    assert list(figures(state)) == ["a"]
+    assert any(path.name.startswith(f"{NAME}.") for path in state.iterdir())
+
+
+def test_of_too_many_criteria_those_measured_first_go(state: Path, measured: MeasuredFile) -> None:
+    measured.keep([sent_back(*(f"c{number}" for number in range(CRITERIA)))], RUBRIC, "rules")
+    measured.keep([sent_back("new")], RUBRIC, "rules")
+    assert len(figures(state)) == CRITERIA
+    assert "new" in figures(state)

@@ -1,0 +1,251 @@
+"""`supervisor rubric replay`: what it tells, what it asks before, and the exit code that a script reads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
+
+from sidecar import cli
+from sidecar.adapters.kept_stops import KeptStopFiles
+from sidecar.adapters.memory import MemoryKeptStops, MemoryPurse
+from sidecar.adapters.paths import of_user
+from sidecar.adapters.scripted.judge import ScriptedJudge
+from sidecar.cli import rubric_replay
+from sidecar.cli.rubric_replay import CHANGES, COULD_NOT_RUN, Doors, Wish, execute
+from sidecar.model.events import JudgeFailed
+from sidecar.model.kept import KeptStop
+from sidecar.model.settings import Settings
+from sidecar.model.verdict import Verdict
+from sidecar.ports import BadInputError, Chosen, Environment, Writes
+from support.cases import UNREACHABLE, abstain
+from support.kept_stops import asked, missing, unasked
+
+PATTERNS = "## Patterns\n\n### Verified\n\nWhat is claimed was run.\n\n## Antipatterns\n\n"
+SAME = f"{PATTERNS}### Left work\n\nSomething is still to do.\n"
+LAX = f"{PATTERNS}### No comments\n\nThere are none.\n"
+STRICT = f"{SAME}\n### No comments\n\nThere are none.\n"
+
+
+class Namable(ScriptedJudge):
+    """A judge that can be chosen, or not."""
+
+    backend = "openai"
+
+    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+        return Chosen(self.backend, "you named it" if self.backend else "there is no key")
+
+
+class Bench:
+    """The command over a project's kept stops and its rubric."""
+
+    def __init__(self, folder: Path, rubric: str, *stops: KeptStop) -> None:
+        self.folder = folder
+        self.judge = Namable()
+        self.kept = MemoryKeptStops()
+        self.purse = MemoryPurse()
+        self.file = folder / ".supervisor" / "rubric.md"
+        self.file.parent.mkdir()
+        self.file.write_text(rubric, encoding="utf-8")
+        for stop in stops:
+            self.kept.keep(stop)
+
+    def doors(self) -> Doors:
+        return Doors(
+            kept=self.kept, judge=self.judge, settings=Settings(), purse=self.purse, mask=lambda text: text
+        )
+
+    def answers(self, *verdicts: Verdict | JudgeFailed) -> None:
+        self.judge.script(*verdicts)
+
+    def runs(self, **wish: Any) -> int:
+        return asyncio.run(execute(self.doors(), Wish(folder=str(self.folder), **wish)))
+
+    def typed(self, monkeypatch: pytest.MonkeyPatch, *arguments: str, says: str = "") -> Any:
+        monkeypatch.setattr(rubric_replay, "real", self.doors)
+        return CliRunner().invoke(rubric_replay.replay, [*arguments, str(self.folder)], input=says)
+
+
+def stops(folder: Path) -> tuple[KeptStop, ...]:
+    """One that a judge sent back, one that a rule did, one at rest."""
+    where = str(folder)
+    return (
+        asked(missing("left-work"), at=1000.0, project=where),
+        unasked(at=2000.0, project=where),
+        unasked("I did it.", at=3000.0, project=where),
+    )
+
+
+def test_a_table_says_what_changes_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(tmp_path, LAX, *stops(tmp_path))
+    assert bench.runs() == CHANGES
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"rubric: {bench.file}" in text
+    assert "when session ended then ends now why" in text
+    assert "1970-01-01" in text
+    assert "s1 continue unjudged no point that is missing rests on a criterion in force: left-work" in text
+    assert text.endswith("replay on the last 3 stops: 1 verdict changes")
+
+
+def test_what_only_a_model_can_tell_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Bench(tmp_path, STRICT, *stops(tmp_path)).runs() == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "s1 continue ? the judge would see other criteria: add --backend" in text
+    assert text.endswith("replay on the last 3 stops: 0 verdicts change, 1 cannot be told without a model")
+
+
+def test_only_so_many_of_the_newest_are_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(last=2) == 0
+    assert "replay on the last 2 stops: 0 verdicts change" in capsys.readouterr().out
+
+
+def test_a_script_reads_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(as_json=True) == CHANGES
+    out = capsys.readouterr()
+    report = json.loads(out.out)
+    assert out.err == ""
+    assert (report["version"], report["exit_code"], report["problems"]) == (1, 1, [])
+    first = report["stops"][0]
+    assert (first["before"], first["now"], first["changed"]) == ("continue", "unjudged", True)
+    assert (first["asks"], first["other_case"], first["session"], first["at"]) == (False, True, "s1", 1000.0)
+    assert [one["changed"] for one in report["stops"]] == [True, False, False]
+
+
+def test_a_script_reads_of_a_project_whose_path_is_no_utf_8(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    assert Bench(folder, SAME).runs(as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["project"] == f"{tmp_path}/\\udcff"
+
+
+def test_another_rubric_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(tmp_path, SAME, *stops(tmp_path))
+    other = tmp_path / "other.md"
+    other.write_text(LAX, encoding="utf-8")
+    assert bench.runs(rubric=other) == CHANGES
+    assert f"rubric: {other}" in capsys.readouterr().out
+
+
+def test_a_rubric_that_cannot_serve_ends_in_2_and_no_other_one_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path, "# Nothing\n", *stops(tmp_path))
+    done = bench.typed(monkeypatch)
+    assert done.exit_code == COULD_NOT_RUN
+    assert "`## Patterns`" in done.output
+    assert str(bench.file) in done.output
+
+
+def test_an_edit_of_an_agent_that_is_held_is_what_is_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sidecar.wiring import build_house  # noqa: PLC0415 - the whole house
+
+    bench = Bench(tmp_path, SAME, *stops(tmp_path))
+    rubrics = build_house().rubrics
+    rubrics.load(str(tmp_path), {}, Writes())
+    bench.file.write_text(LAX, encoding="utf-8")
+    held = rubrics.load(str(tmp_path), {}, Writes(paths=(str(bench.file),)))
+    assert held.held is not None
+    assert bench.runs() == CHANGES
+    assert "1 verdict changes" in capsys.readouterr().out
+
+
+def test_where_nothing_was_kept_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Bench(tmp_path, SAME).runs() == 0
+    assert "none was kept for this project yet" in capsys.readouterr().out
+
+
+def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None:
+    files = KeptStopFiles(tmp_path / "state")
+    files.keep(asked(project=str(tmp_path)))
+    files.paths(str(tmp_path))[0].write_bytes(b"no stop")
+    doors = replace(Bench(tmp_path, SAME).doors(), kept=files)
+    with pytest.raises(BadInputError, match=r"\.stop: it is damaged"):
+        asyncio.run(execute(doors, Wish(folder=str(tmp_path))))
+
+
+# --- with a model -------------------------------------------------------------------------------------------
+
+
+def test_a_model_is_asked_only_about_other_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(tmp_path, STRICT, *stops(tmp_path))
+    bench.answers(abstain())
+    assert bench.runs(backend="openai", yes=True) == CHANGES
+    assert "1 verdict changes" in capsys.readouterr().out
+    assert len(bench.judge.cases) == 1
+    assert bench.purse.today().calls == 1
+
+
+def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path, STRICT, *stops(tmp_path))
+    done = bench.typed(monkeypatch, "--backend", "openai", says="n\n")
+    assert done.exit_code == COULD_NOT_RUN
+    assert "openai (you named it) would be asked about 1 cases" in done.output
+    assert "Nobody was asked." in done.output
+    assert bench.judge.cases == []
+
+
+@pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])
+def test_an_agents_shell_spends_nothing_on_a_model_and_may_replay_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
+) -> None:
+    bench = Bench(tmp_path, STRICT, *stops(tmp_path))
+    bench.answers(abstain())
+    monkeypatch.setenv(marker, "1")
+    done = bench.typed(monkeypatch, "--backend", "openai", "--yes")
+    assert (done.exit_code, f"{marker} says that an agent's shell is typing" in done.output) == (1, True)
+    assert bench.judge.cases == []
+    assert bench.typed(monkeypatch).exit_code == 0
+
+
+def test_where_nothing_would_be_asked_nobody_is_bothered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = Bench(tmp_path, SAME, *stops(tmp_path)).typed(monkeypatch, "--backend", "openai")
+    assert done.exit_code == 0
+    assert "Go on?" not in done.output
+
+
+def test_a_judge_that_cannot_be_had_ends_in_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path, STRICT, *stops(tmp_path))
+    bench.answers(UNREACHABLE)
+    done = bench.typed(monkeypatch, "--backend", "auto", "--yes")
+    assert (done.exit_code, "no verdict at all: no backend can be reached" in done.output) == (2, True)
+    bench.judge.backend = ""
+    done = bench.typed(monkeypatch, "--backend", "opencode", "--yes")
+    assert (done.exit_code, "no judge can be asked: there is no key" in done.output) == (2, True)
+
+
+def test_one_verdict_of_two_is_enough_and_the_other_stays_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = (asked(at=1000.0, project=str(tmp_path)), asked(at=2000.0, project=str(tmp_path)))
+    bench = Bench(tmp_path, STRICT, *two)
+    bench.answers(abstain(), UNREACHABLE)
+    assert bench.runs(backend="openai", yes=True) == CHANGES
+    text = " ".join(capsys.readouterr().out.split())
+    assert "continue ? no verdict: no backend can be reached" in text
+    assert "1 verdict changes, 1 cannot be told without a model" in text
+
+
+def test_the_command_works_by_its_name_on_what_the_sidecar_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = Bench(tmp_path, LAX)
+    for stop in stops(tmp_path):
+        KeptStopFiles(of_user().state).keep(stop)
+    with pytest.raises(SystemExit) as end:
+        cli.run(["rubric", "replay", str(bench.folder)])
+    assert end.value.code == CHANGES
+    assert "replay on the last 3 stops: 1 verdict changes" in capsys.readouterr().out

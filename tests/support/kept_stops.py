@@ -1,0 +1,76 @@
+"""Judged stops as they are kept: played in a world of literals, with all that policy was told on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.model.effects import Continue, Rest, Ruling
+from sidecar.model.events import JudgeFailed, Surveyed, TurnRead
+from sidecar.model.inquiry import Inquiry
+from sidecar.model.kept import Heard, KeptStop
+from sidecar.model.rubric import Criterion, Rubric
+from sidecar.model.session import Session
+from sidecar.model.verdict import Gap, Incomplete, Verdict
+from sidecar.policy.replays import ended
+from sidecar.policy.stop import begin, step
+from support.cases import PROJECT, RUBRIC, SETTINGS, judged, stopped, turn, with_goal
+from support.play import NOON, World, answer
+
+STRICT = replace(RUBRIC, antipatterns=(*RUBRIC.antipatterns, Criterion("No comments", "", id="no-comments")))
+"""The rubric of `RUBRIC`, and one criterion more."""
+LAX = replace(RUBRIC, antipatterns=(Criterion("No comments", "", id="no-comments"),))
+"""It no longer has the criterion `left-work`."""
+
+
+class Kept(Struct, frozen=True):
+    """A stop as it is kept, and how it really came out."""
+
+    stop: KeptStop
+    inquiry: Inquiry
+    ruling: Ruling
+
+
+def kept(session: Session, world: World, rubric: Rubric = RUBRIC, at: float = NOON, **stop: Any) -> Kept:
+    """Judge one stop of this session in this world, by this rubric."""
+    first = Inquiry(session=session, stop=stopped(**stop), settings=SETTINGS)
+    inquiry, order = begin(first)
+    heard: list[Heard] = []
+    while not isinstance(order, Continue | Rest):
+        fact = answer(order, world)
+        if isinstance(fact, TurnRead | Surveyed):
+            fact = replace(fact, rubric=rubric)
+        heard.append(Heard(at + len(heard), fact))
+        inquiry, order = step(inquiry, fact, heard[-1].at)
+    how, why = ended(order)
+    whole = KeptStop(
+        at=at,
+        project=first.stop.project,
+        inquiry=first,
+        heard=tuple(heard),
+        ended=how,
+        detail=why,
+        stage=inquiry.stage,
+        rule=inquiry.rule,
+    )
+    return Kept(whole, inquiry, order)
+
+
+def asked(verdict: Verdict | JudgeFailed | None = None, at: float = NOON, **stop: Any) -> KeptStop:
+    """A stop with a goal that only the judge could decide; it said that work is left."""
+    said = verdict or missing("left-work")
+    world = World(judge=said if isinstance(said, JudgeFailed) else judged(said))
+    return kept(with_goal(), world, at=at, **stop).stop
+
+
+def unasked(message: str = "Shall I continue?", at: float = NOON, project: str = PROJECT) -> KeptStop:
+    """A stop without a goal that rules decide, or let go."""
+    return kept(Session(key=stopped().key), World(turn=turn(message=message)), at=at, project=project).stop
+
+
+def missing(*criteria: str) -> Incomplete:
+    """Something is missing for each of these criteria."""
+    gaps = tuple(Gap(f"{name} does not hold", name, ()) for name in criteria)
+    return Incomplete(missing=gaps, next_step="Do it.", confidence=0.9)
