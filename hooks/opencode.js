@@ -269,6 +269,7 @@ function started(entries) {
 // ---- what the sidecar may ask of the host ----------------------------------------------------------------------------
 
 const OFFERED = ["session.abort", "session.create", "session.delete", "session.messages", "session.prompt"]
+if (!verb) OFFERED.push("tui.showToast") // elsewhere the host says that it was shown, and nobody sees it
 
 async function serve(link, { id, params }) {
   try {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -19,11 +20,12 @@ from sidecar.app.house import House
 from sidecar.model.effects import Reply
 from sidecar.model.events import CommandTyped, HostEvent, Stopped
 from sidecar.model.rubric import Rubric
-from sidecar.model.session import SessionKey
+from sidecar.model.session import Session, SessionKey
 from sidecar.model.turn import Doing, ToolCall, Turn
 from sidecar.policy.arguments import Refusal
-from sidecar.policy.rubrics import asks_accept, described, told, told_change
-from sidecar.ports import Writes
+from sidecar.policy.rubric_words import Word, asked, to_edit
+from sidecar.policy.rubrics import COMMAND, described, told, told_change
+from sidecar.ports import BadInputError, Writes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -32,6 +34,12 @@ REMEMBERED: Final = 200
 """Sessions at work, sessions that are to be told something, and held edits that were told."""
 AT_WORK_S: Final = 1800.0
 """Seconds after its prompt in which a session that never stopped still counts as being at work."""
+RECALLED: Final = 100
+"""Sessions, those seen last, that may have been at work when this process began."""
+LONGEST_S: Final = 6 * 3600.0
+"""Seconds after which a session that was at work before this process began is no longer taken to be."""
+OWED: Final = 4
+"""Lines that a session is to be told; the older ones go."""
 CALLS: Final = 400
 """Calls of a turn that are known; with so many there may have been more."""
 LINE: Final = 1990
@@ -59,6 +67,38 @@ class RubricWatch:
         self._working: OrderedDict[SessionKey, _Work] = OrderedDict()
         self._owed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self._told: OrderedDict[tuple[SessionKey, str], None] = OrderedDict()
+        self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
+        self._recalled = False
+
+    def recall(self) -> None:
+        """Find out who may be at work since before this process began; until then nobody is sure to rest."""
+        try:
+            keys = self._house.store.known()[:RECALLED]
+        except OSError:
+            return
+        began = self._house.clock.now() - LONGEST_S
+        self._recalled = True
+        for session in filter(None, map(self._remembered, keys)):
+            if session.active_since is not None and session.active_since > began:
+                _put(self._unsure, session.key, session.project)
+        for key in self._working:
+            self._unsure.pop(key, None)
+
+    def _remembered(self, key: SessionKey) -> Session | None:
+        try:
+            return self._house.store.load(key)
+        except (BadInputError, OSError):
+            return None
+
+    def unseen(self, event: HostEvent) -> None:
+        """From here on this agent may be at work, and nobody is told when."""
+        _put(self._unsure, event.key, event.project)
+
+    def at_rest(self, project: str) -> bool:
+        """Whether it is sure that no agent is at work on this project, however long ago one began."""
+        if not self._recalled or project in self._unsure.values():
+            return False
+        return all(work.project != project for work in self._working.values())
 
     def spoken(self, event: HostEvent) -> None:
         """A person spoke: what changed while no agent was at work is the person's, and counts.
@@ -73,6 +113,7 @@ class RubricWatch:
 
     def set_to_work(self, event: HostEvent, *, human: bool = True) -> None:
         """The agent goes to work. A person's word begins another turn; what came before is not seen."""
+        self._unsure.pop(event.key, None)
         before = self._working.pop(event.key, None)
         if before is not None and not human:
             self._working[event.key] = before
@@ -83,6 +124,8 @@ class RubricWatch:
     def in_force(self, stop: Stopped, turn: Turn) -> Rubric:
         """The rubric of this stop. Call it at every stop whose turn was read, even where nobody judges."""
         work = self._working.pop(stop.key, None)
+        if work is None:  # of a host that does not tell when its agent goes to work
+            self.unseen(stop)
         blind = (work is not None and work.blind) or self._busy(stop.project)
         done = writes(turn)
         done = replace(done, unseen=done.unseen or blind)
@@ -90,28 +133,46 @@ class RubricWatch:
         self._owe(stop.key, rubric)
         return rubric
 
+    def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
+        """Have the user of this session told these lines."""
+        if new := tuple(line for line in lines if line):
+            _put(self._owed, key, (*self._owed.get(key, ()), *new)[-OWED:])
+
     def note(self, key: SessionKey) -> str:
         """What the user of this session is still to be told, "" for nothing. Each line is given once."""
         return "\n".join(self._owed.pop(key, ()))
 
     def end(self, key: SessionKey) -> None:
         """The session is over."""
+        self._unsure.pop(key, None)
         self._working.pop(key, None)
         self._owed.pop(key, None)
 
     def obey(self, event: CommandTyped) -> Reply:
         """Answer /supervisor:rubric."""
         try:
-            if asks_accept(event.arguments):
+            word = asked(event.arguments)
+            if word is Word.ACCEPT:
                 done = self._house.rubrics.accept(event.project, event.environment)
                 return Reply(text=f"Supervisor: {done}")
+            rubric = self._house.rubrics.load(event.project, event.environment)
+            return Reply(
+                text=self._begun(event, rubric) if word is Word.EDIT else described(rubric, event.project)
+            )
         except Refusal as refusal:
             return Reply(text=f"Supervisor: {refusal}", refused=True)
         except OSError as error:
-            why = f"it could not be saved ({error.strerror or error}), so it is held as before"
+            why = f"it could not be saved ({error.strerror or error}), so all is as before"
             return Reply(text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True)
-        rubric = self._house.rubrics.load(event.project, event.environment)
-        return Reply(text=described(rubric, event.project))
+
+    def _begun(self, event: CommandTyped, rubric: Rubric) -> str:
+        """Make the project a rubric where it has none. The user asked for it, so it is the user's."""
+        if rubric.held is not None:
+            raise Refusal(f"an edit of the agent is held. Type {COMMAND}, or take it back, then edit")
+        path, made = self._house.rubrics.begin(event.project)
+        if made:
+            self._house.rubrics.load(event.project, event.environment, Writes())
+        return to_edit(path, made=made)
 
     def _busy(self, project: str) -> bool:
         """Whether an agent is at work on this project."""
@@ -125,8 +186,7 @@ class RubricWatch:
         if rubric.held is not None and (key, rubric.held.digest) not in self._told:
             _put(self._told, (key, rubric.held.digest), None)
             lines.append(told(rubric))
-        if new := tuple(line for line in lines if line):
-            _put(self._owed, key, (*self._owed.get(key, ()), *new)[-4:])
+        self.owe(key, lines)
 
 
 def writes(turn: Turn) -> Writes:

@@ -13,10 +13,12 @@ from sidecar.app.family import Family
 from sidecar.app.generations import Generations
 from sidecar.app.house import House
 from sidecar.app.rubrics import RubricWatch
+from sidecar.app.saved import SavedFiles
 from sidecar.app.stops import StopJudge
 from sidecar.model.effects import HostAnswer, Nothing, Reason, Reply, Rest
 from sidecar.model.events import (
     CommandTyped,
+    FileSaved,
     HostEvent,
     PromptSubmitted,
     SessionDeleted,
@@ -31,7 +33,7 @@ from sidecar.model.session import Session, SessionKey
 from sidecar.policy import commands, sessions
 from sidecar.policy.skip import active_goal
 from sidecar.policy.status import describe, switch_on
-from sidecar.ports import Entry
+from sidecar.ports import Entry, Guides
 
 REMEMBERED = 1000
 """Typed commands remembered, because hosts tell of one command twice."""
@@ -45,12 +47,13 @@ log = logging.getLogger(__name__)
 class Supervisor:
     """The front door of the use cases, whatever the host."""
 
-    def __init__(self, house: House) -> None:
-        """Live in `house`."""
+    def __init__(self, house: House, guides: Guides | None = None) -> None:
+        """Live in `house`. Without `guides` nobody is told at once that a file was saved."""
         self._house = house
         self._generations = Generations()
         self._bases = Bases(house)
         self._rubrics = RubricWatch(house)
+        self.saved = SavedFiles(house, self._rubrics, guides) if guides else None
         self._stops = StopJudge(house, self._generations, self._bases, self._rubrics)
         self._family = Family(house)
         self._typed: OrderedDict[tuple[SessionKey, str], Reply] = OrderedDict()
@@ -60,6 +63,7 @@ class Supervisor:
         if event.ours or (event.subagent and not isinstance(event, Stopped)):
             return Nothing()
         try:
+            self._see_saved(event)
             if not isinstance(event, Stopped):
                 answer = self._at_once(event)
                 if isinstance(answer, Reply) and answer.work:  # the agent sets to work after this
@@ -70,9 +74,27 @@ class Supervisor:
             return _without_state(event, error)
         return await self._stops.rule(event, session)
 
+    def _see_saved(self, event: Told) -> None:
+        """See what was saved before this event: an edit before a prompt is no doing of what follows it."""
+        if self.saved is None or isinstance(event, SessionEnded | SessionDeleted):
+            return
+        self.saved.met(event)
+        if isinstance(event, Stopped):
+            self.saved.stopped(event)
+        elif isinstance(event, CommandTyped | PromptSubmitted | FileSaved):
+            self.saved.look(event.key)
+
     def _at_once(
         self,
-        event: CommandTyped | PromptSubmitted | SessionStarted | TurnFailed | SessionEnded | SessionDeleted,
+        event: (
+            CommandTyped
+            | PromptSubmitted
+            | SessionStarted
+            | FileSaved
+            | TurnFailed
+            | SessionEnded
+            | SessionDeleted
+        ),
     ) -> HostAnswer:
         """Answer what needs no waiting."""
         match event:
@@ -82,31 +104,40 @@ class Supervisor:
                 return self._prompt(event)
             case SessionStarted():
                 return self._started(event)
-            case TurnFailed():
-                return self._noted(event, "turn-failed", event.error)
-            case SessionEnded():
-                self._bases.end(event.key)
-                self._rubrics.end(event.key)
-                return self._noted(event, "session-ended", event.reason)
             case SessionDeleted():
                 return self._forget(event)
+            case FileSaved():
+                answer: HostAnswer = Nothing(note=self.saved.glance(event.key) if self.saved else "")
+            case TurnFailed():
+                answer = self._noted(event, "turn-failed", event.error)
+            case SessionEnded():
+                self._end(event.key)
+                answer = self._noted(event, "session-ended", event.reason)
+        return answer
 
     def _forget(self, event: SessionDeleted) -> HostAnswer:
         """Nothing is kept of a session that is gone, but for its record."""
-        self._bases.end(event.key)
-        self._rubrics.end(event.key)
+        self._end(event.key)
         self._generations.supersede(event.key)
         self._house.store.forget(event.key)
+        self._house.kept.forget(event.project, event.key)
         self._note(event.key, Entry(at=self._house.clock.now(), event="session-deleted", decided="forgotten"))
         return Nothing()
 
+    def _end(self, key: SessionKey) -> None:
+        self._bases.end(key)
+        self._rubrics.end(key)
+        if self.saved is not None:
+            self.saved.end(key)
+
     def _started(self, event: SessionStarted) -> HostAnswer:
         self._family.announce(event)
+        watch = self.saved.paths(event.key) if self.saved is not None and not event.headless else ()
         session = self._house.store.load(event.key)
         if session is None or session.goal is None or session.goal.status is not Status.ACTIVE:
-            return Nothing()
+            return Nothing(watch=watch)
         settings, _ = self._house.configuration.load()
-        return Nothing(note=describe(session, settings).splitlines()[0])
+        return Nothing(note=describe(session, settings).splitlines()[0], watch=watch)
 
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
         at = self._house.clock.now()
@@ -119,6 +150,8 @@ class Supervisor:
             self._bases.begin_turn(event)
             self._rubrics.spoken(event)
             self._rubrics.set_to_work(event)
+        else:
+            self._rubrics.unseen(event)
         return self._changed(event, lambda session: sessions.prompted(session, at))
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:

@@ -131,9 +131,10 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Nothing(Struct, frozen=True):
-    """There is nothing to tell the host. `note` may greet the user."""
+    """There is nothing to tell the host. `note` may greet the user. `watch`: files we want to hear of."""
 
     note: str = ""
+    watch: tuple[str, ...] = ()
 
 
 Effect = ReadTurn | Survey | RunGates | AskJudge

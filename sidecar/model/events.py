@@ -42,9 +42,10 @@ class HostEvent(Struct, frozen=True, kw_only=True):
 
 
 class SessionStarted(HostEvent, frozen=True, kw_only=True):
-    """The host opened, resumed, cleared or compacted a session."""
+    """The host opened, resumed, cleared or compacted a session. `headless`: nobody sees what it shows."""
 
     origin: Origin
+    headless: bool = False
 
 
 class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
@@ -79,7 +80,7 @@ class Stopped(HostEvent, frozen=True, kw_only=True):
 
     `continued`: the host says that this stop follows a continuation. `headless`: the host ends after this
     stop and kills what runs in the background. `read_only`: plan mode. `transcript` is the path the host
-    names, which may not exist.
+    names, which may not exist; of a stop that was dropped as a file it is the record itself.
     """
 
     transcript: str
@@ -97,6 +98,10 @@ class TurnFailed(HostEvent, frozen=True, kw_only=True):
     error: str
 
 
+class FileSaved(HostEvent, frozen=True, kw_only=True):
+    """The host saw one of the files change of which we wanted to hear."""
+
+
 class SessionEnded(HostEvent, frozen=True, kw_only=True):
     """The host closed the session. Hosts do not always say so."""
 
@@ -107,7 +112,16 @@ class SessionDeleted(HostEvent, frozen=True, kw_only=True):
     """The user deleted the session: there is nothing to come back to."""
 
 
-Told = SessionStarted | PromptSubmitted | CommandTyped | Stopped | TurnFailed | SessionEnded | SessionDeleted
+Told = (
+    SessionStarted
+    | PromptSubmitted
+    | CommandTyped
+    | Stopped
+    | FileSaved
+    | TurnFailed
+    | SessionEnded
+    | SessionDeleted
+)
 
 
 NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")

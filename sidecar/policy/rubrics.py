@@ -21,7 +21,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.model.rubric import Criterion, Rubric
-from sidecar.policy.arguments import Refusal
 
 NAMES: Final = 3
 """Criteria that a summary names of each kind."""
@@ -73,14 +72,6 @@ def accepted(before: Standing) -> Standing:
 # --- what is said -------------------------------------------------------------------------------------------
 
 
-def asks_accept(arguments: str) -> bool:
-    """Whether a typed command accepts what is held, else it only shows; raises Refusal."""
-    word = arguments.strip().lower()
-    if word not in {"", "show", "status", "accept"}:
-        raise Refusal(f"rubric takes nothing or `accept`, not {word[:40]!r}")
-    return word == "accept"
-
-
 def summary(before: Rubric, after: Rubric) -> str:
     """What differs between two rubrics, in one line."""
     sections = (
@@ -104,11 +95,12 @@ def _parts(kind: str, old: tuple[Criterion, ...], new: tuple[Criterion, ...]) ->
 
 
 def _names(found: list[Criterion]) -> str:
-    shown = ", ".join(_plain(one.name)[:NAME_LIMIT] for one in found[:NAMES])
+    shown = ", ".join(plain(one.name)[:NAME_LIMIT] for one in found[:NAMES])
     return shown + (", ..." if len(found) > NAMES else "")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The text in one line, without what would steer a terminal."""
     return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
@@ -118,7 +110,7 @@ def told(rubric: Rubric) -> str:
     if held is None:
         return ""
     return (
-        f"Supervisor: the agent edited the rubric, {_plain(held.path)} ({held.summary}). "
+        f"Supervisor: the agent edited the rubric, {plain(held.path)} ({held.summary}). "
         f"It is held until you type {COMMAND}"
     )
 
@@ -135,12 +127,12 @@ def described(rubric: Rubric, project: str) -> str:
         f"{len(rubric.legitimate)} legitimate stops"
     )
     lines = [
-        f"Supervisor: rubric in force: {_plain(rubric.origin)} ({_why(rubric.origin, project)}; {counts})"
+        f"Supervisor: rubric in force: {plain(rubric.origin)} ({_why(rubric.origin, project)}; {counts})"
     ]
-    lines += [f"passed over: {_plain(line)}" for line in rubric.rejected]
+    lines += [f"passed over: {plain(line)}" for line in rubric.rejected]
     if rubric.held is None:
         return "\n".join([*lines, "Nothing is held."])
-    return "\n".join([*lines, f"held: {_plain(rubric.held.path)}: {rubric.held.summary}. Type {COMMAND}"])
+    return "\n".join([*lines, f"held: {plain(rubric.held.path)}: {rubric.held.summary}. Type {COMMAND}"])
 
 
 def _why(origin: str, project: str) -> str:

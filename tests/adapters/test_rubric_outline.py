@@ -101,6 +101,15 @@ def test_a_glob_keeps_the_dot_that_it_begins_with() -> None:
     assert one.criterion.applies_to == (".github/**", "./x/*")
 
 
+def test_what_is_said_of_an_item_is_no_part_of_its_name() -> None:
+    (one,) = outline("## Patterns\n- a\n  * Evidence : gate:tests and diff\n").criteria
+    assert (one.criterion.name, one.criterion.id, one.criterion.evidence) == (
+        "a",
+        "a",
+        ("gate:tests", "diff"),
+    )
+
+
 def test_two_sections_of_one_name_are_read_both() -> None:
     found = outline("## Patterns\n- A\n### B\n## Other\n## patterns\n- C\n")
     assert [one.criterion.name for one in found.criteria] == ["A", "B", "C"]
@@ -109,6 +118,7 @@ def test_two_sections_of_one_name_are_read_both() -> None:
 # --- parts --------------------------------------------------------------------------------------------------
 
 PIECES = (
+    *(" ", "    ", "    ```", "````", "   ```  ", "~~~"),
     *(
         "# a",
         "## Patterns",
@@ -153,6 +163,10 @@ def trimmed(blocks: list[tuple[int, int]], lines: list[str]) -> list[tuple[int, 
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 @example(["```", "", "# a"])
 @example(["<!--", "", "# a"])
+@example(["```", " ", "## Patterns"])
+@example(["```", "x", "    ```", "# a"])
+@example(["````", "x", "```", "# a"])
+@example(["```", "x", "```", "", "# a"])
 def test_parts_that_are_parsed_apart_say_what_the_whole_says(lines: list[str]) -> None:
     whole = markdown._part("\n".join(lines or [""]))  # noqa: SLF001 - the whole, in one part
     apart = markdown._blocks(lines or [""])  # noqa: SLF001

@@ -59,6 +59,7 @@ def wrote(project: Path, *lines: str, paths: tuple[str, ...] = ()) -> bool:
         "cat .supervisor/rubric.md; (",
         "cat .supervisor/rubric.md; $X",
         "supervisor rubric accept",
+        "env -u CLAUDECODE supervisor rubric init --force",
         "x" * 9000 + " .supervisor",
     ],
 )

@@ -17,6 +17,7 @@ from sidecar.model.events import Stopped
 from sidecar.model.rubric import Held, Rubric
 from sidecar.model.session import SessionKey
 from sidecar.model.turn import CallOutcome, Doing, ToolCall
+from sidecar.policy.rubric_words import NEXT
 from support.cases import KEY, RUBRIC, edited, ran, stopped, turn
 from support.fakes import Fakes, command, prompt
 
@@ -161,6 +162,50 @@ def test_what_is_remembered_is_bounded(scene: Scene) -> None:
     assert len(scene.watch._working) == REMEMBERED  # noqa: SLF001 - a bound cannot be seen from outside
 
 
+# --- /supervisor:rubric edit ---
+
+
+def edit(scene: Scene, project: Path) -> Reply:
+    return scene.watch.obey(command("edit", "rubric", project=str(project), environment=scene.environment))
+
+
+def test_who_wants_to_edit_is_given_a_rubric_that_counts_though_an_agent_is_at_work(
+    scene: Scene, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    event = prompt(project=str(bare), environment=scene.environment)
+    scene.watch.spoken(event)
+    scene.watch.set_to_work(event)
+    reply = edit(scene, bare)
+    own = bare / ".supervisor" / "rubric.md"
+    assert reply == Reply(text=f"Supervisor: {own} is there now, begun with the default's criteria. {NEXT}")
+    stop: Stopped = stopped(project=str(bare), environment=scene.environment)
+    rubric = scene.watch.in_force(stop, WROTE)
+    assert (rubric.origin, rubric.held) == (str(own), None)
+    assert rubric.antipatterns[0].name == "DEFAULT"
+    own.write_text(NEW)
+    assert f"the rubric is {own}." in edit(scene, bare).text
+    assert own.read_text() == NEW
+
+
+def test_while_an_edit_is_held_none_is_made(scene: Scene) -> None:
+    scene.speak()
+    scene.file.unlink()
+    scene.stop(WROTE)
+    reply = edit(scene, scene.project)
+    assert reply.refused
+    assert "/supervisor:rubric accept" in reply.text
+    assert not scene.file.exists()
+
+
+@pytest.mark.parametrize("project", ["", "relative", "/dev/null"])
+def test_where_there_is_no_project_it_is_refused(scene: Scene, project: str) -> None:
+    reply = scene.watch.obey(command("edit", "rubric", project=project, environment=scene.environment))
+    assert reply.refused
+    assert "supervisor doctor" in reply.text
+
+
 # --- what an agent may have written ---
 
 
@@ -240,7 +285,7 @@ async def test_what_cannot_be_saved_is_refused_and_stays_held() -> None:
     reply = RubricWatch(house).obey(command("accept", name="rubric"))
     assert reply.refused
     assert "No space left on device" in reply.text
-    assert "held as before" in reply.text
+    assert "all is as before" in reply.text
 
 
 async def test_a_prompt_looks_and_the_goal_command_sets_to_work() -> None:

@@ -25,7 +25,7 @@ PACKAGE_HOME: Final = Path(sidecar.__file__).parents[1]
 def entries() -> dict[str, dict[str, Any]]:
     """Every hook of the plugin, by its event."""
     found = {}
-    for file in ("hooks.json", "expansion.json", "failure.json"):
+    for file in ("hooks.json", "changed.json", "expansion.json", "failure.json"):
         hooks = json.loads((ROOT / "hooks" / file).read_text(encoding="utf-8"))["hooks"]
         for event, ((group),) in hooks.items():
             (found[event],) = group["hooks"]

@@ -6,13 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.model.rubric import Criterion, Held, Rubric, Severity
-from sidecar.policy.arguments import Refusal
 from sidecar.policy.rubrics import (
     Hand,
     Standing,
     Text,
     accepted,
-    asks_accept,
     described,
     settled,
     summary,
@@ -107,15 +105,3 @@ def test_a_description_says_what_was_passed_over_and_what_is_held() -> None:
         "passed over: /p/y: a link",
         "held: /p/.supervisor/rubric.md: 1 pattern gone (A). Type /supervisor:rubric accept",
     ]
-
-
-@pytest.mark.parametrize(
-    ("typed", "wanted"), [("", False), (" Show ", False), ("status", False), ("accept\n", True)]
-)
-def test_the_command_shows_or_accepts(typed: str, *, wanted: bool) -> None:
-    assert asks_accept(typed) is wanted
-
-
-def test_other_words_are_refused_with_what_to_type() -> None:
-    with pytest.raises(Refusal, match="takes nothing or `accept`, not 'accept all"):
-        asks_accept("accept all " + "x" * 1000)

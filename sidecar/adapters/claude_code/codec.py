@@ -13,6 +13,7 @@ from sidecar.adapters.host_words import WORKER_MARKER, project_folder, session_i
 from sidecar.model.events import (
     Background,
     CommandTyped,
+    FileSaved,
     Origin,
     PromptSubmitted,
     SessionEnded,
@@ -82,17 +83,25 @@ def _project(event: hook_in.Event, environment: Environment) -> str:
 def _told(event: hook_in.Event, common: _Common, environment: Environment) -> Told:
     match event:
         case hook_in.SessionStart():
-            return SessionStarted(**common, origin=_origin(event.source))
+            origin = _origin(event.source)
+            told: Told = SessionStarted(**common, origin=origin, headless=_headless(environment))
         case hook_in.UserPromptExpansion():
-            return _expanded(event, common)
+            told = _expanded(event, common)
         case hook_in.UserPromptSubmit():
-            return _submitted(event, common)
+            told = _submitted(event, common)
         case hook_in.Stop():
-            return _stopped(event, common, environment)
+            told = _stopped(event, common, environment)
         case hook_in.StopFailure():
-            return TurnFailed(**common, error=event.error)
+            told = TurnFailed(**common, error=event.error)
+        case hook_in.FileChanged():
+            told = FileSaved(**common)
         case hook_in.SessionEnd():
-            return SessionEnded(**common, reason=event.reason)
+            told = SessionEnded(**common, reason=event.reason)
+    return told
+
+
+def _headless(environment: Environment) -> bool:
+    return environment.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
 
 
 def _origin(source: str) -> Origin:
@@ -131,7 +140,7 @@ def _stopped(event: hook_in.Stop, common: _Common, environment: Environment) -> 
         last_message=event.last_assistant_message or "",
         background=tuple(_background(task) for task in tasks[:BACKGROUND_LIMIT]),
         continued=event.stop_hook_active,
-        headless=environment.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"),
+        headless=_headless(environment),
         read_only=event.permission_mode == "plan",
     )
 

@@ -76,6 +76,10 @@ class StopFailure(Hook, frozen=True, kw_only=True, tag="StopFailure"):
     error: str = "unknown"
 
 
+class FileChanged(Hook, frozen=True, kw_only=True, tag="FileChanged"):
+    """A file changed that the answer to SessionStart named."""
+
+
 class SessionEnd(Hook, frozen=True, kw_only=True, tag="SessionEnd"):
     """The session was closed."""
 
@@ -88,7 +92,7 @@ class Named(msgspec.Struct, frozen=True):
     hook_event_name: str
 
 
-Event = SessionStart | UserPromptExpansion | UserPromptSubmit | Stop | StopFailure | SessionEnd
+Event = SessionStart | UserPromptExpansion | UserPromptSubmit | Stop | StopFailure | FileChanged | SessionEnd
 
 KNOWN: Final = (
     "SessionStart",
@@ -96,6 +100,7 @@ KNOWN: Final = (
     "UserPromptSubmit",
     "Stop",
     "StopFailure",
+    "FileChanged",
     "SessionEnd",
 )
 EVENTS: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)

@@ -6,6 +6,9 @@ Rules of this file, each seen in the real host:
 - `hookEventName` must repeat the event, or the host refuses the whole answer.
 - Beyond about 10,000 characters the host moves a context into a file and shows the model a preview: we cut.
 - Of an answer that blocks a prompt only `reason` is shown.
+- Of a file in `watchPaths` the host tells 0.6 s after it was saved, if its folder was there when the session
+  began. The answer to that is shown above the input for 5 s, in one line, unless another one is shown or
+  waits: then it is dropped. In `-p` it is shown nowhere.
 - A typed command is told twice. Version 2.1.197 tells of the expansion first, and of the prompt unless that
   was blocked; version 2.1.330 tells of the prompt first, and of the expansion unless that was blocked. A
   blocked prompt shows best, so a reply that ends the prompt leaves the expansion alone.
@@ -25,6 +28,8 @@ CONTEXT_LIMIT: Final = 9500
 NOTE_LIMIT: Final = 4000
 """UTF-16 code units of a line for the user."""
 BELL: Final = "\u0007"
+WATCHES: Final = "SessionStart"
+"""The event whose answer may name files of which the host then tells."""
 PROMPTS: Final = ("UserPromptExpansion", "UserPromptSubmit")
 
 
@@ -34,6 +39,7 @@ class Specific(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     hook_event_name: str
     additional_context: str = ""
     suppress_original_prompt: bool = False
+    watch_paths: tuple[str, ...] = ()
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -56,7 +62,11 @@ def output(event: str, answer: HostAnswer, feedback: str) -> Output:
         case Reply():
             return _reply(event, answer)
         case Nothing():
-            return Output(system_message=_note(answer.note))
+            watch = Specific(hook_event_name=event, watch_paths=answer.watch)
+            return Output(
+                system_message=_note(answer.note),
+                hook_specific_output=watch if answer.watch and event == WATCHES else None,
+            )
 
 
 def _sent_back(event: str, answer: Continue, feedback: str) -> Output:

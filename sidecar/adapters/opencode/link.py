@@ -8,6 +8,7 @@ what was told, and to the tasks that it starts.
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
@@ -23,6 +24,10 @@ METHOD: Final = "opencode"
 """What the plugin answers to."""
 LINE: Final = 300
 """Characters of a host's complaint."""
+REACHED: Final = 200
+"""Sessions whose host is remembered."""
+TOAST_S: Final = 2.0
+"""Seconds that a host gets to show a toast."""
 
 
 class HostError(Exception):
@@ -104,3 +109,32 @@ async def ask(call: str, given: dict[str, Any], seconds: float) -> Raw:
             return await now.host.ask(METHOD, _Asked(now.directory, call, given))
     except TimeoutError:
         raise HostError(f"OpenCode did not answer {call} within {seconds:g} s") from None
+
+
+class Toasts:
+    """Shows people something outside any event of theirs, where their host still listens."""
+
+    def __init__(self) -> None:
+        self._reached: OrderedDict[str, About] = OrderedDict()
+
+    def remember(self) -> None:
+        """Remember whom this task is about."""
+        now = about()
+        if now is not None and now.session:
+            self._reached[now.session] = now
+            self._reached.move_to_end(now.session)
+            while len(self._reached) > REACHED:
+                self._reached.popitem(last=False)
+
+    async def show(self, session: str, text: str) -> bool:
+        """Show a text in a session's terminal; whether the host says that it did."""
+        host = self._reached.get(session)
+        if host is None:
+            return False
+        body = {"title": "Supervisor", "message": plain(text), "variant": "info", "duration": 8000}
+        asked = _Asked(host.directory, "tui.showToast", {"body": body})
+        try:
+            async with asyncio.timeout(TOAST_S):
+                return bytes(await host.host.ask(METHOD, asked)) == b"true"
+        except (HostError, TimeoutError):
+            return False

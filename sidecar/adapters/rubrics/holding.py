@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from sidecar.adapters.rubrics.kept import KeptRubrics
+from sidecar.adapters.rubrics.settling import unsettled
 from sidecar.adapters.rubrics.touched import may_have_written
 from sidecar.model.rubric import Held, Rubric
 from sidecar.policy.rubrics import Hand, Standing, Text, accepted, settled, summary
@@ -51,12 +52,7 @@ class Holding:
         now = next(serving)
         kept = self._kept.read(project)
         before = kept or _first_sight(now, serving, writes, project)
-        if writes is None or now.known in (before.force, before.held):
-            hand = Hand.UNKNOWN
-        else:
-            files = [Path(text.origin) for text in (before.force, now.known) if text.text]
-            hand = Hand.AGENT if may_have_written(writes, files, project) else Hand.USER
-        after = settled(before, now.known, hand)
+        after = settled(before, now.known, _hand(before, now.known, writes, project))
         if after != kept:
             try:
                 self._kept.write(project, after)
@@ -100,6 +96,16 @@ class Holding:
         said = summary(was, would) if was and would else "it cannot be compared"
         seen = hashlib.sha256(f"{held.origin}\0{held.text}".encode("utf-8", "surrogatepass")).hexdigest()
         return Held(path=_blamed(order, force, held), digest=seen[:16], summary=said)
+
+
+def _hand(before: Standing, now: Text, writes: Writes | None, project: str) -> Hand:
+    """Whose edit a difference is. One that is just being saved is nobody's yet: the next look sees it."""
+    if writes is None or now in (before.force, before.held):
+        return Hand.UNKNOWN
+    files = [Path(text.origin) for text in (before.force, now) if text.text]
+    if may_have_written(writes, files, project):
+        return Hand.AGENT
+    return Hand.UNKNOWN if unsettled(Path(before.force.origin)) else Hand.USER
 
 
 def _first_sight(now: Found, serving: Iterator[Found], writes: Writes | None, project: str) -> Standing:

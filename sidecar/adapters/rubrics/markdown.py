@@ -22,6 +22,8 @@ from sidecar.model.rubric import Criterion
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from markdown_it.token import Token
+
 NAME_WORDS: Final = 6
 """Words that name a list item in which nothing is bold and no colon ends a name."""
 CACHED: Final = 64
@@ -30,6 +32,10 @@ CUTS: Final = 200
 """Headings above which a text is parsed as a whole."""
 TAGS: Final = frozenset({"h1", "h2", "h3"})
 CODE: Final = frozenset({"fence", "code_block", "html_block"})
+SPILLING: Final = frozenset({"fence", "html_block"})
+"""Blocks that a heading at the start of a line does not end."""
+INDENT: Final = 3
+"""Spaces before a fence; with more it is none."""
 MARK: Final = "\ufeff"
 """A byte order mark, which is no part of the first line."""
 
@@ -170,8 +176,17 @@ def _part(text: str) -> _Blocks:
             blocks.items.append((begin, end))
         elif token.type in CODE:
             blocks.code.append((begin, end))
-    total = text.count("\n") + (not text.endswith("\n"))
-    return blocks._replace(open=any(end >= total for _, end in blocks.code))
+    return blocks._replace(open=any(_ends_open(token, text.rstrip().split("\n")) for token in tokens))
+
+
+def _ends_open(token: Token, lines: list[str]) -> bool:
+    """Whether a block may go on behind these lines, the last of which says something; in doubt it does."""
+    if token.type not in SPILLING or not token.map or token.map[1] < len(lines):
+        return False
+    last = lines[-1]
+    closed = last.strip().replace(token.markup[:1], "") == "" and len(last.strip()) >= len(token.markup)
+    plain = token.type == "fence" and not token.level and len(last) - len(last.lstrip(" ")) <= INDENT
+    return not (plain and closed and token.map[0] < len(lines) - 1)
 
 
 # --- criteria -----------------------------------------------------------------------------------------------
@@ -235,9 +250,8 @@ def _item(page: _Page, begin: int, end: int) -> Located | None:
     if not rows:
         return None
     rows[0], own = ids.chosen(rows[0].rstrip())
-    text = "\n".join(rows).rstrip()
-    name, at = _named(text)
-    said = conventions.read(text, page.coded_from(begin, end) | {0})
+    said = conventions.read("\n".join(rows).rstrip(), page.coded_from(begin, end) | {0})
+    name, at = _named(said.text)
     column, room = cuts[0] + at.begin, cuts[0] + len(rows[0])
     return Located(
         criterion=_criterion(name, own, said),

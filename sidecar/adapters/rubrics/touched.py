@@ -121,7 +121,7 @@ def _reads(argv: Sequence[str]) -> bool:
         reads = GIT_READS.fullmatch(_git_verb(argv)) is not None
         return reads and not any(word.startswith("--output") for word in argv)
     if name == "supervisor":
-        return "accept" not in argv
+        return not {"accept", "init"}.intersection(argv)
     writing = WRITING.get(name)
     writes = writing is not None and any(writing.fullmatch(word) for word in argv[1:])
     return READERS.fullmatch(name) is not None and not writes

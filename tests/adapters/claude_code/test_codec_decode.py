@@ -12,6 +12,7 @@ from adapters.claude_code.writing import FIXTURES
 from sidecar.model.events import (
     Background,
     CommandTyped,
+    FileSaved,
     Origin,
     PromptSubmitted,
     SessionEnded,
@@ -29,6 +30,7 @@ UNDERSTOOD: Final = {
     "UserPromptExpansion": CommandTyped,
     "Stop": Stopped,
     "StopFailure": TurnFailed,
+    "FileChanged": FileSaved,
     "SessionEnd": SessionEnded,
 }
 MIB: Final = 1024 * 1024
@@ -192,9 +194,10 @@ def test_plan_mode_is_read_only_and_a_continued_stop_says_so() -> None:
     ("entrypoint", "headless"), [("sdk-cli", True), ("sdk-py", True), ("cli", False), ("", False)]
 )
 def test_a_host_that_ends_after_the_stop_is_headless(entrypoint: str, headless: bool) -> None:  # noqa: FBT001 - a table
-    told = decode(payload("Stop"), CLAUDE_CODE_ENTRYPOINT=entrypoint)
-    assert isinstance(told, Stopped)
-    assert told.headless is headless
+    for event in ("Stop", "SessionStart"):
+        told = decode(payload(event), CLAUDE_CODE_ENTRYPOINT=entrypoint)
+        assert isinstance(told, Stopped | SessionStarted)
+        assert told.headless is headless
 
 
 def test_our_own_worker_and_a_subagent_are_told_apart_from_the_session() -> None:

@@ -15,7 +15,10 @@ from sidecar.ports import BadInputError
 
 CONTINUE = Continue(feedback=Feedback(kind="gates", id="a1b2c3", number=2, budget=16), note="Sent back 2/16")
 ANSWERS: list[HostAnswer] = [Rest(reason=Reason.ACHIEVED), Nothing()]
-EVENTS = ["SessionStart", "UserPromptExpansion", "UserPromptSubmit", "Stop", "StopFailure", "SessionEnd"]
+EVENTS = [
+    *("SessionStart", "UserPromptExpansion", "UserPromptSubmit"),
+    *("Stop", "StopFailure", "FileChanged", "SessionEnd"),
+]
 
 
 def encode(event: str, answer: HostAnswer, feedback: str = "") -> Any:
@@ -54,6 +57,17 @@ def test_an_answer_without_a_note_changes_nothing(event: str, answer: HostAnswer
 
 def test_a_greeting_is_shown_at_the_start_of_a_session() -> None:
     assert encode("SessionStart", Nothing(note="Supervisor is on.")) == {"systemMessage": "Supervisor is on."}
+
+
+def test_the_files_that_matter_are_named_at_the_start_of_a_session_and_nowhere_else() -> None:
+    answer = Nothing(watch=("/p/.supervisor/rubric.md",))
+    assert encode("SessionStart", answer) == {
+        "hookSpecificOutput": {
+            "hookEventName": "SessionStart",
+            "watchPaths": ["/p/.supervisor/rubric.md"],
+        }
+    }
+    assert encode("FileChanged", answer) == {}
 
 
 def test_a_reply_that_ends_the_prompt_lets_the_expansion_pass_and_blocks_the_prompt() -> None:

@@ -173,3 +173,43 @@ async def test_any_other_error_is_a_fault_of_ours_and_is_seen() -> None:
 
     with pytest.raises(ConnectionResetError):
         await asyncio.create_task(work())
+
+
+class TestToasts:
+    async def test_a_text_is_shown_by_the_sessions_host_without_what_steers_a_terminal(
+        self, host: FakeOpenCode
+    ) -> None:
+        toasts = await remembering(host)
+        assert await toasts.show(SESSION, "saved\x1b[31m") is True
+        assert await toasts.show("ses_unknown", "saved") is False
+        ((asked,),) = [host.asked]
+        assert (asked.call, asked.folder) == ("tui.showToast", FOLDER)
+        assert "\x1b" not in asked.given["body"]["message"]
+
+    async def test_what_no_host_shows_was_not_shown(
+        self, host: FakeOpenCode, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(link, "TOAST_S", 0.01)
+        toasts = await remembering(host)
+        host.refuses("tui.showToast", "tui.showToast is not offered for this folder")
+        host.script("tui.showToast", b"false")
+        host.holds("tui.showToast")
+        assert [await toasts.show(SESSION, "saved") for _ in range(3)] == [False] * 3
+
+    async def test_only_so_many_sessions_are_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(link, "REACHED", 2)
+        toasts = link.Toasts()
+        for number in range(3):
+            await remembering(FakeOpenCode(f"ses_{number}"), toasts)
+        assert [await toasts.show(f"ses_{number}", "saved") for number in range(3)] == [False, True, True]
+
+
+async def remembering(host: FakeOpenCode, toasts: link.Toasts | None = None) -> link.Toasts:
+    """Whoever remembers that this host told something."""
+    toasts = toasts or link.Toasts()
+
+    async def remember() -> None:
+        toasts.remember()
+
+    await host.told(remember())
+    return toasts
