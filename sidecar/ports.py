@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
@@ -11,7 +12,9 @@ from sidecar.model.effects import Case, Feedback, HostAnswer
 from sidecar.model.events import CommandTyped, Judged, JudgeFailed, Stopped, Told
 from sidecar.model.gate import Catalog, Gate, GateRun
 from sidecar.model.inspection import Base, Changes, Reading, Repository
+from sidecar.model.kept import KeptStop, Recalled
 from sidecar.model.rubric import Rubric
+from sidecar.model.saved import Configured
 from sidecar.model.session import Session, SessionKey
 from sidecar.model.settings import Settings
 from sidecar.model.spending import Spending
@@ -218,6 +221,22 @@ class Record(Protocol):
         """Reasons why state files of this session were set aside, oldest first."""
 
 
+class KeptStops(Protocol):
+    """Judged stops of each project, to be played again under another rubric."""
+
+    def keep(self, stop: KeptStop) -> None:
+        """Keep it; of too many the oldest go, and one that is too big is not kept.
+
+        Raises OSError, and ValueError for a text that cannot be written.
+        """
+
+    def last(self, project: str, number: int) -> Recalled:
+        """The newest of a project. Never raises: what cannot be read is named."""
+
+    def forget(self, project: str, key: SessionKey) -> None:
+        """Remove those of a session. Never raises."""
+
+
 class Rubrics(Protocol):
     """The rubric in force."""
 
@@ -230,6 +249,35 @@ class Rubrics(Protocol):
 
     def accept(self, project: str, environment: Environment) -> str:
         """Put what is held in force; what was done, in one line. Raises OSError."""
+
+    def begin(self, project: str) -> tuple[str, bool]:
+        """The path of the project's own rubric, and whether it was made just now from the default.
+
+        Raises OSError.
+        """
+
+
+class Guides(Protocol):
+    """The files by which people guide us, as they are now, whoever wrote them. Nothing here raises."""
+
+    def paths(self, project: str, environment: Environment) -> tuple[str, ...]:
+        """Where they may be: the rubrics by precedence, then the configuration."""
+
+    def rubric(self, project: str, environment: Environment) -> Rubric | None:
+        """What would be in force if every edit counted; None while a file is being written."""
+
+    def settings(self, project: str) -> tuple[Configured, ...]:
+        """The user's file, and the project's."""
+
+
+class Watch(Protocol):
+    """Wakes somebody after something may have changed."""
+
+    def look_at(self, folders: Collection[Path]) -> None:
+        """Watch these folders and no others."""
+
+    def close(self) -> None:
+        """Wake nobody any more."""
 
 
 class Secrets(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +17,14 @@ from sidecar.adapters.clock import SystemClock
 from sidecar.adapters.detection import detect
 from sidecar.adapters.forge.remote import Forge
 from sidecar.adapters.gates.project import ProjectGates
+from sidecar.adapters.guides import GuideFiles
 from sidecar.adapters.judges.chain import build_judge
+from sidecar.adapters.kept_stops import KeptStopFiles
+from sidecar.adapters.markers import codec as markers
+from sidecar.adapters.markers import peer as own_socket
+from sidecar.adapters.markers.folder import MarkerFolder
+from sidecar.adapters.markers.inbox import Inbox
+from sidecar.adapters.markers.turns import MarkerTurns
 from sidecar.adapters.opencode import codec as opencode
 from sidecar.adapters.opencode import link
 from sidecar.adapters.opencode.history import OpenCodeHistory
@@ -34,15 +42,19 @@ from sidecar.adapters.settings.trust_file import TrustFile
 from sidecar.adapters.settings.user_file import ConfigurationFile
 from sidecar.adapters.switch_file import SwitchFile
 from sidecar.adapters.transcripts import HostTranscripts
+from sidecar.adapters.watching import FoldersWatch
 from sidecar.adapters.workspace import GitWorkspace
 from sidecar.app.hooks import HookDoor
 from sidecar.app.house import House
 from sidecar.app.people import Order, People, Toggle, Who
+from sidecar.app.saved import SavedFiles
 from sidecar.app.supervisor import Supervisor
 from sidecar.model.rubric import Rubric
+from sidecar.model.session import SessionKey
 from sidecar.ports import BadInputError, HostCodec
 from sidecar.servers import wire
 from sidecar.servers.control import Control, Handler, Methods, Peer, PeerError
+from sidecar.servers.inbox import InboxDoor
 from sidecar.servers.mcp.core import Core
 from sidecar.servers.mcp.door import McpDoor
 from sidecar.servers.mcp.tool import TEXTS, Toolbox, Words
@@ -77,7 +89,7 @@ def build_house() -> House:
     """The house with the real adapters."""
     texts = plugin_root() / "rubric"
     state = of_user().state
-    clock, workspace = SystemClock(), GitWorkspace(state / "trees")
+    clock, workspace, store = SystemClock(), GitWorkspace(state / "trees"), SessionFiles(state)
     forge = Forge()
     return House(
         catalog=ProjectCatalog(os.environ, TrustFile(state), detect, forge),
@@ -86,14 +98,17 @@ def build_house() -> House:
         gates=ProjectGates(look=workspace.fingerprint, forge=forge),
         inspector=FileInspector(),
         judge=build_judge(texts, os.environ, SecretForms().masker),
+        kept=KeptStopFiles(state),
         phrasebook=PhrasebookFiles(texts),
         purse=PurseFile(state, clock),
         record=RecordFiles(state),
         rubrics=RubricFiles(texts / "rubric.md", os.environ, state / "rubrics"),
         secrets=SecretForms(),
-        store=SessionFiles(state),
+        store=store,
         switches=SwitchFile(state),
-        transcripts=HostTranscripts(ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now)),
+        transcripts=HostTranscripts(
+            ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now), MarkerTurns(workspace, store)
+        ),
         workspace=workspace,
     )
 
@@ -106,15 +121,30 @@ def rubric_of(path: Path) -> Rubric:
     return rubric
 
 
+def rubric_on_disk(project: str) -> Rubric:
+    """The rubric that serves a project, as its file is now: an edit that is held counts here.
+
+    Raises BadInputError where a file that wins by precedence cannot serve.
+    """
+    rubric = RubricFiles(plugin_root() / "rubric" / "rubric.md", os.environ).load(project, os.environ)
+    if rubric.rejected:
+        raise BadInputError("; ".join(rubric.rejected))
+    return rubric
+
+
 def build_methods(control: Control, house: House | None = None) -> Methods:
     """What the socket offers, by name. `house`: another one than the real, for tests and studies."""
+    guides = GuideFiles(plugin_root() / "rubric" / "rubric.md", os.environ) if house is None else None
     house = house or build_house()
     settings, _ = house.configuration.load()
     control.idle_s = settings.idle_minutes * 60.0
-    supervisor = Supervisor(house)
+    supervisor, toasts = Supervisor(house, guides), link.Toasts()
+    if supervisor.saved is not None:
+        control.beside.append(partial(_tell_of_saved, supervisor.saved, toasts))
     codecs: dict[str, HostCodec] = {
         "claude-code": ClaudeCodeCodec(),
         opencode.HOST: opencode.OpenCodeCodec(),
+        markers.HOST: markers.MarkerCodec(os.environ),
     }
     door = HookDoor(house, supervisor, codecs)
     people = People(house, supervisor)
@@ -123,13 +153,17 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
         call = wire.read(params, HookCall)
         if call.host == opencode.HOST:
             link.reached(_Reachable(peer), bytes(call.event))
+            toasts.remember()
         return await door.handle(call.host, bytes(call.event), call.environment, call.host_pid)
 
     async def report(who: Who) -> bytes:
         return msgspec.json.encode(people.report(who))
 
     async def order(asked: Order) -> bytes:
-        return msgspec.json.encode(await people.order(asked))
+        reply = await people.order(asked)
+        if reply.work and (at := people.report(asked.who)).host == markers.HOST:
+            await _begin(door, at.session, at.project)  # such a session has no prompts: this was one
+        return msgspec.json.encode(reply)
 
     async def toggle(asked: Toggle) -> bytes:
         return msgspec.json.encode(people.toggle(asked))
@@ -140,11 +174,42 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
 
     return {
         "hook": hook,
+        "inbox": _inbox(control, house, door),
         "mcp": McpDoor(control, toolbox).open,
         "report": _taking(Who, report),
         "order": _taking(Order, order),
         "toggle": _taking(Toggle, toggle),
     }
+
+
+async def _tell_of_saved(saved: SavedFiles, toasts: link.Toasts) -> None:
+    """Watch rubrics and settings. Who is at an OpenCode is told at once; Claude Code asks by itself."""
+
+    async def show(key: SessionKey, text: str) -> bool:
+        return key.host == opencode.HOST and await toasts.show(key.id, text)
+
+    await saved.run(FoldersWatch, show)
+
+
+async def _begin(door: HookDoor, session: str, project: str) -> None:
+    """A person sets an agent to work whose stops will be markers."""
+    await door.handle(markers.HOST, msgspec.json.encode(markers.WorkBegins(session, project)), {}, 0)
+
+
+def _inbox(control: Control, house: House, door: HookDoor) -> Handler:
+    """The inbox, beside the serving. Its stops come over the socket as those of hosts with hooks do."""
+
+    async def judged(stop: markers.StopFound) -> bytes:
+        event = Raw(msgspec.json.encode(stop))
+        return await own_socket.ask("hook", HookCall(host=markers.HOST, event=event, environment={}))
+
+    def told(decided: Struct) -> None:
+        people.tell(decided)
+
+    inbox = Inbox(MarkerFolder(of_user().inbox), judged, house.clock, told)
+    people = InboxDoor(control, inbox.open, partial(_begin, door))
+    control.beside.append(inbox.run)
+    return people.open
 
 
 def _taking(kind: type[P], work: Callable[[P], Awaitable[bytes]]) -> Handler:

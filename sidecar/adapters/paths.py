@@ -20,13 +20,16 @@ README: Final = """\
 This folder belongs to Supervisor, which stands beside a coding agent. No project needs it. It may be removed
 while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
 
-  run/       the socket and the lock of the sidecar, the background process
-  log/       what the sidecar did; no prompts and no transcripts
-  sessions/  one state and one record per session of a host
-  trees/     how projects looked when work in them began; renewed when needed, so it may go at any time
-  rubrics/   which rubric of which project is in force, and what an agent made of it meanwhile
-  trust.json which commands of which project the user approved
-  runtime    the `supervisor` command that hosts start, as an install recorded it
+  run/           the socket and the lock of the sidecar, the background process
+  log/           what the sidecar did; no prompts and no transcripts
+  sessions/      one state and one record per session of a host
+  trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
+  inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
+  rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
+  stops/         the last judged stops of each project, to try rubrics on
+  trust.json     which commands of which project the user approved
+  measured.json  how often criteria were right when `supervisor eval` measured them last
+  runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 PATH_LIMIT: Final = 4096
 """Bytes of the file that names the runtime."""
@@ -47,6 +50,11 @@ class Paths(Struct, frozen=True):
     def log(self) -> Path:
         """The sidecar's log; errors of the command line are in `error.log` beside it."""
         return self.state / "log" / "sidecar.log"
+
+    @property
+    def inbox(self) -> Path:
+        """The folder of markers; `supervisor inbox` makes it."""
+        return self.state / "inbox"
 
     @property
     def runtime(self) -> Path:

@@ -8,8 +8,10 @@ import pytest
 
 from adapters.opencode.writing import answer, text, user
 from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
-from sidecar.adapters.memory import ManualClock
+from sidecar.adapters.markers.turns import MarkerTurns
+from sidecar.adapters.memory import ManualClock, MemoryStore
 from sidecar.adapters.opencode.history import OpenCodeHistory
+from sidecar.adapters.scripted.workspace import ScriptedWorkspace
 from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.model.events import CommandTyped, Stopped
 from sidecar.model.session import SessionKey
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 OPENCODE: Final = SessionKey("opencode", SESSION)
 CLAUDE: Final = SessionKey("claude-code", "s1")
+MARKER: Final = SessionKey("marker", "s1")
 QUEUED: Final = '{"type":"queue-operation","operation":"enqueue","content":"more","timestamp":"now"}\n'
 
 
@@ -33,7 +36,8 @@ def transcript(tmp_path: Path) -> str:
 @pytest.fixture
 def records() -> HostTranscripts:
     clock = ManualClock(1234.5)
-    return HostTranscripts(ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now))
+    markers = MarkerTurns(ScriptedWorkspace(), MemoryStore())
+    return HostTranscripts(ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now), markers)
 
 
 def stop(key: SessionKey, transcript: str) -> Stopped:
@@ -61,6 +65,12 @@ async def test_another_hosts_file_is_read_even_while_opencode_asks(
     assert (turn.prompts, turn.position, host.calls) == ((), len(QUEUED), [])
 
 
+async def test_a_marker_is_its_own_record(records: HostTranscripts) -> None:
+    turn = await records.read(stop(MARKER, '{"id":"one","requests":["go"]}'), 7)
+    assert (turn.prompts, turn.last_message_id, turn.position, turn.readable) == (("go",), "one", 7, False)
+    assert records.position(typed(MARKER, "")) == 0
+
+
 def test_a_position_is_in_the_hosts_own_measure(records: HostTranscripts, transcript: str) -> None:
     assert records.position(typed(OPENCODE, transcript)) == 1234500
     assert records.position(typed(CLAUDE, transcript)) == len(QUEUED)
@@ -72,3 +82,4 @@ def test_only_a_host_that_does_not_tell_of_a_waiting_prompt_is_looked_at(
 ) -> None:
     assert records.queued(stop(CLAUDE, transcript), 0)
     assert not records.queued(stop(OPENCODE, transcript), 0)
+    assert not records.queued(stop(MARKER, transcript), 0)

@@ -1,0 +1,1 @@
+"""Stops that arrive as files, from agents that have no hooks."""

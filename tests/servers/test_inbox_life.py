@@ -1,0 +1,178 @@
+"""A stop in the inbox is work under way: it keeps a sidecar alive, and one that leaves finishes it first."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servers.bench import LIMIT_S, Bench, Caller, happens
+from servers.conftest import Start
+from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
+from sidecar.adapters.markers import peer
+from sidecar.adapters.markers.turns import MarkerTurns
+from sidecar.adapters.opencode.history import OpenCodeHistory
+from sidecar.adapters.transcripts import HostTranscripts
+from sidecar.model.session import SessionKey
+from sidecar.ports import BadInputError
+from sidecar.servers.control import Control, Methods
+from sidecar.servers.inbox import InboxCall
+from sidecar.wiring import build_methods
+from support.cases import incomplete
+from support.fakes import Fakes
+
+
+class Timer:
+    """A timer that runs out when told, unless it was cancelled."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self.act = act
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class House:
+    """A sidecar with the real inbox and all else in memory, and a project whose goal is being judged."""
+
+    def __init__(self, start: Start, project: Path) -> None:
+        self.fakes = Fakes()
+        self.project = project
+        self.timers: list[Timer] = []
+        self.alone = asyncio.Event()
+        self.bench: Bench = start(build=self._build, later=self._later)
+
+    def _build(self, control: Control) -> Methods:
+        fakes = self.fakes
+        # the manual clock stands still, and what lies in a real folder has real times
+        fakes.clock.advance(self.project.stat().st_mtime - fakes.clock.now())
+        record = HostTranscripts(
+            ClaudeTranscripts(fakes.clock.pause),
+            OpenCodeHistory(fakes.clock.now),
+            MarkerTurns(fakes.workspace, fakes.store),
+        )
+        return build_methods(control, dataclasses.replace(fakes.house, transcripts=record))
+
+    def _later(self, _seconds: float, act: Callable[[], None]) -> Timer:
+        self.timers.append(Timer(act))
+        self.alone.set()
+        return self.timers[-1]
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask and hang up."""
+        caller = await self.bench.caller()
+        answer = await caller.ask(method, params)
+        caller.leave()
+        return answer["result"]
+
+    def drop(self, inbox: Path, name: str) -> None:
+        marker = {"version": 1, "last_message": "Done.", "session": "s1", "project": str(self.project)}
+        (inbox / f"{name}.new").write_text(json.dumps(marker), encoding="utf-8")
+        (inbox / f"{name}.new").rename(inbox / f"{name}.stop.json")
+
+    async def judging(self) -> Path:
+        """Drop a stop and wait until its judge thinks; the inbox."""
+        began = {"session": "s1", "project": str(self.project)}
+        inbox = Path((await self.ask("inbox", began))["folder"])
+        order: dict[str, Any] = {
+            "who": {"session": "s1"},
+            "name": "goal",
+            "arguments": "the parser accepts comments",
+        }
+        assert not (await self.ask("order", order))["refused"]
+        self.fakes.judge.hold()
+        self.drop(inbox, "a")
+        async with asyncio.timeout(LIMIT_S):
+            await self.fakes.judge.asked.wait()
+        return inbox
+
+
+@pytest.fixture
+async def house(start: Start, tmp_path: Path) -> House:
+    return House(start, tmp_path)
+
+
+async def news(caller: Caller) -> Any:
+    """What the sidecar says next, but for the sign of work."""
+    while (heard := await caller.hear())["method"] == "working":
+        pass
+    return heard["params"]
+
+
+def decided(inbox: Path, name: str = "a") -> str:
+    reason: str = json.loads((inbox / f"{name}.decision.json").read_text(encoding="utf-8"))["reason"]
+    return reason
+
+
+async def test_a_sidecar_that_makes_room_finishes_the_stop_and_writes_its_decision(house: House) -> None:
+    house.fakes.judge.script(incomplete())
+    inbox = await house.judging()
+    house.bench.control.drain()
+    house.fakes.judge.released.set()
+    await house.bench.end()
+    assert decided(inbox) == "incomplete"
+    assert not (inbox / "a.stop.json").exists()
+
+
+async def test_a_newer_stop_of_the_session_ends_the_judging_of_the_older_one(house: House) -> None:
+    house.fakes.judge.script(incomplete())
+    inbox = await house.judging()
+    caller = await house.bench.caller()
+    caller.call("inbox", {"watch": True})
+    assert (await news(caller)) == {"folder": str(inbox)}
+    house.drop(inbox, "b")
+    assert (await news(caller))["name"] == "a.stop.json"
+    house.fakes.judge.released.set()
+    assert (await news(caller))["name"] == "b.stop.json"
+    assert (decided(inbox), decided(inbox, "b")) == ("superseded", "incomplete")
+
+
+async def test_a_sidecar_that_is_told_to_end_leaves_the_stop_for_the_next_one(house: House) -> None:
+    inbox = await house.judging()
+    house.bench.control.stop()
+    await house.bench.end()
+    assert [path.name for path in inbox.iterdir()] == ["a.stop.json"]
+    assert house.fakes.judge.cancelled == 1
+
+
+@pytest.mark.usefixtures("run_folder")
+async def test_where_no_sidecar_listens_the_stop_is_not_to_blame() -> None:
+    with pytest.raises(ConnectionError, match="no sidecar listens"):
+        await peer.ask("hook", InboxCall())
+
+
+@pytest.mark.usefixtures("bench")
+async def test_what_the_sidecar_refuses_is_told_apart_from_its_faults() -> None:
+    with pytest.raises(BadInputError, match="name a session"):
+        await peer.ask("refuse", InboxCall())
+    with pytest.raises(ConnectionError, match="internal error"):
+        await peer.ask("break_down", InboxCall())
+    with pytest.raises(ConnectionError, match="no such method"):
+        await peer.ask("goal", InboxCall())
+
+
+async def test_a_stop_that_is_judged_keeps_an_idle_sidecar_alive_and_an_inbox_alone_does_not(
+    house: House,
+) -> None:
+    await house.judging()
+    assert all(timer.cancelled for timer in house.timers)
+    house.alone.clear()
+    house.fakes.judge.released.set()
+    await happens(house.alone)
+    house.timers[-1].act()
+    await house.bench.end()
+
+
+async def test_a_goal_that_a_person_sets_for_such_a_session_is_compared_with_the_files_of_that_moment(
+    house: House,
+) -> None:
+    await house.judging()
+    goal = house.fakes.goal(SessionKey("marker", "s1"))
+    assert goal.base.snapshot == house.fakes.workspace.kept[-1]
+    assert house.fakes.workspace.compared[-1] == goal.base.snapshot
