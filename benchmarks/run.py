@@ -16,6 +16,7 @@ from typing import Final
 import cold
 import decision
 import gates
+import lsp
 import memory
 import opencode_idle
 import relay
@@ -34,6 +35,7 @@ BENCHMARKS: Final = {
     "decision": decision.measured,
     "gates": gates.measured,
     "tree": tree.measured,
+    "lsp": lsp.measured,
 }
 
 

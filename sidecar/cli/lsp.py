@@ -8,8 +8,6 @@ import sys
 import click
 
 from sidecar import __version__
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric_check import RubricCheck
 
 
 @click.command()
@@ -21,6 +19,15 @@ def lsp(*, stdio: bool) -> int:  # noqa: ARG001 - there is one way
     """
     if sys.stdin.isatty():
         raise click.UsageError("an editor starts this, and speaks the Language Server Protocol with it")
-    from sidecar.servers.rubric_language import serve  # noqa: PLC0415 - heavy, and of no use to a terminal
+    return _served()
 
-    return serve(RubricCheck(plugin_root() / "rubric" / "rubric.md", os.environ).flaws, __version__)
+
+def _served() -> int:
+    """What is imported here is heavy, and of no use to a terminal."""
+    from sidecar.adapters.paths import of_user  # noqa: PLC0415 - see above
+    from sidecar.adapters.plugin import plugin_root  # noqa: PLC0415 - see above
+    from sidecar.adapters.rubric_desk import RubricDesk  # noqa: PLC0415 - see above
+    from sidecar.servers.rubric_language import serve  # noqa: PLC0415 - see above
+
+    desk = RubricDesk(plugin_root() / "rubric" / "rubric.md", os.environ, of_user().state)
+    return serve(desk, __version__)

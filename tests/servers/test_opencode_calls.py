@@ -19,6 +19,7 @@ from sidecar import __version__
 from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
 from sidecar.adapters.judges.chain import build_judge
 from sidecar.adapters.judges.opencode import TITLE
+from sidecar.adapters.markers.turns import MarkerTurns
 from sidecar.adapters.opencode import hook_in, link
 from sidecar.adapters.opencode.history import TOO_LONG, OpenCodeHistory
 from sidecar.adapters.transcripts import HostTranscripts
@@ -107,7 +108,11 @@ def fakes() -> Fakes:
 @pytest.fixture
 async def bench(start: Start, fakes: Fakes) -> Bench:
     """A sidecar with the real way to OpenCode, and with everything else in memory."""
-    record = HostTranscripts(ClaudeTranscripts(fakes.clock.pause), OpenCodeHistory(fakes.clock.now))
+    record = HostTranscripts(
+        ClaudeTranscripts(fakes.clock.pause),
+        OpenCodeHistory(fakes.clock.now),
+        MarkerTurns(fakes.workspace, fakes.store),
+    )
 
     def build(control: Control) -> Methods:
         house = dataclasses.replace(fakes.house, transcripts=record, judge=build_judge(TEXTS, {}))

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from sidecar.adapters.kept_stops import KeptStopFiles
 from support.editor import PULL, Editor
+from support.kept_stops import asked
 
 PATTERNS = "## Patterns\n- **DONE**: it is done\n"
 ANTIPATTERNS = "## Antipatterns\n- **TALK**: it is said\n"
@@ -110,7 +112,7 @@ def test_whatever_ends_the_lines_the_empty_section_is_found(editor: Editor, file
         editor.open(file.as_uri(), text.replace("\n", ending))
         ((_, (found,)),) = editor.said()
         assert (found["message"], found["code"]) == (EMPTY, "empty-section")
-        assert at(found) == (2, 0, 2, len("##  Patterns "))
+        assert at(found) == (2, 0, 2, len("##  Patterns"))
 
 
 @pytest.mark.parametrize(
@@ -228,3 +230,28 @@ def test_a_termination_ends_it_at_once(editor: Editor) -> None:
     editor.initialize()
     editor.process.terminate()
     assert editor.process.wait(30) < 0
+
+
+# --- replay, with stops that were kept ----------------------------------------------------------------------
+
+
+def test_the_lens_replays_the_stops_that_were_kept_of_the_project(
+    editor: Editor, file: Path, home_is_a_fresh_folder: Path
+) -> None:
+    stops = KeptStopFiles(home_is_a_fresh_folder / ".local" / "state" / "supervisor")
+    for at in (1.0, 2.0):
+        stops.keep(asked(at=at, project=str(file.parent.parent)))
+    editor.initialize()
+    uri = {"uri": file.as_uri()}
+    editor.open(file.as_uri(), PATTERNS + ANTIPATTERNS)
+    (lens,) = editor.ask("textDocument/codeLens", textDocument=uri)["result"]
+    assert lens["command"]["title"] == "replay on the last 2 stops"
+    command = {"command": lens["command"]["command"], "arguments": lens["command"]["arguments"]}
+    said = editor.ask("workspace/executeCommand", **command)["result"]
+    assert said.startswith("replay on the last 2 stops: 2 verdicts change")
+    assert editor.shown == [said]
+    (lens,) = editor.ask("textDocument/codeLens", textDocument=uri)["result"]
+    assert lens["command"]["title"] == said
+    place = {"line": 1, "character": 4}
+    hover = editor.ask("textDocument/hover", textDocument=uri, position=place)["result"]
+    assert "It spoke at 0 of the last 2 stops here." in hover["contents"]["value"]

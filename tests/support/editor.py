@@ -21,19 +21,24 @@ PULL: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
 
 
 class Editor:
-    """`supervisor lsp` as a process, and the pipe to it. What it said unasked is in `published`."""
+    """`supervisor lsp` as a process, and the pipe to it. What it said unasked is in `published`.
 
-    def __init__(self, folder: Path) -> None:
+    `heard`: the methods of all that it said. `module`: another server, which is a module of the tests.
+    """
+
+    def __init__(self, folder: Path, module: str = "") -> None:
         home = str(Path(sidecar.__file__).parents[1])
+        tests = str(Path(__file__).parents[1])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sidecar", "lsp"],
+            [sys.executable, "-m", module] if module else [sys.executable, "-m", "sidecar", "lsp"],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": home},
+            env={**os.environ, "PYTHONPATH": f"{home}{os.pathsep}{tests}"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
         self.published: list[tuple[str, list[Any]]] = []
         self.shown: list[str] = []
+        self.heard: list[str] = []
         self._ids = 0
         self._guard = threading.Timer(LIMIT_S, self.process.kill)
         self._guard.start()
@@ -52,21 +57,33 @@ class Editor:
         """The answer as it came; what was said before it is noted."""
         self._ids += 1
         self.send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
+        return self.until_answer(self._ids)
+
+    def until_answer(self, number: int) -> Any:
+        """The answer to the question of this number."""
         while True:
             message = self._read()
-            if message.get("id") == self._ids:
+            if message.get("id") == number:
                 return message
-            if message["method"] == "textDocument/publishDiagnostics":
-                self.published.append((message["params"]["uri"], message["params"]["diagnostics"]))
-            elif message["method"] == "window/showMessage":
-                self.shown.append(message["params"]["message"])
+            self._note(message)
+
+    def until(self, method: str) -> Any:
+        """The next message of this method; a question is not answered."""
+        while True:
+            message = self._read()
+            self._note(message)
+            if message["method"] == method:
+                return message
 
     def send(self, message: Any) -> None:
         self.write(msgspec.json.encode(message))
 
-    def write(self, body: bytes) -> None:
+    def write(self, *bodies: bytes) -> None:
+        """All at once."""
         assert self.process.stdin is not None
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.write(
+            b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(each), each) for each in bodies)
+        )
         self.process.stdin.flush()
 
     def open(self, uri: str, text: str) -> None:
@@ -105,6 +122,13 @@ class Editor:
         self.process.wait(LIMIT_S)
         self.process.stdout.close()
         self._guard.cancel()
+
+    def _note(self, message: Any) -> None:
+        self.heard.append(message["method"])
+        if message["method"] == "textDocument/publishDiagnostics":
+            self.published.append((message["params"]["uri"], message["params"]["diagnostics"]))
+        elif message["method"] == "window/showMessage":
+            self.shown.append(message["params"]["message"])
 
     def _read(self) -> Any:
         assert self.process.stdout is not None
