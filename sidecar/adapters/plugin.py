@@ -1,4 +1,4 @@
-"""Our plugin in Claude Code: where its files are; putting it in and taking it out by the host's own command.
+"""Our plugins in Claude Code: where the files are; putting them in and out by the host's own command.
 
 The host keeps the books: nothing here writes into its settings, and all of it may be done twice.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MARKETPLACE: Final = "supervisor"
 PLUGIN: Final = "supervisor@supervisor"
+RUBRIC_PLUGIN: Final = "supervisor-rubric@supervisor"
+"""The second one, for whoever wants it: it takes the language server for Markdown files."""
 HOST_LIMIT_S: Final = 120.0
 """Longest wait for one command of the host, in seconds; all it needs is on this machine."""
 OUTPUT_LIMIT: Final = 1 << 20
@@ -107,8 +109,9 @@ class ClaudePlugins:
             )
 
     def installed(self) -> tuple[Installed, ...]:
-        """Where our plugin is installed. Raises HostError."""
-        return tuple(one for one in self._listed(tuple[Installed, ...], "list") if one.id == PLUGIN)
+        """Where our plugins are installed, the second one after the first. Raises HostError."""
+        listed = self._listed(tuple[Installed, ...], "list")
+        return tuple(one for plugin in (PLUGIN, RUBRIC_PLUGIN) for one in listed if one.id == plugin)
 
     def known(self) -> bool:
         """Whether the host knows our marketplace. Raises HostError."""

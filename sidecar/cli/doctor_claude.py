@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from sidecar.adapters.plugin import RUBRIC_PLUGIN
 from sidecar.adapters.processes import Ending, Finished, find, run
 from sidecar.cli.findings import Host, Level, Line, amiss, error, ok, version, warning
 
@@ -39,13 +40,25 @@ async def examine(*, needed: bool) -> Host:
     listed = await _ask("plugin", "list", "--json", seconds=30, folder=str(Path.cwd()))
     plugin = _installed(listed.output, needed=needed)
     lines = (version("Claude Code", said.output, TESTED[0], "claude update"), plugin)
-    return Host(lines, probe if plugin.level is Level.OK else None)
+    return Host((*lines, *_rubric_editor(listed.output)), probe if plugin.level is Level.OK else None)
+
+
+def _rubric_editor(listing: bytes) -> tuple[Line, ...]:
+    """The second plugin, where somebody wanted it."""
+    found = [one for one in _listed(listing) or () if one.id == RUBRIC_PLUGIN and one.enabled]
+    return tuple(ok(f"plugin {one.id} {one.version}: the language server for .md files") for one in found[:1])
+
+
+def _listed(listing: bytes) -> list[_Plugin] | None:
+    try:
+        return msgspec.json.decode(listing, type=list[_Plugin])
+    except msgspec.DecodeError:
+        return None
 
 
 def _installed(listing: bytes, *, needed: bool) -> Line:
-    try:
-        plugins = msgspec.json.decode(listing, type=list[_Plugin])
-    except msgspec.DecodeError:
+    plugins = _listed(listing)
+    if plugins is None:
         return warning("Claude Code does not list its plugins", "claude plugin list")
     ours = [plugin for plugin in plugins if plugin.id.startswith("supervisor@")]
     if not ours:

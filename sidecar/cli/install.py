@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,27 +30,42 @@ CLAUDE: Final = click.option(
     "--claude", default="", metavar="PATH", help="The claude to use for claude-code, else the one on PATH."
 )
 PRINT_ONLY: Final = click.option("--print-only", is_flag=True, help="Say what would be done, and do nothing.")
+RUBRIC: Final = click.option(
+    "--with-rubric-editor",
+    is_flag=True,
+    help="For claude-code: a second plugin shows the agent what is wrong with a rubric.md. It takes the "
+    "language server for all .md files, so leave it out where another plugin should have it.",
+)
 
 
 @click.command()
 @HOST
 @SCOPE
 @CLAUDE
+@RUBRIC
 @PRINT_ONLY
-def install(host: str, scope: str, claude: str, *, print_only: bool) -> None:
+def install(host: str, scope: str, claude: str, *, with_rubric_editor: bool, print_only: bool) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
     _fitting(host, claude)
-    root, runtime = plugin.plugin_root(), _runtime()
+    if with_rubric_editor and host != CLAUDE_CODE:
+        raise click.UsageError(
+            f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
+        )
+    runtime = _runtime()
     click.echo(f"record {runtime} in {paths.of_user().runtime}")
     click.echo(f"compile the packages that a start imports: {', '.join(plugin.COMPILED)}")
-    if host == OPENCODE:
+    if host == CLAUDE_CODE:
+        plugins = (plugin.PLUGIN, *((plugin.RUBRIC_PLUGIN,) if with_rubric_editor else ()))
+        _into_claude(scope, claude, plugins, None if print_only else runtime)
+    else:
         _into_opencode(scope, runtime, print_only=print_only)
-        return
-    orders = (
-        ("plugin", "marketplace", "add", str(root)),
-        ("plugin", "install", plugin.PLUGIN, "--scope", scope),
-    )
-    if print_only:
+
+
+def _into_claude(scope: str, claude: str, plugins: Sequence[str], runtime: Path | None) -> None:
+    """Only say what would be done where there is no `runtime`."""
+    orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(plugin.plugin_root()))]
+    orders += [("plugin", "install", one, "--scope", scope) for one in plugins]
+    if runtime is None:
         for order in orders:
             _show(order)
         return
@@ -96,7 +112,7 @@ def _out_of_claude(scope: str, claude: str, *, print_only: bool) -> None:
     host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()), claude)
     installed = host_plugins.installed()
     ours = [one for one in installed if one.scope == scope and one.project_path in {"", str(Path.cwd())}]
-    orders: list[tuple[str, ...]] = [("plugin", "uninstall", plugin.PLUGIN, "--scope", scope)] if ours else []
+    orders: list[tuple[str, ...]] = [("plugin", "uninstall", one.id, "--scope", scope) for one in ours]
     last = len(installed) == len(ours)
     if last and host_plugins.known():
         orders.append(("plugin", "marketplace", "remove", plugin.MARKETPLACE))

@@ -1,11 +1,17 @@
-"""`supervisor rubric`: which rubric is in force, and an agent's edit that is held. Needs no sidecar."""
+"""`supervisor rubric`: which rubric is in force, and an agent's edit that is held. Needs no sidecar.
+
+The other verbs have files of their own, which are imported when they are needed.
+"""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import click
 
@@ -15,24 +21,51 @@ from sidecar.adapters.rubric import RubricFiles
 from sidecar.cli.checks import visible, visible_lines
 from sidecar.cli.gates import FOLDER
 from sidecar.cli.goal import refuse_agents
+from sidecar.policy.firing import digest
 from sidecar.policy.rubrics import described
 
-DECLINED = 1
+DECLINED: Final = 1
+LATER: Final = {
+    "init": "sidecar.cli.rubric_init",
+    "check": "sidecar.cli.rubric_check",
+    "diff": "sidecar.cli.rubric_diff",
+    "replay": "sidecar.cli.rubric_replay",
+}
+"""Verbs, and the module that has each under its own name."""
 
 
-@click.group()
+class _Verbs(click.Group):
+    """A group that imports a verb when it is called, or when its help is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *LATER]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LATER:
+            return super().get_command(ctx, cmd_name)
+        command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{LATER[cmd_name]}.{cmd_name} is no command")
+        return command
+
+
+@click.group(cls=_Verbs)
 def rubric() -> None:
-    """Show the rubric in force, or accept an edit of it that an agent made."""
+    """The project's own idea of done: show it, make one, check it, and let an agent's edit of it count."""
 
 
-@rubric.command()
+@rubric.command(short_help="Which rubric is in force, and why.")
 @FOLDER
 def show(folder: str) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
-    click.echo("\n".join(visible_lines(described(_files().load(folder, os.environ), folder))))
+    rubric = _files().load(folder, os.environ)
+    click.echo("\n".join(visible_lines(described(rubric, folder))))
+    saved = RubricFiles(_default(), os.environ).load(folder, os.environ)
+    if rubric.held is None and (saved.origin, digest(saved)) != (rubric.origin, digest(rubric)):
+        click.echo(f"{visible(saved.origin)} was saved since then; the next stop looks at it.")
 
 
-@rubric.command()
+@rubric.command(short_help="Let an agent's edit count.")
 @FOLDER
 @click.option("--yes", is_flag=True, help="Accept what is shown without asking.")
 def accept(folder: str, *, yes: bool) -> None:
@@ -45,7 +78,11 @@ def accept(folder: str, *, yes: bool) -> None:
 
 
 def _files() -> RubricFiles:
-    return RubricFiles(plugin_root() / "rubric" / "rubric.md", os.environ, of_user().state / "rubrics")
+    return RubricFiles(_default(), os.environ, of_user().state / "rubrics")
+
+
+def _default() -> Path:
+    return plugin_root() / "rubric" / "rubric.md"
 
 
 def _accept(files: RubricFiles, folder: str, *, yes: bool) -> int:

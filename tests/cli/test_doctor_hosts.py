@@ -115,6 +115,16 @@ async def test_who_has_only_claude_code_hears_nothing_of_opencode(here: Here) ->
     assert not any("pen" in f"{line.what}{line.remedy}" for line in await found())
 
 
+@pytest.mark.parametrize(("enabled", "named"), [("true", 1), ("false", 0)])
+async def test_the_second_plugin_is_named_where_it_is_on(here: Here, enabled: str, named: int) -> None:
+    second = f'{{"id":"supervisor-rubric@supervisor","enabled":{enabled},"version":"0.1.0"}}'
+    here.has_claude(f"{OURS[:-1]},{second}]")
+    lines = [line for line in await found() if "the language server for .md files" in line.what]
+    assert [line.level for line in lines] == [Level.OK] * named
+    here.has_claude(f"[{second}]")
+    assert await errors() == ["the plugin is not installed in Claude Code"], "it is no Supervisor by itself"
+
+
 async def test_one_of_two_hosts_is_enough(here: Here) -> None:
     here.has_claude(OURS)
     here.has_opencode()

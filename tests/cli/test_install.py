@@ -115,6 +115,38 @@ def test_a_sidecar_without_a_command_that_a_host_could_start_is_not_installed(
     assert "there is no `supervisor` command" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("command")
+def test_the_second_plugin_is_installed_only_where_it_is_wanted(host: Host) -> None:
+    assert cli.run(["install", "claude-code", "--with-rubric-editor"]) == 0
+    assert host.asked == [
+        ADD,
+        "plugin install supervisor@supervisor --scope user",
+        "plugin install supervisor-rubric@supervisor --scope user",
+    ]
+
+
+@pytest.mark.usefixtures("command")
+def test_the_second_plugin_is_none_of_opencodes(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["install", "opencode", "--with-rubric-editor"]) == 2
+    said = capsys.readouterr()
+    assert "--with-rubric-editor belongs to claude-code" in said.err
+    assert said.out == ""
+    assert of_user().recorded_runtime() is None
+    assert host.asked == []
+
+
+def test_uninstalling_takes_out_both_plugins_and_then_the_marketplace(host: Host, command: Path) -> None:
+    of_user().record_runtime(command)
+    host.keeps(f'[{{"id":"supervisor-rubric@supervisor","scope":"user"}},{USER}]', KNOWN)
+    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert host.asked == [
+        "plugin uninstall supervisor@supervisor --scope user",
+        "plugin uninstall supervisor-rubric@supervisor --scope user",
+        "plugin marketplace remove supervisor",
+    ]
+    assert of_user().recorded_runtime() is None
+
+
 def test_uninstalling_undoes_it_and_names_what_stays(
     host: Host, command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,7 +142,9 @@ def test_the_command_costs_no_model_request_and_is_refused_while_nothing_enforce
     assert "rubric in force: " in shown.result
     assert "the project's own" in shown.result
     assert "nothing is held" in under.ask("/supervisor:rubric accept").result
-    assert "takes nothing or `accept`" in under.ask("/supervisor:rubric everything").result
+    made = under.ask("/supervisor:rubric edit").result
+    assert f"the rubric is {under.host.project}/.supervisor/rubric.md" in made
+    assert "takes nothing, `accept` or `edit`" in under.ask("/supervisor:rubric everything").result
     under.supervisor("stop")
     (under.state / "runtime").write_text("/nowhere/supervisor\n", encoding="utf-8")
     alone = under.host.having(PATH="/usr/bin:/bin")

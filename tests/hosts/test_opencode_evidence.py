@@ -180,7 +180,7 @@ def test_the_rubric_command_costs_no_model_request(shop: Supervised, desk: Desk)
     desk.command(session, "supervisor:rubric")
     toasted(desk, "rubric in force: ")
     desk.command(session, "supervisor:rubric", "everything")
-    toasted(desk, "takes nothing or `accept`")
+    toasted(desk, "takes nothing, `accept` or `edit`")
     assert len(shop.model.requests) == before
 
 

@@ -12,6 +12,7 @@ from sidecar.adapters.memory import (
     FixedConfiguration,
     FixedRubrics,
     ManualClock,
+    MemoryKeptStops,
     MemoryPurse,
     MemoryRecord,
     MemoryStore,
@@ -156,6 +157,7 @@ class Fakes:
     gates: HeldGates = field(default_factory=HeldGates)
     inspector: FileInspector = field(default_factory=FileInspector)
     judge: HeldJudge = field(default_factory=HeldJudge)
+    kept: MemoryKeptStops = field(default_factory=MemoryKeptStops)
     purse: MemoryPurse = field(default_factory=MemoryPurse)
     record: FailingRecord = field(default_factory=FailingRecord)
     store: FailingStore = field(default_factory=FailingStore)
@@ -171,6 +173,7 @@ class Fakes:
             gates=self.gates,
             inspector=self.inspector,
             judge=self.judge,
+            kept=self.kept,
             phrasebook=PlainPhrasebook(),
             purse=self.purse,
             record=self.record,

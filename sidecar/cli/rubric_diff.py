@@ -1,0 +1,80 @@
+"""`supervisor rubric diff`: in what a project's rubric differs from the default."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.rubric import RubricFiles, parsed, read
+from sidecar.adapters.rubrics.places import RejectedError
+from sidecar.cli.checks import visible, visible_lines
+from sidecar.cli.gates import FOLDER
+from sidecar.ports import BadInputError
+
+if TYPE_CHECKING:
+    from sidecar.model.rubric import Criterion, Rubric
+
+SECTIONS: Final = ("patterns", "antipatterns", "legitimate")
+
+
+@click.command(short_help="Compare a rubric with the default.")
+@FOLDER
+@click.option("--summary", is_flag=True, help="Only the criteria, not the lines.")
+def diff(folder: str, *, summary: bool) -> None:
+    """Compare the rubric file that serves FOLDER (else the current folder) with the default.
+
+    First the criteria that are gone, new or changed, then the lines. It is the file as it is now, an edit
+    that is held with it.
+    """
+    default = plugin_root() / "rubric" / "rubric.md"
+    origin = Path(RubricFiles(default, os.environ).load(folder, os.environ).origin)
+    if origin == default:
+        click.echo("The default serves here. Make a rubric of your own: supervisor rubric init")
+        return
+    ours, theirs = _text(origin), _text(default)
+    click.echo(f"{visible(str(origin))}, compared with the default:")
+    for line in _criteria(parsed(theirs), parsed(ours)):
+        click.echo(line)
+    for line in () if summary else _lines(theirs, ours):
+        click.echo(line)
+
+
+def _text(path: Path) -> str:
+    found = read(path.resolve())
+    if isinstance(found, RejectedError):
+        raise BadInputError(f"{path}: {found}")
+    return found
+
+
+def _criteria(before: Rubric, after: Rubric) -> Iterator[str]:
+    """One line for each criterion that is not the same; section by section."""
+    same = True
+    for section in SECTIONS:
+        was, now = (_by_id(getattr(rubric, section)) for rubric in (before, after))
+        for word, ids in (
+            ("gone", [name for name in was if name not in now]),
+            ("new", [name for name in now if name not in was]),
+            ("changed", [name for name in now if name in was and now[name] != was[name]]),
+        ):
+            for name in ids:
+                same = False
+                yield f"  {word:<8}{section:<13}{visible((now.get(name) or was[name]).name)}"
+    if same:
+        yield "  every criterion is the same"
+
+
+def _by_id(criteria: tuple[Criterion, ...]) -> Mapping[str, Criterion]:
+    return {criterion.id: criterion for criterion in criteria}
+
+
+def _lines(before: str, after: str) -> Iterator[str]:
+    found = difflib.unified_diff(
+        visible_lines(before), visible_lines(after), "default", "in force", lineterm=""
+    )
+    yield from ("", *found)

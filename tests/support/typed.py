@@ -1,0 +1,13 @@
+"""The command line, typed in this process."""
+
+from __future__ import annotations
+
+from sidecar import cli
+
+
+def typed(*words: str) -> int:
+    """Type `supervisor WORDS`; its exit code."""
+    try:
+        return cli.run(list(words))
+    except SystemExit as ended:
+        return int(ended.code or 0)
