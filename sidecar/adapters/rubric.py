@@ -7,6 +7,8 @@ the user accepts it (law 9, see sidecar/policy/rubrics.py); without a state fold
 
 from __future__ import annotations
 
+import errno
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,8 +19,11 @@ from sidecar.adapters.files import UnfitError, read_whole, stamp
 from sidecar.adapters.rubrics.holding import Found, Holding
 from sidecar.adapters.rubrics.markdown import outline, sections
 from sidecar.adapters.rubrics.places import Place, RejectedError, places, resolved
+from sidecar.adapters.rubrics.starting import begin
 from sidecar.model.outline import REQUIRED, Outline, Role, Section, Span
 from sidecar.model.rubric import Criterion, Rubric
+from sidecar.policy.rubric_words import started
+from sidecar.policy.rubrics import OF_PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +76,16 @@ class RubricFiles:
         if self._holding is None:
             return "nothing is held"
         return self._holding.accept(project, self._order(project, environment), digest)
+
+    def begin(self, project: str) -> tuple[str, bool]:
+        for place in places(project, {}, self._default):
+            if place.within is not None and os.path.lexists(place.path):
+                return str(place.path), False
+        if not Path(project).is_absolute():
+            raise NotADirectoryError(errno.ENOTDIR, "no folder of a project", project)
+        own = Path(project, *OF_PROJECT[0].split("/"))
+        begin(own, started(self._default.read_text(encoding="utf-8"), own.parents[1].name))
+        return str(own), True
 
     def texts(self, project: str) -> tuple[str, str] | None:
         """The text in force and the one that is held, None where nothing is held."""

@@ -40,3 +40,13 @@ def test_there_is_always_a_rubric_with_an_origin(
     assert rubric.antipatterns
     assert rubric.origin
     assert all(criterion.name for criterion in (*rubric.patterns, *rubric.antipatterns))
+
+
+def test_a_rubric_is_made_once(rubrics: Rubrics, tmp_path: Path) -> None:
+    try:
+        path, made = rubrics.begin(str(tmp_path))
+    except FileNotFoundError:
+        assert not (tmp_path / "rubric.md").exists(), "there is nothing to begin with"
+        return
+    assert rubrics.begin(str(tmp_path)) == (path, False)
+    assert not made or (tmp_path / ".supervisor" / "rubric.md").is_file()
