@@ -23,6 +23,11 @@ def test_whatever_a_project_is_called_its_new_rubric_has_the_defaults_criteria_a
     assert "To change it, copy it" not in text
 
 
+def test_a_projects_name_is_one_line_that_steers_no_terminal() -> None:
+    title, _, _ = started(DEFAULT, "a\x1b[31m\u202eb\n# c").partition("\n\n")
+    assert title == "# What done looks like in a[31mb# c"
+
+
 def test_a_default_without_a_header_gets_one_and_loses_nothing() -> None:
     bare = "## Patterns\n- a: b\n## Antipatterns\n- c: d\n"
     assert started(bare, "shop").endswith(f"\n\n{bare}")

@@ -32,7 +32,7 @@ def chosen(heading: str) -> tuple[str, str]:
 
 def unique(wanted: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """An id for each (name, chosen id), in their order."""
-    taken = set(RESERVED)
+    taken = dict.fromkeys(RESERVED, 1)
     found = [_free(choice, taken) if choice else "" for _, choice in wanted]
     return tuple(each or _free(slug(name), taken) for each, (name, _) in zip(found, wanted, strict=True))
 
@@ -52,10 +52,12 @@ def _letter(char: str) -> str:
     return kept if unicodedata.category(kept)[0] in "LNM" else " "
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    found, number = wanted, 1
+def _free(wanted: str, taken: dict[str, int]) -> str:
+    """The id, with the next number where it is taken. `taken`: the highest number that each was given."""
+    found, number = wanted, taken.get(wanted.casefold(), 0)
     while found.casefold() in taken:
         number += 1
         found = f"{wanted[: LIMIT - len(str(number)) - 1]}-{number}"
-    taken.add(found.casefold())
+    taken[found.casefold()] = 1
+    taken[wanted.casefold()] = max(number, 1)
     return found

@@ -151,14 +151,16 @@ def _nowhere(line: Line, globs: tuple[str, ...], paths: Paths) -> Iterator[Flaw]
         if glob not in missed:
             continue
         fixes = [Fix(f"Write `{near}`", (Edit(part, near),)) for near in _near(glob, paths)]
+        slip = never and bool(fixes)
         if kept and not never:
             fixes.append(Fix(f"Leave {kept}", (Edit(line.value, kept),)))
         yield Flaw(
             Code.GLOB_MATCHES_NOTHING,
-            "it means no file of the project" + (", so the criterion never applies" if never else ""),
+            "it means no file of the project"
+            + (", so the criterion applies to nothing yet" if never else ""),
             part.begin,
             part.end,
-            Weight.WARNING if never else Weight.HINT,
+            Weight.WARNING if slip else Weight.HINT,  # else the files may be yet to come
             "",
             tuple(fixes),
         )

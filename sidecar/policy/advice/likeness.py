@@ -96,10 +96,14 @@ def _alike(places: list[Place]) -> Iterator[tuple[Place, Place]]:
     a few words of each lead to all that can be alike.
     """
     by_word: dict[str, list[int]] = defaultdict(list)
-    for number, place in enumerate(places):
-        leads = _leads(_gist(place.passage).said)
+    gists = [_gist(place.passage) for place in places]
+    for number, (place, gist) in enumerate(zip(places, gists, strict=True)):
+        leads = _leads(gist.said)
         near = sorted({each for word in leads for each in by_word[word][-COMPARED:]})
-        other = next((places[each] for each in near if _says_the_same(place, places[each])), None)
+        alike = (places[each] for each in near if _says_the_same(gist, gists[each]))
+        other = next(
+            (each for each in alike if _for_the_same(place, each) and not _same_name(place, each)), None
+        )
         if other is not None:
             yield place, other
         for word in leads:
@@ -112,15 +116,15 @@ def _leads(found: frozenset[str]) -> tuple[str, ...]:
     return tuple(ordered[: len(ordered) - int(ALIKE * len(ordered)) + 1])
 
 
-def _says_the_same(one: Place, other: Place) -> bool:
-    first, second = _gist(one.passage), _gist(other.passage)
-    if first.denials != second.denials or not _for_the_same(one, other) or _same_name(one, other):
+def _says_the_same(first: Gist, second: Gist) -> bool:
+    if first.denials != second.denials:
         return False
     if first.named == second.named and len(first.named) >= LEAST:
         return True
     if first.said == second.said and len(first.said) >= UNDER_OTHER_NAME:
         return True
-    common, all_of = len(first.said & second.said), len(first.said | second.said)
+    common = len(first.said & second.said)
+    all_of = len(first.said) + len(second.said) - common
     return all_of >= ENOUGH and common >= ALIKE * all_of and not _numbers(first.said ^ second.said)
 
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 class Vague(Struct, frozen=True):
     """One kind of wording.
 
-    `pattern` is a regular expression for letters of either case, `help` what to say instead. `gates` are parts of ids
-    of gates that decide it, `source` what does where there is no such gate. `instead` can stand in its place;
-    None where nothing fits every sentence.
+    `pattern` is a regular expression for letters of either case, `help` what to write. `gates` are parts
+    of ids of gates that decide it, `source` what does where there is no such gate. `instead` can stand in its
+    place; None where nothing fits every sentence.
     """
 
     pattern: str
