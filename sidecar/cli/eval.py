@@ -11,8 +11,9 @@ import click
 
 from sidecar.adapters.plugin import HostError
 from sidecar.cli.eval_report import ExitCode, Floors
-from sidecar.cli.eval_run import Backend, Wish, execute, real
+from sidecar.cli.eval_run import RULES, Backend, Wish, execute, real
 from sidecar.cli.gates import INTERRUPTED
+from sidecar.cli.goal import refuse_agents
 from sidecar.ports import BadInputError
 
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -53,12 +54,15 @@ def evaluation(floor_precision: float | None, floor_recall: float | None, **type
     """Measure a judge on the labelled stops of FILES (else on the corpus that comes with Supervisor).
 
     Rules and gates decide as they do at a real stop; what they leave open goes to the judge. No sidecar is
-    needed. With --backend rules nobody is asked, and nothing leaves the machine. How often each criterion was
-    right is kept, for those who edit a rubric, unless only a part of the stops is judged.
+    needed. With --backend rules nobody is asked, and nothing leaves the machine; whoever else is asked may
+    cost money, so an agent's shell is refused then. How often each criterion was right is kept, for those who
+    edit a rubric, unless only a part of the stops is judged.
 
     Exit codes: 0 done, 1 a goal that does not hold was called achieved or a floor was not reached, 2 could
     not run, 130 interrupted.
     """
+    if typed["backend"] != RULES:
+        refuse_agents()
     wish = Wish(floors=Floors(floor_precision, floor_recall), **typed)
     try:
         code = asyncio.run(execute(real(), wish))

@@ -102,7 +102,7 @@ def refuse_agents() -> None:
     marker = next((name for name in ("CLAUDECODE", "OPENCODE") if os.environ.get(name)), "")
     if marker:
         raise click.ClickException(
-            f"only the user may change this, and {marker} says that an agent's shell is typing.\n"
+            f"only the user may do this, and {marker} says that an agent's shell is typing.\n"
             "  - use a terminal of your own\n"
             "  - goals and budgets: in the host, type /supervisor:goal or /supervisor:retry"
         )

@@ -58,11 +58,11 @@ def rubric() -> None:
 @FOLDER
 def show(folder: str) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
-    rubric = _files().load(folder, os.environ)
-    click.echo("\n".join(visible_lines(described(rubric, folder))))
+    counts = _files().load(folder, os.environ)
+    click.echo("\n".join(visible_lines(described(counts, folder))))
     saved = RubricFiles(_default(), os.environ).load(folder, os.environ)
-    if rubric.held is None and (saved.origin, digest(saved)) != (rubric.origin, digest(rubric)):
-        click.echo(f"{visible(saved.origin)} was saved since then; the next stop looks at it.")
+    if counts.held is None and (saved.origin, digest(saved)) != (counts.origin, digest(counts)):
+        click.echo(f"What is saved now is another one, {visible(saved.origin)}: the next stop looks at it.")
 
 
 @rubric.command(short_help="Let an agent's edit count.")

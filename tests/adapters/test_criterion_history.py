@@ -99,6 +99,13 @@ def test_a_file_is_read_once_and_a_new_one_is_seen(
     assert len(reads) == 2
 
 
+def test_a_new_measurement_is_seen_by_who_asked_before(state: Path, measured: MeasuredFile) -> None:
+    history = CriterionHistory(state)
+    for times in (0, 1, 2):
+        assert history.of(PROJECT, "left-work").measured_of == times
+        measured.keep([sent_back("left-work")] * (times + 1), RUBRIC, "rules")
+
+
 def test_damaged_stops_and_figures_say_nothing(
     state: Path, stops: KeptStopFiles, measured: MeasuredFile
 ) -> None:

@@ -64,6 +64,14 @@ def test_a_stop_that_is_too_big_is_not_kept_and_the_others_stay(files: KeptStopF
     assert only(files).stat().st_size < FILE_LIMIT
 
 
+def test_what_could_not_be_read_again_is_not_kept(
+    files: KeptStopFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_stops, "TEXT_LIMIT", 100_000)
+    files.keep(with_turn(asked(), turn(message="again and " * 20_000)))
+    assert files.paths(PROJECT) == ()
+
+
 def test_much_text_that_says_little_is_kept_small(files: KeptStopFiles) -> None:
     files.keep(with_turn(asked(), turn(message="again and " * 200_000)))
     assert only(files).stat().st_size < 50_000

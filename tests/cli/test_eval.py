@@ -338,3 +338,10 @@ def test_the_command_works_by_its_name_with_nothing_but_a_file(
         cli.run(["eval", str(bench.file)])
     assert end.value.code == ExitCode.DONE
     assert "recall of sending back 1 of 2 = 50.0 %" in told()
+
+
+@pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])
+def test_an_agents_shell_spends_nothing_on_a_model(monkeypatch: pytest.MonkeyPatch, marker: str) -> None:
+    monkeypatch.setenv(marker, "1")
+    done = CliRunner().invoke(evaluation, ["--backend", "openai", "--yes"])
+    assert (done.exit_code, f"{marker} says that an agent's shell is typing" in done.output) == (1, True)

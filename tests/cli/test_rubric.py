@@ -109,6 +109,6 @@ def test_where_nobody_can_be_asked_it_is_shown_and_needs_a_yes(project: Path) ->
 def test_an_agents_shell_may_look_but_not_accept(project: Path, marker: str) -> None:
     done = rubric(project, "accept", "--yes", **{marker: "1"})
     assert done.returncode == 1
-    assert "only the user may change this" in done.stderr
+    assert "only the user may do this" in done.stderr
     assert rubric(project, "show", **{marker: "1"}).returncode == 0
     assert look(project)

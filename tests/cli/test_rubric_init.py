@@ -115,14 +115,14 @@ def test_an_agents_shell_makes_none(
 ) -> None:
     monkeypatch.setenv(marker, "1")
     assert typed("rubric", "init") == 1
-    assert "only the user may change this" in capsys.readouterr().err
+    assert "only the user may do this" in capsys.readouterr().err
     assert not place.exists()
 
 
 def test_one_that_was_just_made_is_shown_to_wait_for_the_next_stop(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    waits = f"{place} was saved since then; the next stop looks at it.\n"
+    waits = f"What is saved now is another one, {place}: the next stop looks at it.\n"
     assert typed("rubric", "show") == 0
     assert "saved since" not in capsys.readouterr().out
     assert typed("rubric", "init") == 0

@@ -100,7 +100,7 @@ def test_an_agents_shell_is_refused(project: Path, marker: str, arguments: tuple
     TrustFile(of_user().state).approve(str(project), [own("other")])
     done = trust(project, *arguments, **{marker: "1"})
     assert done.returncode == 1
-    assert "only the user may change this" in done.stderr
+    assert "only the user may do this" in done.stderr
     assert not approved(project)
     assert approved(project, "other")
 

@@ -197,8 +197,8 @@ def test_that_nothing_can_decide_a_criterion_is_said_where_all_it_names_is_unkno
 def test_a_glob_that_means_nothing_is_a_hint_and_a_warning_where_it_is_a_slip() -> None:
     around = Surroundings(paths=("sidecar/a.py",))
     both = told("### Name of it\n\nApplies to: `*.py`, `*.vue`\n\nx", around=around)
-    for globs, weight in (("`*.vue`", Weight.HINT), ("`sidecars/**`", Weight.WARNING)):
-        alone = told(f"### Name of it\n\nApplies to: {globs}\n\nx", around=around)
+    for named, weight in (("`*.vue`", Weight.HINT), ("`sidecars/**`", Weight.WARNING)):
+        alone = told(f"### Name of it\n\nApplies to: {named}\n\nx", around=around)
         assert [(flaw.code, flaw.weight) for flaw in alone] == [("glob-matches-nothing", weight)]
     assert [(flaw.code, flaw.weight) for flaw in both] == [("glob-matches-nothing", Weight.HINT)]
     text = rubric(Case("Patterns", "", "### Name of it\n\nApplies to: `*.py`, `*.vue`\n\nx"))

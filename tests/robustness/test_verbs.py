@@ -69,7 +69,7 @@ async def test_an_agents_shell_may_look_but_not_change(stage: Stage) -> None:
     for arguments in (("goal", "clear"), ("retry", "100"), ("off",), ("goal", "set", "nothing")):
         done = stage.supervisor(*arguments, CLAUDECODE="1")
         assert done.returncode == 1
-        assert "only the user may change this" in done.stderr
+        assert "only the user may do this" in done.stderr
     assert stage.report().status == "active"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw, Struct
 
 from servers.bench import LIMIT_S, Bench, Caller, happens
 from servers.conftest import Start
@@ -21,7 +22,7 @@ from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.model.session import SessionKey
 from sidecar.ports import BadInputError
 from sidecar.servers.control import Control, Methods
-from sidecar.servers.inbox import InboxCall
+from sidecar.servers.inbox import InboxCall, InboxDoor
 from sidecar.wiring import build_methods
 from support.cases import incomplete
 from support.fakes import Fakes
@@ -176,3 +177,32 @@ async def test_a_goal_that_a_person_sets_for_such_a_session_is_compared_with_the
     goal = house.fakes.goal(SessionKey("marker", "s1"))
     assert goal.base.snapshot == house.fakes.workspace.kept[-1]
     assert house.fakes.workspace.compared[-1] == goal.base.snapshot
+
+
+class Looker:
+    """A peer that looks on, and counts what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.opened = asyncio.Event()
+
+    def notify(self, method: str, params: Struct | None = None) -> None:  # noqa: ARG002 - the peer's signature
+        self.heard.append(method)
+        self.opened.set()
+
+    async def ask(self, method: str, params: Struct | None = None) -> Raw:
+        raise NotImplementedError
+
+
+async def test_who_looks_on_no_more_hears_nothing(tmp_path: Path) -> None:
+    async def begin(_session: str, _project: str) -> None:
+        """Nobody begins work here."""
+
+    door, peer_ = InboxDoor(Control("1", tmp_path / "log"), lambda: tmp_path, begin), Looker()
+    looking = asyncio.create_task(door.open(Raw(b'{"watch": true}'), peer_))
+    await happens(peer_.opened)
+    door.tell(InboxCall())
+    looking.cancel()
+    await asyncio.wait([looking])
+    door.tell(InboxCall())
+    assert peer_.heard == ["opened", "decided"]
