@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from sidecar.adapters.files import UnfitError, read_whole, stamp
 from sidecar.adapters.rubrics.holding import Found, Holding
-from sidecar.adapters.rubrics.markdown import outline, sections
+from sidecar.adapters.rubrics.markdown import sections
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.adapters.rubrics.places import Place, RejectedError, places, resolved
 from sidecar.adapters.rubrics.starting import begin
 from sidecar.model.outline import REQUIRED, Outline, Role, Section, Span

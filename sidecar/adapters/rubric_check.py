@@ -1,6 +1,6 @@
 """What is to be said of a rubric while it is written, and where in the text.
 
-The judge's own reader is asked (sidecar/adapters/rubrics/markdown.py), and policy gives advice on what it
+The judge's own reader is asked (sidecar/adapters/rubrics/outlines.py), and policy gives advice on what it
 reads. A file is a rubric by its place, never by its name alone: elsewhere a `rubric.md` grades essays, and a
 fault found in it would send an agent to mend what is not broken.
 """
@@ -17,11 +17,13 @@ from msgspec.structs import replace
 
 from sidecar.adapters import rubric
 from sidecar.adapters.rubrics import surroundings
-from sidecar.adapters.rubrics.markdown import MARK, outline
+from sidecar.adapters.rubrics.markdown import MARK
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.adapters.rubrics.places import Place, RejectedError, places, resolved
 from sidecar.model.flaw import Flaw, Surroundings
 from sidecar.model.outline import Outline
 from sidecar.policy.advice import advise, mend
+from sidecar.policy.rubric_words import started
 
 if TYPE_CHECKING:
     from sidecar.ports import Environment
@@ -89,9 +91,9 @@ class RubricCheck:
         place = self._place(path)
         return str(place.within) if place is not None and place.within is not None else ""
 
-    def default(self) -> str:
-        """The text of the packaged rubric. Raises OSError."""
-        return self._default.read_text(encoding="utf-8")
+    def beginning(self, path: str) -> str:
+        """What a new rubric at `path` begins with, as `supervisor rubric init` makes it. Raises OSError."""
+        return started(self._default.read_text(encoding="utf-8"), Path(self.project(path)).name)
 
     def _place(self, path: str) -> Place | None:
         """Where this file can come into force; found out once, for it is asked at every keystroke."""

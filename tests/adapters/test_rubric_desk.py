@@ -8,6 +8,7 @@ import pytest
 
 from sidecar.adapters.kept_stops import KeptStopFiles
 from sidecar.adapters.rubric_desk import RubricDesk
+from sidecar.policy.rubric_words import started
 from support.kept_stops import asked
 
 SHIPPED = Path(__file__).parents[2] / "rubric" / "rubric.md"
@@ -39,6 +40,11 @@ def test_of_a_criterion_it_is_known_how_often_it_spoke_here(desk: RubricDesk, sh
     other = desk.history(rubric(shop.parent / "other"), "left-work")
     assert other is not None
     assert (other.fired, other.stops) == (0, 0)
+
+
+def test_a_new_rubric_begins_as_init_makes_it(desk: RubricDesk, shop: Path) -> None:
+    assert desk.beginning(rubric(shop)) == started(SHIPPED.read_text(), "shop")
+    assert desk.beginning(str(SHIPPED)) == started(SHIPPED.read_text())
 
 
 def test_a_rubric_of_no_project_has_no_history_and_nothing_to_replay(desk: RubricDesk) -> None:

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecar.adapters.rubrics import markdown
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.outline import Key, Outline, Role, Span
 
 TEXT = """\
@@ -168,8 +168,8 @@ def trimmed(blocks: list[tuple[int, int]], lines: list[str]) -> list[tuple[int, 
 @example(["````", "x", "```", "# a"])
 @example(["```", "x", "```", "", "# a"])
 def test_parts_that_are_parsed_apart_say_what_the_whole_says(lines: list[str]) -> None:
-    whole = markdown._part("\n".join(lines or [""]))  # noqa: SLF001 - the whole, in one part
-    apart = markdown._blocks(lines or [""])  # noqa: SLF001
+    whole = markdown.part_of("\n".join(lines or [""]))
+    apart = markdown.blocks_of(lines or [""])
     assert apart.headings == whole.headings
     assert trimmed(apart.items, lines) == trimmed(whole.items, lines)
     assert trimmed(apart.code, lines) == trimmed(whole.code, lines)

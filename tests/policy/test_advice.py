@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import NOWHERE, Flaw, Surroundings, Weight
 from sidecar.model.outline import Role
 from sidecar.policy.advice import LIMIT, LONGEST, Code, advise

@@ -8,7 +8,7 @@ from sidecar.adapters import rubric as reader
 from sidecar.adapters.judges import prompt, sections
 from sidecar.adapters.judges.tokens import estimate
 from sidecar.adapters.rubrics import conventions, ids
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import Flaw, Surroundings, Weight
 from sidecar.policy.advice import Code, globs, names, size, unread
 from support.advice import AROUND, SOUND, Case, advised, applied, codes, rubric

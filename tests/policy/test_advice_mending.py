@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.adapters import rubric as reader
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import Fix, Flaw, Weight
 from sidecar.policy.advice import advise, from_default, mend
 from support.advice import SOUND, applied

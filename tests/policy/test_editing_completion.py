@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import NOWHERE, Surroundings
 from sidecar.policy.editing.completion import GLOBS, Offer, complete
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.policy.editing.formatting import change, formatted, same
 
 DEFAULT = (plugin_root() / "rubric" / "rubric.md").read_text()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import Fix, Flaw, Surroundings
 from sidecar.policy.advice import advise
 from sidecar.policy.rules.every import RULES

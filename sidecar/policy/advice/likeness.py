@@ -31,13 +31,15 @@ UNDER_OTHER_NAME: Final = 5
 """Words under two names with which the same words say the same."""
 COMPARED: Final = 20
 """Criteria with a word in common that one is compared with, the last ones."""
+PAIRS: Final = 16 * CACHED
+"""Pairs of criteria of which it is remembered whether they say the same."""
 SHORTEST: Final = 2
 """Words of a demand that has an opposite."""
 LONGEST: Final = 200
 """Characters of a demand that has one."""
 
 
-class Gist(Struct, frozen=True):
+class Gist(Struct, frozen=True, cache_hash=True):
     """What a criterion says, without small words.
 
     `said`: the words under its name; `named`: with its name. `demand`: those of its first sentence, None
@@ -116,6 +118,7 @@ def _leads(found: frozenset[str]) -> tuple[str, ...]:
     return tuple(ordered[: len(ordered) - int(ALIKE * len(ordered)) + 1])
 
 
+@lru_cache(maxsize=PAIRS)
 def _says_the_same(first: Gist, second: Gist) -> bool:
     if first.denials != second.denials:
         return False

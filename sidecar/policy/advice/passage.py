@@ -24,7 +24,7 @@ CACHED: Final = 2048
 """Criteria that are remembered: in a text of 8 KiB there are no more."""
 
 
-class Passage(Struct, frozen=True, kw_only=True):
+class Passage(Struct, frozen=True, kw_only=True, cache_hash=True):
     """A criterion. Places are counted from its first character.
 
     `raw` is its text as it is written, `prose` the same with the words blotted out that are not the author's

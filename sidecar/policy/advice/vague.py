@@ -63,6 +63,7 @@ def _found(passage: Passage) -> tuple[tuple[int, Span, Vague], ...]:
     return tuple(kept)
 
 
+@lru_cache(maxsize=CACHED)
 def _first(sentence: str) -> tuple[re.Match[str], Vague] | None:
     found = _any().search(sentence)
     if found is None or _anchor().search(sentence):
