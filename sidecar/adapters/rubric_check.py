@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from sidecar.adapters import rubric
+from sidecar.adapters.files import stamp
 from sidecar.adapters.rubrics import surroundings
 from sidecar.adapters.rubrics.markdown import MARK
 from sidecar.adapters.rubrics.outlines import outline
@@ -45,6 +46,7 @@ class RubricCheck:
         self._state = state
         self._around: dict[str, Surroundings] = {}
         self._places: dict[str, Place | None] = {}
+        self._sound: dict[Path, tuple[int, ...]] = {}
 
     def flaws(self, path: str, text: str) -> tuple[Flaw, ...] | None:
         """All that is wrong, what the reader would say first first; None for a file that is no rubric.
@@ -57,7 +59,7 @@ class RubricCheck:
             return None
         if flaw := _too_big(text):
             return (flaw,)
-        return (*_of_file(place, text), *self.of_text(text, self.around(path)))
+        return (*self._of_file(place, text), *self.of_text(text, self.around(path)))
 
     def of_text(self, text: str, around: Surroundings) -> tuple[Flaw, ...]:
         """All that is wrong with a text, wherever it will be saved."""
@@ -94,6 +96,16 @@ class RubricCheck:
     def beginning(self, path: str) -> str:
         """What a new rubric at `path` begins with, as `supervisor rubric init` makes it. Raises OSError."""
         return started(self._default.read_text(encoding="utf-8"), Path(self.project(path)).name)
+
+    def _of_file(self, place: Place, text: str) -> tuple[Flaw, ...]:
+        """What is wrong with the file itself, which is read again when it is another."""
+        now = _stamp(place.path)
+        if now and self._sound.get(place.path) == now:
+            return ()
+        flaws = _of_file(place, text)
+        if not flaws:
+            self._sound[place.path] = now
+        return flaws
 
     def _place(self, path: str) -> Place | None:
         """Where this file can come into force; found out once, for it is asked at every keystroke."""
@@ -133,6 +145,14 @@ def _of_text(text: str) -> tuple[Flaw, ...]:
         else Flaw("empty-section", lack.why, lack.place.begin, lack.place.end)
         for lack in rubric.lacks(_clean(text))
     )
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes when the file does, () where there is none."""
+    try:
+        return stamp(path)
+    except (OSError, ValueError):
+        return ()
 
 
 def _of_file(place: Place, text: str) -> tuple[Flaw, ...]:

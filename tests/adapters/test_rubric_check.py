@@ -129,3 +129,18 @@ def test_what_cannot_be_read_is_said_at_the_first_line(tmp_path: Path) -> None:
         assert checked(file, GOOD) == (Flaw("unusable", "a folder", 0, len("## Patterns")),)
     assert checked(file, GOOD) == ()
     assert checked(tmp_path / "a\x00" / ".supervisor" / "rubric.md", GOOD) is not None
+
+
+def test_a_file_that_was_sound_is_looked_at_again_when_it_is_another(tmp_path: Path) -> None:
+    file = tmp_path / ".supervisor" / "rubric.md"
+    file.parent.mkdir()
+    file.write_text(GOOD)
+    check = RubricCheck(SHIPPED, {"HOME": "/home/nobody"})
+    codes = []
+    for content in (GOOD.encode(), GOOD.encode() + b"\xff", GOOD.encode()):
+        other = file.with_name("other")
+        other.write_bytes(content)
+        other.replace(file)
+        flaws = check.flaws(str(file), content.decode(errors="replace")) or ()
+        codes.append([flaw.code for flaw in flaws if flaw.weight is Weight.ERROR])
+    assert codes == [[], ["not-utf-8"], []]
