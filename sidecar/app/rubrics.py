@@ -4,6 +4,7 @@ Whose edit a change is can be told at two moments: when a person speaks and no a
 last look, it is the person's; at a stop it is the agent's, if what the agent did may have written the file.
 In between nothing is decided. Where an agent's doings are not all known (its turn was interrupted, another
 session is at work on the same project, it had others work for it), a change is held: the user can accept it.
+A file that several projects share, the user's own, may be the work of an agent at any of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sidecar.model.turn import Doing, ToolCall, Turn
 from sidecar.policy.arguments import Refusal
 from sidecar.policy.rubric_words import Word, asked, to_edit
 from sidecar.policy.rubrics import COMMAND, described, told, told_change
-from sidecar.ports import BadInputError, Writes
+from sidecar.ports import BadInputError, Environment, Writes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -51,11 +52,23 @@ _WRITING_TOOL: Final = re.compile(
 
 
 class _Work(Struct, frozen=True):
-    """A session whose agent is at work. `blind`: it was before too, and nobody looked at what it did then."""
+    """A session whose agent is at work. `blind`: it was before too, and nobody looked at what it did then.
+
+    Not `seen`: it began before this process did.
+    """
 
     project: str
+    environment: Environment
     since: float
     blind: bool = False
+    seen: bool = True
+
+
+class _Shared(Struct, frozen=True):
+    """A project whose rubric outside of it changed while an agent was at work elsewhere."""
+
+    environment: Environment
+    sessions: tuple[SessionKey, ...]
 
 
 class RubricWatch:
@@ -68,6 +81,7 @@ class RubricWatch:
         self._owed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self._told: OrderedDict[tuple[SessionKey, str], None] = OrderedDict()
         self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
+        self._shared: OrderedDict[str, _Shared] = OrderedDict()
         self._recalled = False
 
     def recall(self) -> None:
@@ -76,13 +90,15 @@ class RubricWatch:
             keys = self._house.store.known()[:RECALLED]
         except OSError:
             return
-        began = self._house.clock.now() - LONGEST_S
         self._recalled = True
-        for session in filter(None, map(self._remembered, keys)):
-            if session.active_since is not None and session.active_since > began:
-                _put(self._unsure, session.key, session.project)
-        for key in self._working:
-            self._unsure.pop(key, None)
+        for key in keys:
+            self._recall(key)
+
+    def _recall(self, key: SessionKey) -> None:
+        session = None if key in self._working else self._remembered(key)
+        since = session.active_since if session else None
+        if session and since is not None and since > self._house.clock.now() - LONGEST_S:
+            _put(self._working, key, _Work(session.project, {}, since, seen=False))
 
     def _remembered(self, key: SessionKey) -> Session | None:
         try:
@@ -94,11 +110,20 @@ class RubricWatch:
         """From here on this agent may be at work, and nobody is told when."""
         _put(self._unsure, event.key, event.project)
 
-    def at_rest(self, project: str) -> bool:
-        """Whether it is sure that no agent is at work on this project, however long ago one began."""
+    def at_rest(self, project: str, *, alone: bool = True) -> bool:
+        """Whether it is sure that no agent is at work on this project, however long ago one began.
+
+        Not `alone`: nor on any other, as far as one is told of it.
+        """
         if not self._recalled or project in self._unsure.values():
             return False
-        return all(work.project != project for work in self._working.values())
+        resting = all(work.project != project for work in self._working.values())
+        return resting and (alone or not self._busy())
+
+    def shared(self, project: str, environment: Environment, sessions: Iterable[SessionKey]) -> None:
+        """A rubric of this project that is outside of it changed while it was not at rest: see `in_force`."""
+        if self._busy():
+            _put(self._shared, project, _Shared(environment, tuple(sessions)))
 
     def spoken(self, event: HostEvent) -> None:
         """A person spoke: what changed while no agent was at work is the person's, and counts.
@@ -107,7 +132,9 @@ class RubricWatch:
         """
         if not event.environment:
             return
-        at_rest = event.key not in self._working and not self._busy(event.project)
+        if not self._recalled:
+            self._recall(event.key)
+        at_rest = event.key not in self._working and not self._beside(event.project)
         writes = Writes() if at_rest else None
         self._owe(event.key, self._house.rubrics.load(event.project, event.environment, writes))
 
@@ -118,19 +145,25 @@ class RubricWatch:
         if before is not None and not human:
             self._working[event.key] = before
             return
-        work = _Work(event.project, self._house.clock.now(), blind=before is not None)
+        now = self._house.clock.now()
+        work = _Work(event.project, event.environment, now, blind=before is not None)
         _put(self._working, event.key, work)
 
     def in_force(self, stop: Stopped, turn: Turn) -> Rubric:
         """The rubric of this stop. Call it at every stop whose turn was read, even where nobody judges."""
         work = self._working.pop(stop.key, None)
-        if work is None:  # of a host that does not tell when its agent goes to work
+        if work is None or not work.seen:  # of a host that does not tell when its agent goes to work
             self.unseen(stop)
-        blind = (work is not None and work.blind) or self._busy(stop.project)
+        blind = (work is not None and work.blind) or self._beside(stop.project)
         done = writes(turn)
-        done = replace(done, unseen=done.unseen or blind)
-        rubric = self._house.rubrics.load(stop.project, stop.environment, done)
+        rubric = self._decided(stop.project, stop.environment, done, blind=blind)
         self._owe(stop.key, rubric)
+        self._shared.pop(stop.project, None)
+        while self._shared:
+            project, of = self._shared.popitem(last=False)
+            decided = self._decided(project, of.environment, done, blind=self._busy())
+            for key in of.sessions:
+                self._owe(key, decided)
         return rubric
 
     def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
@@ -143,10 +176,12 @@ class RubricWatch:
         return "\n".join(self._owed.pop(key, ()))
 
     def end(self, key: SessionKey) -> None:
-        """The session is over."""
+        """The session is over. What changed while its agent was at work, nobody looked at: it is held."""
         self._unsure.pop(key, None)
-        self._working.pop(key, None)
         self._owed.pop(key, None)
+        work = self._working.pop(key, None)
+        if work is not None and work.environment:
+            self._decided(work.project, work.environment, Writes(), blind=True)
 
     def obey(self, event: CommandTyped) -> Reply:
         """Answer /supervisor:rubric."""
@@ -174,11 +209,19 @@ class RubricWatch:
             self._house.rubrics.load(event.project, event.environment, Writes())
         return to_edit(path, made=made)
 
-    def _busy(self, project: str) -> bool:
-        """Whether an agent is at work on this project."""
+    def _decided(self, project: str, environment: Environment, done: Writes, *, blind: bool) -> Rubric:
+        done = replace(done, unseen=done.unseen or blind)
+        return self._house.rubrics.load(project, environment, done)
+
+    def _beside(self, project: str) -> bool:
+        """Whether an agent is at work that may have written the rubric of this project."""
+        return self._busy(project) or (project in self._shared and self._busy())
+
+    def _busy(self, project: str = "") -> bool:
+        """Whether an agent is at work on this project, "" for any."""
         now = self._house.clock.now()
         return any(
-            work.project == project and now - work.since < AT_WORK_S for work in self._working.values()
+            project in ("", work.project) and now - work.since < AT_WORK_S for work in self._working.values()
         )
 
     def _owe(self, key: SessionKey, rubric: Rubric) -> None:

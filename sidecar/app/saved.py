@@ -25,7 +25,7 @@ from sidecar.model.events import FileSaved, HostEvent, Stopped
 from sidecar.model.rubric import Rubric
 from sidecar.model.saved import Configured
 from sidecar.model.session import SessionKey
-from sidecar.policy.saved import Seen, rubric_lines, settings_lines
+from sidecar.policy.saved import Seen, blamed, rubric_lines, settings_lines
 from sidecar.ports import Environment, Guides, Watch, Writes
 
 DESKS: Final = 20
@@ -119,10 +119,13 @@ class SavedFiles:
         return first
 
     def stopped(self, stop: Stopped) -> None:
-        """A session is at a stop, which decides what counts of its rubric and tells it: not here too."""
+        """A session is at a stop, which decides what counts of its rubric and tells it: not here too.
+
+        What it left elsewhere is seen while it is still known to have been at work.
+        """
         for desk in self._desks.values():
-            if stop.key in desk.sessions:
-                self._look(desk, stop.key)
+            if desk.sessions:
+                self._look(desk, stop.key if stop.key in desk.sessions else None)
 
     async def run(self, watching: Watching, show: Show) -> None:
         """Watch the files, until cancelled."""
@@ -188,6 +191,9 @@ class SavedFiles:
         before, desk.rubric = desk.rubric or now, now
         if now == before:
             return ()
-        at_rest = decides and self._rubrics.at_rest(desk.project)
+        own = Path(blamed(desk.paths, before, now)).is_relative_to(desk.project)
+        at_rest = decides and self._rubrics.at_rest(desk.project, alone=own)
+        if not (own or at_rest):
+            self._rubrics.shared(desk.project, desk.environment, desk.sessions)
         force = self._house.rubrics.load(desk.project, desk.environment, Writes() if at_rest else None)
         return rubric_lines(Seen(desk.project, desk.paths, before, now, force, at_rest=at_rest))

@@ -47,15 +47,23 @@ def rubric_lines(seen: Seen) -> tuple[str, ...]:
         rest = _instead(seen)
         return tuple(_line(seen.project, "rubric saved", _cannot(line), rest) for line in broken[:NAMED])
     differs = _said(seen.before) != _said(seen.now)
-    change = f"{_blamed(seen)}: {summary(seen.before, seen.now)}"
+    path = blamed(seen.order, seen.before, seen.now)
+    change = f"{path}: {summary(seen.before, seen.now)}"
+    what = "rubric saved" if path == seen.now.origin else "rubric removed"
     if not seen.at_rest:
         rest = ". Whether it counts is told at the next stop"
-        return (_line(seen.project, "rubric saved", change, rest),) if differs else ()
+        return (_line(seen.project, what, change, rest),) if differs else ()
     if seen.force.changed:
         change = seen.force.changed
     elif not differs or _said(seen.force) != _said(seen.now):
         return ()
-    return (_line(seen.project, "rubric saved", change, ". It counts from the next stop"),)
+    return (_line(seen.project, what, change, ". It counts from the next stop"),)
+
+
+def blamed(order: Sequence[str], before: Rubric, now: Rubric) -> str:
+    """The file by which other criteria would serve: new, changed, or gone."""
+    origins = (before.origin, now.origin)
+    return min(origins, key=lambda path: order.index(path) if path in order else len(order))
 
 
 def settings_lines(project: str, before: Sequence[Configured], now: Sequence[Configured]) -> tuple[str, ...]:
@@ -103,9 +111,3 @@ def _instead(seen: Seen) -> str:
 
 def _said(rubric: Rubric) -> tuple[object, ...]:
     return (rubric.patterns, rubric.antipatterns, rubric.legitimate, rubric.origin)
-
-
-def _blamed(seen: Seen) -> str:
-    """The file by which other criteria would serve: new, changed, or gone."""
-    origins = (seen.before.origin, seen.now.origin)
-    return min(origins, key=lambda path: seen.order.index(path) if path in seen.order else len(seen.order))

@@ -150,6 +150,20 @@ def test_a_session_that_never_stopped_is_not_at_work_for_ever(scene: Scene, over
     assert scene.antipattern() == "NEW"
 
 
+def test_what_a_session_left_behind_that_ended_at_work_is_held(scene: Scene) -> None:
+    """An agent that ends its own host gets nothing counted by that; a later edit is the user's."""
+    scene.speak()
+    scene.file.write_text(NEW)
+    scene.watch.end(KEY)
+    scene.speak(OTHER)
+    assert scene.antipattern(key=OTHER) == "OLD"
+    assert "the agent edited the rubric" in scene.watch.note(OTHER)
+    scene.watch.end(OTHER)
+    scene.file.write_text(NEW.replace("NEW", "NEWER"))
+    scene.speak()
+    assert scene.antipattern() == "NEWER"
+
+
 def test_who_speaks_without_an_environment_decides_nothing(scene: Scene) -> None:
     scene.file.write_text(NEW)
     scene.watch.spoken(prompt(project=str(scene.project), environment={}))

@@ -182,6 +182,22 @@ def test_who_was_at_work_before_the_sidecar_began_is_still_at_work(scene: Scene)
     assert scene.watch.at_rest(str(scene.project))
 
 
+@pytest.mark.parametrize("recalled", [True, False])
+def test_a_prompt_to_an_agent_that_was_at_work_before_the_sidecar_began_decides_nothing(
+    scene: Scene, *, recalled: bool
+) -> None:
+    """An agent that ends the sidecar gets nothing of its own counted by that."""
+    now = scene.fakes.clock.now()
+    scene.fakes.store.save(Session(key=KEY, project=str(scene.project), active_since=now))
+    scene.restart()
+    if recalled:
+        scene.watch.recall()
+    scene.file.write_text(NEW)
+    scene.speak()
+    assert scene.stop(IDLE) == "OLD"
+    assert "the agent edited the rubric" in scene.watch.note(KEY)
+
+
 def test_an_agent_of_a_host_that_tells_of_stops_alone_is_never_taken_to_rest(scene: Scene) -> None:
     """It may be at work again at any time, so nothing is decided before its next stop."""
     assert scene.stop(IDLE, OTHER) == "OLD"

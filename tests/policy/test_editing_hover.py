@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import NOWHERE, Edit, Fix, Flaw, Surroundings
 from sidecar.model.kept import History
 from sidecar.model.outline import Span
@@ -55,12 +55,12 @@ def told(words: str, around: Surroundings = AROUND, past: Past = NOTHING) -> str
         ("Legitimate", "the agent is not sent back"),
         ("Notes", "The judge does not read this section. It reads `## Patterns`"),
         ("Tested", "**Tested** `tested`"),
-        ("Tested", "the gate `tests`, which this project does not have"),
+        ("Tested", "the gate `tests` (this project has none of this name)"),
         (
             "Tested",
             "the rule `narration` (it ends in the middle of an action; 100% of its findings were right",
         ),
-        ("Tested", "the rule `nope`, which there is not"),
+        ("Tested", "the rule `nope` (there is none of this name)"),
         ("Tested", "what tools returned"),
         ("Tested", "Severity note: nobody is sent back for it."),
         ("Tested", "`src/**` (2 files of the project), `*.md` (1 file of the project)"),
@@ -93,7 +93,7 @@ def test_prose_needs_no_explanation(words: str) -> None:
 
 def test_where_the_project_is_not_known_nothing_is_counted() -> None:
     assert told("src/**", NOWHERE) == "`src/**`"
-    assert "does not have" not in told("Tested", NOWHERE)
+    assert "this project has none" not in told("Tested", NOWHERE)
     more = Surroundings(paths=AROUND.paths, more=True)
     assert told("src/**", more) == "`src/**` (at least 2 files of the project)"
 

@@ -76,7 +76,7 @@ def test_what_was_decided_is_told_as_decided_and_else_as_open() -> None:
 
 def test_the_file_is_named_by_which_another_one_serves_now() -> None:
     (line,) = seen(OLD, replace(NEW, origin=USERS), OLD, at_rest=False)
-    assert line.startswith("Supervisor: rubric saved: .supervisor/rubric.md: ")
+    assert line.startswith("Supervisor: rubric removed: .supervisor/rubric.md: ")
     (line,) = seen(replace(OLD, origin="/default"), replace(NEW, origin=USERS), OLD, at_rest=False)
     assert line.startswith(f"Supervisor: rubric saved: {USERS}: ")
 

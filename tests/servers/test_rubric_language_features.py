@@ -157,6 +157,8 @@ async def test_where_nothing_of_a_rubric_is_there_the_default_is_on_offer(doc: D
     doc.change(doc.done(start))
     assert not [each for each in await doc.wrong() if each.severity != types.DiagnosticSeverity.Hint]
     assert "### DONE-AS-ASKED" in doc.text
+    assert doc.text.startswith("# What done looks like in ")
+    assert "copy it to" not in doc.text, "that is what the default says of itself"
     assert "Start from the default rubric" not in [each.title for each in await doc.actions()]
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import PurePosixPath
 from typing import Final
 
-from sidecar.adapters.rubrics.markdown import outline
+from sidecar.adapters.rubrics.outlines import outline
 from sidecar.model.flaw import Flaw, Surroundings, Weight
 from sidecar.model.kept import History
 from sidecar.model.outline import Outline, Span
@@ -62,7 +62,7 @@ class FakeDesk:
             raise OSError("no project today")
         return self._seen == 1
 
-    def default(self) -> str:
+    def beginning(self, path: str) -> str:  # noqa: ARG002 - the protocol's
         return "## Patterns\n- **A**: b\n\n## Antipatterns\n- **C**: d\n"
 
     def history(self, path: str, criterion: str) -> History:  # noqa: ARG002 - the port's signature

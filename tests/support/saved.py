@@ -50,16 +50,16 @@ class Scene:
     def about(self, key: SessionKey = KEY, project: Path | None = None) -> dict[str, Any]:
         return {"key": key, "project": str(project or self.project), "environment": self.environment}
 
-    def speak(self, key: SessionKey = KEY) -> None:
-        event = prompt(**self.about(key))
+    def speak(self, key: SessionKey = KEY, project: Path | None = None) -> None:
+        event = prompt(**self.about(key, project))
         self.saved.met(event)
         self.saved.look()
         self.watch.spoken(event)
         self.watch.set_to_work(event)
 
-    def stop(self, shown: Turn = IDLE, key: SessionKey = KEY) -> str:
+    def stop(self, shown: Turn = IDLE, key: SessionKey = KEY, project: Path | None = None) -> str:
         """The antipattern that is in force."""
-        event = stopped(**self.about(key))
+        event = stopped(**self.about(key, project))
         self.saved.met(event)
         self.saved.stopped(event)
         return self.watch.in_force(event, shown).antipatterns[0].name
@@ -67,6 +67,11 @@ class Scene:
     def looks(self, key: SessionKey = KEY) -> str:
         self.saved.look()
         return self.watch.note(key)
+
+    def restart(self) -> None:
+        """A new sidecar, which has not yet found out who was at work."""
+        self.watch = RubricWatch(self.house)
+        self.saved = SavedFiles(self.house, self.watch, self.guides)
 
     @classmethod
     def at_rest(cls, folder: Path) -> Scene:

@@ -28,11 +28,11 @@ def safe_edits(flaws: Iterable[Flaw]) -> tuple[Edit, ...]:
     return tuple(sorted(taken, key=lambda edit: edit.place))
 
 
-def afresh(outline: Outline, default: str) -> Fix | None:
-    """Put the default rubric in place of a text that holds none of its sections."""
-    if not default or any(section.role for section in outline.sections):
+def afresh(outline: Outline, beginning: str) -> Fix | None:
+    """Put what a new rubric begins with in place of a text that holds none of its sections."""
+    if not beginning or any(section.role for section in outline.sections):
         return None
-    return from_default(outline, default)
+    return from_default(outline, beginning)
 
 
 def _meet(one: Edit, other: Edit) -> bool:

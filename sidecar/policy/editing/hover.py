@@ -119,16 +119,17 @@ def _of_line(outline: Outline, line: Line, place: int, around: Surroundings) -> 
 def _decided_by(criterion: Criterion, around: Surroundings) -> str:
     if not criterion.evidence:
         return "the judge, from the changed files, what tools returned and the last message"
-    return ", ".join(_source(each, around) for each in criterion.evidence)
+    *others, last = (_source(each, around) for each in criterion.evidence)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _source(said: str, around: Surroundings) -> str:
     kind, _, name = said.partition(":")
     if kind == "gate":
         missing = around.gates is not None and name not in around.gates
-        return f"the gate `{name}`" + (", which this project does not have" if missing else "")
+        return f"the gate `{name}`" + (" (this project has none of this name)" if missing else "")
     if kind == "rule":
-        return f"the rule {_rule(name) or f'`{name}`, which there is not'}"
+        return f"the rule {_rule(name) or f'`{name}` (there is none of this name)'}"
     return SOURCES.get(said, said)
 
 

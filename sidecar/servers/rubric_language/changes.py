@@ -56,7 +56,7 @@ def _quick(view: View, asked: types.CodeActionParams) -> Iterator[types.CodeActi
 def _afresh(view: View) -> Iterator[types.CodeAction]:
     """Where nothing of a rubric is there yet, wherever the cursor is."""
     empty = view.outline and not any(section.role for section in view.outline.sections)
-    if view.outline and empty and (fix := afresh(view.outline, view.desk.default())):
+    if view.outline and empty and (fix := afresh(view.outline, view.desk.beginning(view.path))):
         mended = [diagnostic(view, flaw) for flaw in view.flaws if flaw.code == MISSING]
         yield types.CodeAction(fix.title, FIX, diagnostics=mended, edit=_edit(view, fix.edits))
 

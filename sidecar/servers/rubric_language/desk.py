@@ -24,8 +24,8 @@ class Desk(Protocol):
     def refresh(self, path: str) -> bool:
         """Look at the project again; whether something is new. Slow, in a thread of its own."""
 
-    def default(self) -> str:
-        """The text of the default rubric."""
+    def beginning(self, path: str) -> str:
+        """What a new rubric begins with."""
 
     def history(self, path: str, criterion: str) -> History | None:
         """What became of a criterion, by its id, in the project; of any id, how many stops are kept."""

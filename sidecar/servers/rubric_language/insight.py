@@ -77,7 +77,7 @@ def hinted(view: View, asked: types.Range) -> list[types.InlayHint]:
         types.InlayHint(
             view.page.position(one.name.end),
             name,
-            tooltip="The id by which a verdict names this criterion; {#id} behind the name sets another.",
+            tooltip="The id by which a verdict names it; {#id} at the end of the line sets another.",
             padding_left=True,
         )
         for one, name in unsaid_ids(view.outline)
