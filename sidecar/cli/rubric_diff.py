@@ -33,9 +33,13 @@ def diff(folder: str, *, summary: bool) -> None:
     that is held with it.
     """
     default = plugin_root() / "rubric" / "rubric.md"
-    origin = Path(RubricFiles(default, os.environ).load(folder, os.environ).origin)
+    rubric = RubricFiles(default, os.environ).load(folder, os.environ)
+    for line in rubric.rejected:
+        click.echo(f"passed over: {visible(line)}")
+    origin = Path(rubric.origin)
     if origin == default:
-        click.echo("The default serves here. Make a rubric of your own: supervisor rubric init")
+        move = "Mend that file." if rubric.rejected else "Make a rubric of your own: supervisor rubric init"
+        click.echo(f"The default serves here. {move}")
         return
     ours, theirs = _text(origin), _text(default)
     click.echo(f"{visible(str(origin))}, compared with the default:")

@@ -136,6 +136,17 @@ def test_where_the_default_serves_there_is_nothing_to_compare(capsys: pytest.Cap
     assert "The default serves here" in capsys.readouterr().out
 
 
+def test_of_a_file_that_cannot_serve_the_comparison_says_why(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.parent.mkdir()
+    place.write_text("## Patterns\n- a\n")
+    assert typed("rubric", "diff") == 0
+    said = capsys.readouterr().out
+    assert f"passed over: {place}: the section `## Antipatterns` is missing\n" in said
+    assert said.endswith("The default serves here. Mend that file.\n")
+
+
 def test_the_difference_names_criteria_first_and_shows_no_control_characters(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
