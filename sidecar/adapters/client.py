@@ -78,24 +78,30 @@ class Hello(Struct, frozen=True):
     leaving: bool = False
 
 
-class _Call(Struct, frozen=True, kw_only=True):
+class Call(Struct, frozen=True, kw_only=True):
+    """Our one request."""
+
     method: str
     params: Struct | dict[str, str]
     id: int = 1
     jsonrpc: Literal["2.0"] = "2.0"
 
 
-class _Fault(Struct, frozen=True):
+class Fault(Struct, frozen=True):
+    """Why it is refused."""
+
     code: int
     message: str
 
 
-class _Line(Struct, frozen=True):
+class Line(Struct, frozen=True):
     """What the sidecar says: a notification, or the answer to our one call."""
 
     id: int | UnsetType = UNSET
+    method: str = ""
+    params: Raw = Raw(b"{}")
     result: Raw | UnsetType = UNSET
-    error: _Fault | UnsetType = UNSET
+    error: Fault | UnsetType = UNSET
 
 
 class _Link:
@@ -120,11 +126,11 @@ class _Link:
     ) -> T:
         """Call a method; also raises SidecarError."""
         self._socket.settimeout(silence_s)
-        self._socket.sendall(msgspec.json.encode(_Call(method=method, params=params or {})) + b"\n")
+        self._socket.sendall(msgspec.json.encode(Call(method=method, params=params or {})) + b"\n")
         end = time.monotonic() + seconds
         while True:
             self._socket.settimeout(max(0.001, min(silence_s, end - time.monotonic())))
-            answer = _understand(self._line(), _Line)
+            answer = _understand(self._line(), Line)
             if answer.error:
                 raise _refusal(answer.error)
             if answer.result is not UNSET:
@@ -251,5 +257,5 @@ def _understand(line: Raw | bytes, kind: type[T]) -> T:
         raise SidecarError(f"the sidecar's answer makes no sense ({error})", STOP) from error
 
 
-def _refusal(fault: _Fault) -> SidecarError:
+def _refusal(fault: Fault) -> SidecarError:
     return RefusedError(fault.message) if fault.code == BAD_INPUT else SidecarError(fault.message, DOCTOR)

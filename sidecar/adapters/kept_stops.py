@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-import os
 import secrets
 import threading
 import zlib
@@ -22,6 +21,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.adapters.files import UnfitError, ensure_folder, read_whole, sweep, write_whole
+from sidecar.adapters.paths import mark_of
 from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Surveyed, TurnRead
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.kept import Heard, KeptStop, Recalled
@@ -125,13 +125,8 @@ class KeptStopFiles:
 
     def folder(self, project: str) -> Path | None:
         """Where its stops are, None for what is no folder or has no name in UTF-8."""
-        try:
-            real = os.path.realpath(project).encode()
-        except (ValueError, OSError):
-            return None
-        if not Path(project).is_absolute():
-            return None
-        return self._folder / hashlib.sha256(real).hexdigest()[:32]
+        mark = mark_of(project)
+        return self._folder / mark if mark else None
 
 
 def read(path: Path) -> KeptStop:

@@ -6,6 +6,7 @@ compares.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Final
@@ -84,6 +85,18 @@ class Paths(Struct, frozen=True):
     def forget_runtime(self) -> None:
         """Let hosts find no recorded command; raises OSError."""
         self.runtime.unlink(missing_ok=True)
+
+
+def mark_of(project: str) -> str:
+    """What files about a project are called: the same for whatever path leads to it. 32 hexadecimal digits.
+
+    "" for what is no absolute path, or has no name in UTF-8.
+    """
+    try:
+        real = os.path.realpath(project).encode()
+    except (ValueError, OSError):
+        return ""
+    return hashlib.sha256(real).hexdigest()[:32] if Path(project).is_absolute() else ""
 
 
 def of_user() -> Paths:

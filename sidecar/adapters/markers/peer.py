@@ -8,38 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
-from sidecar.adapters.client import BAD_INPUT, SOCKET
+from sidecar.adapters.client import BAD_INPUT, SOCKET, Call, Line
 from sidecar.ports import BadInputError
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Bytes of one message, as at the sidecar."""
-
-
-class _Call(Struct, frozen=True, kw_only=True):
-    method: str
-    params: Struct
-    id: int = 1
-    jsonrpc: Literal["2.0"] = "2.0"
-
-
-class _Fault(Struct, frozen=True):
-    code: int
-    message: str
-
-
-class _Line(Struct, frozen=True):
-    """What the sidecar says: a notification, or the answer to our one call."""
-
-    id: int | UnsetType = UNSET
-    method: str = ""
-    params: Raw = Raw(b"{}")
-    result: Raw | UnsetType = UNSET
-    error: _Fault | UnsetType = UNSET
 
 
 def _ignore(method: str, params: Raw) -> None:
@@ -56,7 +34,7 @@ async def ask(method: str, params: Struct, hear: Callable[[str, Raw], None] = _i
     except OSError as error:
         raise ConnectionRefusedError(f"no sidecar listens: {error}") from error
     try:
-        writer.write(msgspec.json.encode(_Call(method=method, params=params)) + b"\n")
+        writer.write(msgspec.json.encode(Call(method=method, params=params)) + b"\n")
         while True:
             line = await _next(reader)
             if line.error:
@@ -69,8 +47,8 @@ async def ask(method: str, params: Struct, hear: Callable[[str, Raw], None] = _i
         writer.close()
 
 
-async def _next(reader: asyncio.StreamReader) -> _Line:
+async def _next(reader: asyncio.StreamReader) -> Line:
     try:
-        return msgspec.json.decode(await reader.readuntil(b"\n"), type=_Line)
+        return msgspec.json.decode(await reader.readuntil(b"\n"), type=Line)
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         raise ConnectionResetError("the sidecar hung up") from error

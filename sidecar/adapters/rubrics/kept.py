@@ -7,7 +7,6 @@ write, each at one stroke; the later one wins, and the next look puts right what
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.adapters.files import ensure_folder, set_aside, sweep, write_whole
+from sidecar.adapters.paths import mark_of
 from sidecar.adapters.state_json import BrokenError, read_state
 from sidecar.policy.rubrics import Standing
 
@@ -79,13 +79,8 @@ class KeptRubrics:
 
     def _path(self, project: str) -> Path | None:
         """The project's file, None for what is no folder or has no name in UTF-8."""
-        try:
-            real = os.path.realpath(project).encode()
-        except (ValueError, OSError):
-            return None
-        if not Path(project).is_absolute():
-            return None
-        return self._folder / f"{hashlib.sha256(real).hexdigest()[:32]}.json"
+        mark = mark_of(project)
+        return self._folder / f"{mark}.json" if mark else None
 
     def _set_aside(self, path: Path, error: BrokenError) -> None:
         try:
