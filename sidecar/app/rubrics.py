@@ -83,6 +83,7 @@ class RubricWatch:
         self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
         self._shared: OrderedDict[str, _Shared] = OrderedDict()
         self._recalled = False
+        self._heard: set[SessionKey] = set()
 
     def recall(self) -> None:
         """Find out who may be at work since before this process began; until then nobody is sure to rest."""
@@ -93,9 +94,11 @@ class RubricWatch:
         self._recalled = True
         for key in keys:
             self._recall(key)
+        self._heard.clear()
 
     def _recall(self, key: SessionKey) -> None:
-        session = None if key in self._working else self._remembered(key)
+        known = key in self._working or key in self._heard
+        session = None if known else self._remembered(key)
         since = session.active_since if session else None
         if session and since is not None and since > self._house.clock.now() - LONGEST_S:
             _put(self._working, key, _Work(session.project, {}, since, seen=False))
@@ -140,7 +143,7 @@ class RubricWatch:
 
     def set_to_work(self, event: HostEvent, *, human: bool = True) -> None:
         """The agent goes to work. A person's word begins another turn; what came before is not seen."""
-        self._unsure.pop(event.key, None)
+        self._hear(event.key)
         before = self._working.pop(event.key, None)
         if before is not None and not human:
             self._working[event.key] = before
@@ -151,6 +154,7 @@ class RubricWatch:
 
     def in_force(self, stop: Stopped, turn: Turn) -> Rubric:
         """The rubric of this stop. Call it at every stop whose turn was read, even where nobody judges."""
+        self._hear(stop.key)
         work = self._working.pop(stop.key, None)
         if work is None or not work.seen:  # of a host that does not tell when its agent goes to work
             self.unseen(stop)
@@ -177,7 +181,7 @@ class RubricWatch:
 
     def end(self, key: SessionKey) -> None:
         """The session is over. What changed while its agent was at work, nobody looked at: it is held."""
-        self._unsure.pop(key, None)
+        self._hear(key)
         self._owed.pop(key, None)
         work = self._working.pop(key, None)
         if work is not None and work.environment:
@@ -208,6 +212,12 @@ class RubricWatch:
         if made:
             self._house.rubrics.load(event.project, event.environment, Writes())
         return to_edit(path, made=made)
+
+    def _hear(self, key: SessionKey) -> None:
+        """From here on it is known when this session is at work, whatever was saved of it before."""
+        self._unsure.pop(key, None)
+        if not self._recalled:
+            self._heard.add(key)
 
     def _decided(self, project: str, environment: Environment, done: Writes, *, blind: bool) -> Rubric:
         done = replace(done, unseen=done.unseen or blind)

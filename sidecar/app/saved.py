@@ -137,6 +137,7 @@ class SavedFiles:
         watch = watching(wake)
         await self._house.clock.pause(CALM_S)
         self._rubrics.recall()  # not in a thread: a state that is saved meanwhile would look torn
+        log.info("saved files are watched")
         try:
             while True:
                 paths = [path for desk in self._desks.values() if desk.sessions for path in desk.paths]

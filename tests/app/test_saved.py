@@ -198,6 +198,18 @@ def test_a_prompt_to_an_agent_that_was_at_work_before_the_sidecar_began_decides_
     assert "the agent edited the rubric" in scene.watch.note(KEY)
 
 
+def test_who_came_to_rest_just_before_that_was_looked_up_is_at_rest(tmp_path: Path) -> None:
+    """The state of a session is saved after its stop is judged."""
+    scene = Scene(tmp_path)
+    scene.watch = RubricWatch(scene.house)
+    scene.speak()
+    now = scene.fakes.clock.now()
+    scene.fakes.store.save(Session(key=KEY, project=str(scene.project), active_since=now))
+    scene.stop(IDLE)
+    scene.watch.recall()
+    assert scene.watch.at_rest(str(scene.project))
+
+
 def test_an_agent_of_a_host_that_tells_of_stops_alone_is_never_taken_to_rest(scene: Scene) -> None:
     """It may be at work again at any time, so nothing is decided before its next stop."""
     assert scene.stop(IDLE, OTHER) == "OLD"

@@ -8,6 +8,8 @@ answer is shown nowhere, so such a session asks for none.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 
 from hosts.host import BUSY, Host
 from hosts.supervised import Supervised, says, supervised
-from hosts.terminal import Terminal
+from hosts.terminal import WAIT_LIMIT_S, Terminal
 from sidecar.adapters.scripted.model_server import ScriptedModel
 
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
@@ -50,11 +52,24 @@ def turn(terminal: Terminal, answer: str) -> None:
     terminal.wait_until_gone(BUSY, timeout=60)
 
 
+def known_to_rest(under: Supervised) -> None:
+    """Wait until the sidecar knows of the stop, and of who was at work before it began."""
+    pause, end = threading.Event(), time.monotonic() + WAIT_LIMIT_S
+    log, records = under.state / "log" / "sidecar.log", under.state / "sessions"
+    while time.monotonic() < end:
+        stops = [file for file in records.glob("*.record.jsonl") if '"event":"stop"' in file.read_text()]
+        if stops and "saved files are watched" in log.read_text(errors="replace"):
+            return
+        pause.wait(0.05)
+    raise TimeoutError("the sidecar knows of no stop, or watches nothing")
+
+
 def test_an_edit_at_rest_is_told_at_once_and_never_again(under: Supervised) -> None:
     path = rubric(under, PLAIN)
     under.script(says("Hello."), says("Bye."))
     with under.terminal() as terminal:
         turn(terminal, "Hello")
+        known_to_rest(under)
         swap(path, STRICT)
         shown = terminal.wait_for(r"rubric saved: \.supervisor/rubric\.md: 1 antipattern added \(NO-PRINT\)")
         assert "It counts from the next stop" in shown
