@@ -181,7 +181,7 @@ class RubricWatch:
 
     def end(self, key: SessionKey) -> None:
         """The session is over. What changed while its agent was at work, nobody looked at: it is held."""
-        self._hear(key)
+        self._unsure.pop(key, None)
         self._owed.pop(key, None)
         work = self._working.pop(key, None)
         if work is not None and work.environment:

@@ -43,16 +43,11 @@ log = logging.getLogger(__name__)
 
 
 class _Sitting:
-    """One judging as it goes: what policy knew after each step, and the facts that it was told."""
+    """One judging as it goes: what policy knew at `first`, what it knows `now`, and the facts between."""
 
     def __init__(self, first: Inquiry) -> None:
-        self.seen = [first]
+        self.first = self.now = first
         self.heard: list[Heard] = []
-
-    @property
-    def now(self) -> Inquiry:
-        """What policy knows by now."""
-        return self.seen[-1]
 
 
 class StopJudge:
@@ -102,7 +97,7 @@ class StopJudge:
             raise
         else:
             ruling = self._told(stop, self._save(inquiry, ruled))
-            self._keeper.keep(sitting.seen[0], sitting.heard, inquiry, ruled)
+            self._keeper.keep(sitting.first, sitting.heard, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is Reason.BACKGROUND:
             self._rubrics.set_to_work(stop, human=False)
         self._write(inquiry, ruling, begun)
@@ -160,7 +155,7 @@ class StopJudge:
             heard = Heard(self._house.clock.now(), fact)
             # In a thread: on a turn of hundreds of calls, rules and evidence take tenths of a second.
             inquiry, order = await asyncio.to_thread(step, inquiry, fact, heard.at)
-            sitting.seen.append(inquiry)
+            sitting.now = inquiry
             sitting.heard.append(heard)
         if (isinstance(order, Continue) or order.alarm) and self._user_waits(inquiry):
             raise SupersededError(Reason.QUEUED)

@@ -210,6 +210,19 @@ def test_who_came_to_rest_just_before_that_was_looked_up_is_at_rest(tmp_path: Pa
     assert scene.watch.at_rest(str(scene.project))
 
 
+def test_a_session_from_before_the_sidecar_began_that_ends_leaves_its_edit_undecided(scene: Scene) -> None:
+    """An agent that ends the sidecar and then its host gets nothing of its own counted by that."""
+    now = scene.fakes.clock.now()
+    scene.fakes.store.save(Session(key=KEY, project=str(scene.project), active_since=now))
+    scene.restart()
+    scene.file.write_text(NEW)
+    scene.watch.end(KEY)
+    scene.watch.recall()
+    assert not scene.watch.at_rest(str(scene.project))
+    scene.speak(OTHER)
+    assert scene.stop(IDLE, OTHER) == "OLD"
+
+
 def test_an_agent_of_a_host_that_tells_of_stops_alone_is_never_taken_to_rest(scene: Scene) -> None:
     """It may be at work again at any time, so nothing is decided before its next stop."""
     assert scene.stop(IDLE, OTHER) == "OLD"
