@@ -46,13 +46,8 @@ def firing(stop: KeptStop) -> Firing:
     return Firing(stop.at, frozenset().union(_rule(stop.stage, stop.rule), *said))
 
 
-def fired(stops: Iterable[KeptStop]) -> Mapping[str, Fired]:
-    """How often each criterion that spoke at all did."""
-    return tally(map(firing, stops))
-
-
 def tally(firings: Iterable[Firing]) -> Mapping[str, Fired]:
-    """The same, of stops that were looked at before."""
+    """How often each criterion that spoke at all did, of all these stops."""
     every = tuple(firings)
     when: dict[str, list[float]] = {}
     for one in every:

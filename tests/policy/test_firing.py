@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sidecar.model.evaluation import CONTINUE, Outcome
 from sidecar.model.kept import Fired
 from sidecar.model.labelled import Truth
-from sidecar.policy.firing import digest, fired, firing, measured
+from sidecar.policy.firing import digest, firing, measured, tally
 from sidecar.policy.rules import RULES
 from support.cases import RUBRIC, UNREACHABLE, abstain, complete
 from support.kept_stops import LAX, STRICT, asked, missing, unasked
@@ -35,7 +35,7 @@ def test_a_criterion_that_the_judge_named_spoke_once_however_many_points_it_has(
         asked(complete(), at=3.0),
         asked(UNREACHABLE, at=4.0),
     ]
-    assert fired(stops) == {"left-work": Fired(2, 4, 2.0), "no-comments": Fired(1, 4, 1.0)}
+    assert tally(map(firing, stops)) == {"left-work": Fired(2, 4, 2.0), "no-comments": Fired(1, 4, 1.0)}
 
 
 def test_a_rule_that_decided_speaks_for_the_criterion_of_its_id() -> None:
@@ -52,11 +52,11 @@ def test_a_suspicion_and_a_sign_of_a_legitimate_stop_speak_for_nothing() -> None
 
 def test_a_rule_and_a_judge_that_say_the_same_at_one_stop_count_once() -> None:
     stop = replace(asked(missing("permission-seeking")), stage="rules", rule="permission-seeking")
-    assert fired([stop]) == {"permission-seeking": Fired(1, 1, stop.at)}
+    assert tally([firing(stop)]) == {"permission-seeking": Fired(1, 1, stop.at)}
 
 
 def test_without_stops_nothing_fired() -> None:
-    assert fired([]) == {}
+    assert tally([]) == {}
 
 
 def test_the_rules_that_are_antipatterns_of_the_default_rubric_have_their_ids() -> None:
