@@ -12,6 +12,7 @@ from sidecar.model.effects import Case, Feedback, HostAnswer
 from sidecar.model.events import CommandTyped, Judged, JudgeFailed, Stopped, Told
 from sidecar.model.gate import Catalog, Gate, GateRun
 from sidecar.model.inspection import Base, Changes, Reading, Repository
+from sidecar.model.journal import Journal
 from sidecar.model.kept import KeptStop, Recalled
 from sidecar.model.rubric import Rubric
 from sidecar.model.saved import Configured
@@ -184,6 +185,19 @@ class SessionStore(Protocol):
         """Every session with a state, the one seen last first."""
 
 
+class JournalStore(Protocol):
+    """Keeps one journal per session, beside its state."""
+
+    def load(self, key: SessionKey) -> Journal | None:
+        """The saved journal, None where there is none. Raises as SessionStore.load does."""
+
+    def save(self, key: SessionKey, journal: Journal) -> None:
+        """Write it whole or not at all; raises OSError, BadInputError for text that no file can hold."""
+
+    def forget(self, key: SessionKey) -> None:
+        """Remove it."""
+
+
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a session's record: what was decided at one stop or command, and why.
 
@@ -285,6 +299,43 @@ class Secrets(Protocol):
 
     def masker(self, environment: Environment) -> Mask:
         """What takes secrets out of a text: those of this environment, and those known by their form."""
+
+
+class Access(Struct, frozen=True):
+    """Where an agent reaches the tools of its session over MCP, and with which bearer token."""
+
+    url: str
+    token: str
+
+
+class Errand(Struct, frozen=True, kw_only=True):
+    """What an agent is to do: the prompt, where, in which environment, and within how many seconds."""
+
+    prompt: str
+    project: str
+    environment: Environment
+    seconds: float
+    access: Access | None = None
+
+
+class AgentRest(Struct, frozen=True, kw_only=True):
+    """How an agent's run ended.
+
+    `said` is the end of what it said, at most 20,000 characters. `trouble` says in one line why it did not
+    work through: it could not be started, it took too long, it was killed, it speaks no protocol; "" where it
+    ended by itself.
+    """
+
+    said: str = ""
+    exit_code: int | None = None
+    trouble: str = ""
+
+
+class AgentRunner(Protocol):
+    """Starts an agent afresh and waits until it rests."""
+
+    async def run(self, errand: Errand, hear: Callable[[str], None]) -> AgentRest:
+        """Run it once; `hear` gets what it says, piece by piece. Cancelling kills it and all it started."""
 
 
 class Purse(Protocol):

@@ -18,6 +18,7 @@ from sidecar.adapters.detection import detect
 from sidecar.adapters.forge.remote import Forge
 from sidecar.adapters.gates.project import ProjectGates
 from sidecar.adapters.guides import GuideFiles
+from sidecar.adapters.journal_files import JournalFiles
 from sidecar.adapters.judges.chain import build_judge
 from sidecar.adapters.kept_stops import KeptStopFiles
 from sidecar.adapters.markers import codec as markers
@@ -44,8 +45,10 @@ from sidecar.adapters.switch_file import SwitchFile
 from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.adapters.watching import FoldersWatch
 from sidecar.adapters.workspace import GitWorkspace
+from sidecar.app.explaining import Explainer
 from sidecar.app.hooks import HookDoor
 from sidecar.app.house import House
+from sidecar.app.journals import Journals
 from sidecar.app.people import Order, People, Toggle, Who
 from sidecar.app.saved import SavedFiles
 from sidecar.app.supervisor import Supervisor
@@ -55,9 +58,11 @@ from sidecar.ports import BadInputError, HostCodec
 from sidecar.servers import wire
 from sidecar.servers.control import Control, Handler, Methods, Peer, PeerError
 from sidecar.servers.inbox import InboxDoor
-from sidecar.servers.mcp.core import Core
 from sidecar.servers.mcp.door import McpDoor
-from sidecar.servers.mcp.tool import TEXTS, Toolbox, Words
+from sidecar.servers.tools.reach import Reach
+from sidecar.servers.tools.registry import every
+from sidecar.servers.tools.tool import TEXTS, Words
+from sidecar.servers.tools.toolbox import Toolbox
 
 P = TypeVar("P")
 
@@ -97,6 +102,7 @@ def build_house() -> House:
         configuration=ConfigurationFile(os.environ),
         gates=ProjectGates(look=workspace.fingerprint, forge=forge),
         inspector=FileInspector(),
+        journals=JournalFiles(state),
         judge=build_judge(texts, os.environ, SecretForms().masker),
         kept=KeptStopFiles(state),
         phrasebook=PhrasebookFiles(texts),
@@ -170,7 +176,16 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
 
     def toolbox() -> Toolbox:
         words = Words(sections((plugin_root() / "rubric" / TEXTS).read_text(encoding="utf-8")))
-        return Toolbox(Core(people, house.rubrics, words).tools(), words)
+        reach = Reach(
+            checks=supervisor.checks,
+            clock=house.clock,
+            explainer=Explainer(house),
+            journals=Journals(house.journals),
+            people=people,
+            rubrics=house.rubrics,
+            words=words,
+        )
+        return Toolbox(every(reach), words, people.session, lambda: house.configuration.load()[0].toolsets)
 
     return {
         "hook": hook,

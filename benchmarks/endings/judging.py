@@ -23,6 +23,7 @@ from endings import ground
 from sidecar.adapters.clock import SystemClock
 from sidecar.adapters.detection import detect
 from sidecar.adapters.gates.project import ProjectGates
+from sidecar.adapters.memory.journals import MemoryJournals
 from sidecar.adapters.memory.kept import MemoryKeptStops
 from sidecar.adapters.memory.purse import MemoryPurse, ValueSecrets
 from sidecar.adapters.memory.record import MemoryRecord
@@ -214,6 +215,7 @@ def _house(folder: Path, gates: Recorded | None) -> House:
         gates=gates or ProjectGates(look=workspace.fingerprint),
         inspector=Watching(),
         judge=Listening(),
+        journals=MemoryJournals(),
         kept=MemoryKeptStops(),
         phrasebook=PhrasebookFiles(texts),
         purse=MemoryPurse(),

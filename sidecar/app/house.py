@@ -10,6 +10,7 @@ from sidecar.ports import (
     GateCatalog,
     GateRunner,
     Inspector,
+    JournalStore,
     Judge,
     KeptStops,
     Phrasebook,
@@ -33,6 +34,7 @@ class House:
     configuration: Configuration
     gates: GateRunner
     inspector: Inspector
+    journals: JournalStore
     judge: Judge
     kept: KeptStops
     phrasebook: Phrasebook

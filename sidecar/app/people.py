@@ -122,6 +122,10 @@ class People:
         where = toggle.project or "you, everywhere"
         return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
 
+    def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
+        """The session of this key, else the one seen last with this id; None where it is not known."""
+        return self._load(key) if key is not None else self._find(Who(session=ident))
+
     def _find(self, who: Who) -> Session | None:
         for key in self._house.store.known():
             if who.session and key.id != who.session:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from sidecar.app.bases import Bases
+from sidecar.app.checks import Checks
 from sidecar.app.family import Family
 from sidecar.app.generations import Generations
 from sidecar.app.house import House
@@ -56,12 +57,14 @@ class Supervisor:
         self.saved = SavedFiles(house, self._rubrics, guides) if guides else None
         self._stops = StopJudge(house, self._generations, self._bases, self._rubrics)
         self._family = Family(house)
+        self.checks = Checks(house)
         self._typed: OrderedDict[tuple[SessionKey, str], Reply] = OrderedDict()
 
     async def tell(self, event: Told) -> HostAnswer:
         """Answer one event of a host. Cancelling means that the host let go."""
         if event.ours or (event.subagent and not isinstance(event, Stopped)):
             return Nothing()
+        self.checks.met(event)
         try:
             self._see_saved(event)
             if not isinstance(event, Stopped):
@@ -120,6 +123,7 @@ class Supervisor:
         self._end(event.key)
         self._generations.supersede(event.key)
         self._house.store.forget(event.key)
+        self._house.journals.forget(event.key)
         self._house.kept.forget(event.project, event.key)
         self._note(event.key, Entry(at=self._house.clock.now(), event="session-deleted", decided="forgotten"))
         return Nothing()

@@ -112,6 +112,10 @@ class OwnGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     enabled: bool = True
 
 
+TOOLSET = Literal["core", "journal"]
+"""Tools that are offered together, since every listed tool costs the agent's context in every request."""
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Contents of the user's config.toml.
 
@@ -120,6 +124,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     judging of one stop: smaller than the hook timeout in hooks/hooks.json (900), greater than one gate.
     `goal_max_cents` bounds what judging one goal may cost, None for no limit. `keep_stops`: the last judged
     stops of each project are kept, to try a rubric on. `price` is by model, as its service names it.
+    `toolsets` are those that agents are offered. `mcp_port` is where MCP is served over HTTP on 127.0.0.1, 0
+    for a free port.
     """
 
     mode: Literal["on", "shadow"] = "on"
@@ -131,6 +137,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stop_seconds: Annotated[int, Meta(ge=1, le=870)] = 840
     idle_minutes: Annotated[int, Meta(ge=1)] = 60
     keep_stops: bool = True
+    toolsets: tuple[TOOLSET, ...] = ("core", "journal")
+    mcp_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     judge: Judge = Judge()
     rules: Rules = Rules()
     tiers: Tiers = Tiers()

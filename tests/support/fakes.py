@@ -12,6 +12,7 @@ from sidecar.adapters.memory import (
     FixedConfiguration,
     FixedRubrics,
     ManualClock,
+    MemoryJournals,
     MemoryKeptStops,
     MemoryPurse,
     MemoryRecord,
@@ -157,6 +158,7 @@ class Fakes:
     gates: HeldGates = field(default_factory=HeldGates)
     inspector: FileInspector = field(default_factory=FileInspector)
     judge: HeldJudge = field(default_factory=HeldJudge)
+    journals: MemoryJournals = field(default_factory=MemoryJournals)
     kept: MemoryKeptStops = field(default_factory=MemoryKeptStops)
     purse: MemoryPurse = field(default_factory=MemoryPurse)
     record: FailingRecord = field(default_factory=FailingRecord)
@@ -173,6 +175,7 @@ class Fakes:
             gates=self.gates,
             inspector=self.inspector,
             judge=self.judge,
+            journals=self.journals,
             kept=self.kept,
             phrasebook=PlainPhrasebook(),
             purse=self.purse,

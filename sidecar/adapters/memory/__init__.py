@@ -2,6 +2,7 @@
 
 from sidecar.adapters.memory.clock import ManualClock
 from sidecar.adapters.memory.configuration import FixedConfiguration
+from sidecar.adapters.memory.journals import MemoryJournals
 from sidecar.adapters.memory.kept import MemoryKeptStops
 from sidecar.adapters.memory.purse import MemoryPurse, ValueSecrets
 from sidecar.adapters.memory.record import MemoryRecord
@@ -13,6 +14,7 @@ __all__ = [
     "FixedConfiguration",
     "FixedRubrics",
     "ManualClock",
+    "MemoryJournals",
     "MemoryKeptStops",
     "MemoryPurse",
     "MemoryRecord",

@@ -20,7 +20,7 @@ from sidecar.servers.control import Control, Peer, newer
 
 if TYPE_CHECKING:
     from sidecar.servers.mcp.session import McpSpeaker
-    from sidecar.servers.mcp.tool import Toolbox
+    from sidecar.servers.tools.toolbox import Toolbox
 
 SPEAK: Final = b"{}"
 LEAVING: Final = b'{"leaving":true}'

@@ -42,7 +42,8 @@ from msgspec import UNSET
 from sidecar.ports import BadInputError
 from sidecar.servers import wire
 from sidecar.servers.connection import Say
-from sidecar.servers.mcp.tool import Offer, RefusalError, Toolbox, UnknownToolError
+from sidecar.servers.tools.tool import Caller, RefusalError, UnknownToolError
+from sidecar.servers.tools.toolbox import Offer, Toolbox
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -60,7 +61,6 @@ class McpSpeaker:
     def __init__(self, toolbox: Toolbox, version: str) -> None:
         """Offer these tools. No instructions: hosts put them into every prompt, the judge's too."""
         self._toolbox = toolbox
-        self._tools = [_told(offer) for offer in toolbox.offers]
         self._server: Server[Any] = Server(
             NAME, version=version, on_list_tools=self._list, on_call_tool=self._call
         )
@@ -99,13 +99,13 @@ class McpSpeaker:
     async def _list(
         self, _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=self._tools)
+        return ListToolsResult(tools=[_told(offer) for offer in self._toolbox.offers()])
 
     async def _call(
         self, _context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
         try:
-            answer = await self._toolbox.call(params.name, params.arguments or {})
+            answer = await self._toolbox.call(params.name, params.arguments or {}, Caller())
         except UnknownToolError as error:
             raise MCPError(INVALID_PARAMS, f"there is no tool {error}: see tools/list") from error
         except RefusalError as refusal:

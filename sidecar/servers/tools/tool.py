@@ -10,18 +10,27 @@ The laws of this file:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from string import Template
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
+from sidecar.model.journal import Author
+from sidecar.model.session import Session, SessionKey
+from sidecar.model.settings import TOOLSET
 from sidecar.ports import BadInputError
 
 SHOWN: Final = 80
 """Characters of what a client sent that a refusal may repeat."""
 TEXTS: Final = "tools.md"
+
+Report = Callable[[float, float, str], Awaitable[None]]
+"""Tells whoever waits how far a call is: done, of how much in all, and what it is at."""
+
+
+async def quiet(_done: float, _total: float, _what: str) -> None:
+    """Tell nobody."""
 
 
 class RefusalError(Exception):
@@ -32,6 +41,30 @@ class UnknownToolError(Exception):
     """There is no tool of this name."""
 
 
+class Nothing(Struct, frozen=True):
+    """What a tool takes that takes nothing."""
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who calls, as far as the door knows.
+
+    `bound` is the session that the connection belongs to, None where the host's plugin names one in each
+    call. `project` is the folder that the caller works in, "" where the door cannot know it.
+    """
+
+    bound: SessionKey | None = None
+    project: str = ""
+    author: Author = Author.AGENT
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """One call: for which session, by whom, and where to tell of progress."""
+
+    session: Session
+    author: Author
+    report: Report = quiet
+
+
 class Answer(Struct, frozen=True):
     """What a tool found: the data, an instance of what the tool gives, and the same in readable words."""
 
@@ -40,21 +73,21 @@ class Answer(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One tool. `work` gets an instance of `takes` and raises RefusalError."""
+    """One tool.
+
+    `work` gets the call and an instance of `takes`; it raises RefusalError, JournalError, BadInputError.
+    `reads`: it changes nothing. `repeats`: calling it once more with the same arguments changes nothing more.
+    `asks`: the host asks its user before it is called, because it makes something run.
+    """
 
     name: str
+    toolset: TOOLSET
     takes: type[Struct]
     gives: type[Struct]
-    work: Callable[[Any], Awaitable[Answer]]
-
-
-class Offer(Struct, frozen=True, kw_only=True):
-    """A tool as clients see it; schemas are JSON Schema objects."""
-
-    name: str
-    description: str
-    input_schema: dict[str, Any]
-    output_schema: dict[str, Any]
+    work: Callable[[Call, Any], Awaitable[Answer]]
+    reads: bool = False
+    repeats: bool = False
+    asks: bool = False
 
 
 class Words:
@@ -79,51 +112,7 @@ class Words:
         return " ".join(next(found, "").split())
 
 
-class Toolbox:
-    """Some tools, by name."""
-
-    def __init__(self, tools: Sequence[Tool], words: Words) -> None:
-        """Offer these tools; raises BadInputError where one is not described."""
-        self._tools = {tool.name: tool for tool in tools}
-        self.words = words
-        self.offers = tuple(_offer(tool, words) for tool in tools)
-
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Let a tool work; raises RefusalError and UnknownToolError."""
-        tool = self._tools.get(name)
-        if tool is None:
-            raise UnknownToolError(shown(name))
-        try:
-            given = msgspec.convert(arguments, tool.takes)
-        except msgspec.ValidationError as error:
-            raise RefusalError(self.words.say("bad-arguments", why=shown(str(error), 3 * SHOWN))) from error
-        return await tool.work(given)
-
-
 def shown(text: str, limit: int = SHOWN) -> str:
     """Cut a client's text and take its control characters out."""
     cut = text[:limit]
     return "".join(char if char.isprintable() else " " for char in cut) + ("..." if text[limit:] else "")
-
-
-def _offer(tool: Tool, words: Words) -> Offer:
-    taken = _schema(tool.takes)
-    for field, schema in taken["properties"].items():
-        if about := words.about(f"{tool.name}.{field}", field):
-            schema["description"] = about
-    return Offer(
-        name=tool.name,
-        description=" ".join(words.say(tool.name).split()),
-        input_schema=taken,
-        output_schema=_schema(tool.gives),
-    )
-
-
-def _schema(kind: type[Struct]) -> dict[str, Any]:
-    """The schema of a Struct with an object at its root, as MCP wants it, and without our names."""
-    (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    for part in parts.values():
-        for ours in ("title", "description"):
-            part.pop(ours, None)
-    root = parts.pop(kind.__name__)
-    return {**root, "$defs": parts} if parts else root
