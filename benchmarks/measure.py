@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-Unit = Literal["ms", "us", "MiB"]
+Unit = Literal["ms", "us", "KiB", "MiB"]
 Job = Callable[[], float]
 """Does one thing once; what it cost, in the figure's unit."""
 

@@ -17,6 +17,7 @@ import cold
 import decision
 import gates
 import lsp
+import mcp_tools
 import memory
 import opencode_idle
 import relay
@@ -36,6 +37,7 @@ BENCHMARKS: Final = {
     "gates": gates.measured,
     "tree": tree.measured,
     "lsp": lsp.measured,
+    "mcp": mcp_tools.measured,
 }
 
 

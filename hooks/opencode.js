@@ -19,7 +19,7 @@ const PROMPT = { start: 2_000, silence: 2_000, limit: 2_000 } // it is only told
 const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
 const REMEMBERED = 1000 // events and sessions
 const JUDGE = "Supervisor's judge" // the title of its sessions
-const TOOLS = ["supervisor_status", "supervisor_rubric"]
+const TOOLS = "supervisor_" // what the names of our MCP server's tools begin with, as the host lists them
 const MARK = { supervisor: true } // on what we write into a session
 
 const argv = process.argv.slice(2)
@@ -393,6 +393,22 @@ function facts({ host, directory }, id) {
   return own.facts.get(id)
 }
 
+// The session that a helper works for; its own where it is none.
+async function patron(place, id) {
+  const { parentID } = await facts(place, id)
+  return parentID ? patron(place, parentID) : id
+}
+
+// Say in a call of our own tool whose it is, and tell of it: the sidecar may not have met the session yet.
+async function identify(place, id, tool, args) {
+  delete args.session // whatever the model put there
+  try {
+    const session = await patron(place, id)
+    args.session = session
+    await tell(place, session, { type: "tool", tool }, PROMPT)
+  } catch {} // then the tool says what is wrong
+}
+
 async function tell(place, id, event, limits) {
   const session = await facts(place, id)
   if (!own.met.has(id)) {
@@ -619,7 +635,7 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
       if (part) setToWork(parts, part, { name, given: plain, body: part.text.replaceAll(given, () => plain), context })
     },
     "tool.execute.before": async ({ tool, sessionID }, output) => {
-      if (TOOLS.includes(tool)) output.args.session = sessionID
+      if (tool.startsWith(TOOLS)) await identify(place, sessionID, tool.slice(TOOLS.length), output.args)
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
       const judge = own.ours.get(sessionID)

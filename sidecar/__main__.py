@@ -1,4 +1,4 @@
-"""The command `supervisor`. Serving goes a shorter way than speaking, for a host waits for it."""
+"""The command `supervisor`. What a host starts and waits for goes a shorter way than the rest."""
 
 # ruff: noqa: PLC0415 - what one way imports would slow down the other
 
@@ -21,6 +21,8 @@ def main() -> None:
         )
     if sys.argv[1:] == ["serve"]:
         sys.exit(serve())
+    if sys.argv[1:] == ["mcp"]:
+        sys.exit(mcp())
     from sidecar.cli import run
 
     sys.exit(run(serve=serve))
@@ -45,6 +47,30 @@ def serve() -> int:
         return Client(folders).greet()
 
     return live(Life(folders.run, folders.log, __version__, _build), greet)
+
+
+def mcp() -> str | None:
+    """Be a host's pipe to the sidecar, until the host leaves; what went wrong, None for nothing."""
+    from sidecar import __version__
+    from sidecar.servers.mcp.pipe import PipeError, live
+
+    try:
+        live(__version__, _start)
+    except (OSError, PipeError) as error:
+        return f"supervisor: the sidecar does not answer ({error})\n  - see what is wrong: supervisor doctor"
+    return None
+
+
+def _start(_run: str) -> None:
+    """Start the sidecar of this very installation; raises PipeError."""
+    from sidecar.adapters import paths
+    from sidecar.adapters.client import Client, SidecarError
+    from sidecar.servers.mcp.pipe import PipeError
+
+    try:
+        Client(paths.of_user()).start()
+    except SidecarError as error:
+        raise PipeError(str(error)) from error
 
 
 def _build(control: Control) -> Methods:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from sidecar.adapters.markers import peer as own_socket
 from sidecar.adapters.markers.folder import MarkerFolder
 from sidecar.adapters.markers.inbox import Inbox
 from sidecar.adapters.markers.turns import MarkerTurns
+from sidecar.adapters.mcp_files import McpFiles, port_of
 from sidecar.adapters.opencode import codec as opencode
 from sidecar.adapters.opencode import link
 from sidecar.adapters.opencode.history import OpenCodeHistory
@@ -36,11 +37,12 @@ from sidecar.adapters.purse_file import PurseFile
 from sidecar.adapters.reading.inspector import FileInspector
 from sidecar.adapters.record_files import RecordFiles
 from sidecar.adapters.rubric import RubricFiles, sections
+from sidecar.adapters.runs.codec import RunCodec
 from sidecar.adapters.secrets import SecretForms
 from sidecar.adapters.session_files import SessionFiles
 from sidecar.adapters.settings.catalog import ProjectCatalog
 from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.adapters.settings.user_file import ConfigurationFile
+from sidecar.adapters.settings.user_file import ConfigurationFile, user_folder
 from sidecar.adapters.switch_file import SwitchFile
 from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.adapters.watching import FoldersWatch
@@ -51,14 +53,19 @@ from sidecar.app.house import House
 from sidecar.app.journals import Journals
 from sidecar.app.people import Order, People, Toggle, Who
 from sidecar.app.saved import SavedFiles
+from sidecar.app.standings import Look, Standings
 from sidecar.app.supervisor import Supervisor
+from sidecar.model.iterations import HOST as RUN
 from sidecar.model.rubric import Rubric
 from sidecar.model.session import SessionKey
+from sidecar.policy.tool_calls import spared
 from sidecar.ports import BadInputError, HostCodec
 from sidecar.servers import wire
 from sidecar.servers.control import Control, Handler, Methods, Peer, PeerError
 from sidecar.servers.inbox import InboxDoor
 from sidecar.servers.mcp.door import McpDoor
+from sidecar.servers.mcp.http_door import HttpDoor
+from sidecar.servers.tools.door import ToolsDoor
 from sidecar.servers.tools.reach import Reach
 from sidecar.servers.tools.registry import every
 from sidecar.servers.tools.tool import TEXTS, Words
@@ -144,16 +151,18 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
     house = house or build_house()
     settings, _ = house.configuration.load()
     control.idle_s = settings.idle_minutes * 60.0
-    supervisor, toasts = Supervisor(house, guides), link.Toasts()
+    supervisor, toasts = Supervisor(house, guides, lambda name: _spared(toolbox(), name)), link.Toasts()
     if supervisor.saved is not None:
         control.beside.append(partial(_tell_of_saved, supervisor.saved, toasts))
     codecs: dict[str, HostCodec] = {
         "claude-code": ClaudeCodeCodec(),
         opencode.HOST: opencode.OpenCodeCodec(),
         markers.HOST: markers.MarkerCodec(os.environ),
+        RUN: RunCodec(),
     }
     door = HookDoor(house, supervisor, codecs)
     people = People(house, supervisor)
+    standings = Standings(house, Journals(house.journals))
 
     async def hook(params: Raw, peer: Peer) -> bytes:
         call = wire.read(params, HookCall)
@@ -171,9 +180,13 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
             await _begin(door, at.session, at.project)  # such a session has no prompts: this was one
         return msgspec.json.encode(reply)
 
+    async def standing(look: Look) -> bytes:
+        return msgspec.json.encode(standings.of(look))
+
     async def toggle(asked: Toggle) -> bytes:
         return msgspec.json.encode(people.toggle(asked))
 
+    @cache
     def toolbox() -> Toolbox:
         words = Words(sections((plugin_root() / "rubric" / TEXTS).read_text(encoding="utf-8")))
         reach = Reach(
@@ -187,14 +200,42 @@ def build_methods(control: Control, house: House | None = None) -> Methods:
         )
         return Toolbox(every(reach), words, people.session, lambda: house.configuration.load()[0].toolsets)
 
+    typed = ToolsDoor(toolbox, people)
+    mcp, http = _mcp(control, toolbox, house)
     return {
         "hook": hook,
         "inbox": _inbox(control, house, door),
-        "mcp": McpDoor(control, toolbox).open,
+        "mcp": mcp.open,
+        "mcp_access": http.access,
+        "toolsets": mcp.toolsets,
         "report": _taking(Who, report),
         "order": _taking(Order, order),
+        "standing": _taking(Look, standing),
         "toggle": _taking(Toggle, toggle),
+        "tool": typed.call,
+        "tools": typed.list,
     }
+
+
+def _spared(toolbox: Toolbox, name: str) -> bool | None:
+    """Whether this tool may be called without asking the user; None where there is none of that name."""
+    for offer in toolbox.all_offers():
+        if offer.name == name:
+            return spared(offer.toolset, reads=offer.reads, asks=offer.asks)
+    return None
+
+
+def _mcp(control: Control, toolbox: Callable[[], Toolbox], house: House) -> tuple[McpDoor, HttpDoor]:
+    """MCP for pipes and over HTTP; one who edits the settings' file switches toolsets too."""
+
+    def port() -> int:
+        return port_of(os.environ.get("SUPERVISOR_PORT", ""), house.configuration.load()[0].mcp_port)
+
+    door = McpDoor(control, toolbox)
+    http = HttpDoor(control, door.ready, McpFiles(of_user().state), port)
+    folder = user_folder(os.environ)
+    control.beside += [partial(door.watch, FoldersWatch, [folder] if folder else []), http.run]
+    return door, http
 
 
 async def _tell_of_saved(saved: SavedFiles, toasts: link.Toasts) -> None:

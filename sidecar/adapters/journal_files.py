@@ -1,35 +1,43 @@
-"""Journals as files, beside the states of their sessions."""
+"""Journals as files, beside the states of their sessions; see session_documents."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
-import msgspec
+from msgspec import Struct
 
-from sidecar.adapters.files import ensure_folder, read_whole, write_whole
-from sidecar.adapters.session_files import FOLDER, file_stem
+from sidecar.adapters.session_documents import FOLDER, Form, SessionDocuments
 from sidecar.model.journal import Journal
 from sidecar.model.session import SessionKey
 
-LIMIT = 8 * 1024 * 1024
+JOURNAL_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes of one document. The longest journal that policy allows has 4 MB of text."""
+
+
+class Kept(Struct, frozen=True):
+    """A journal, and whose it is."""
+
+    key: SessionKey
+    journal: Journal
+
+
+FORM: Final = Form(holds=Kept, name="journal", infix=".journal", limit=JOURNAL_LIMIT)
 
 
 class JournalFiles:
     """The JournalStore of `folder`/sessions."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / FOLDER
+        self._documents = SessionDocuments(folder / FOLDER, FORM)
 
     def load(self, key: SessionKey) -> Journal | None:
-        path = self._path(key)
-        return msgspec.json.decode(read_whole(path, LIMIT), type=Journal) if path.exists() else None
+        kept = self._documents.load(key)
+        return kept.journal if kept else None
 
     def save(self, key: SessionKey, journal: Journal) -> None:
-        ensure_folder(self._folder)
-        write_whole(self._path(key), msgspec.json.encode(journal))
+        self._documents.save(Kept(key, journal))
 
     def forget(self, key: SessionKey) -> None:
-        self._path(key).unlink(missing_ok=True)
-
-    def _path(self, key: SessionKey) -> Path:
-        return self._folder / f"{file_stem(key)}.journal.json"
+        """Remove its journal and chain; set-aside files stay. Raises BadInputError, OSError."""
+        self._documents.forget(key)

@@ -23,13 +23,15 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
 
   run/           the socket and the lock of the sidecar, the background process
   log/           what the sidecar did; no prompts and no transcripts
-  sessions/      one state and one record per session of a host
+  sessions/      one state, one journal and one record per session of a host
   trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
   inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
   rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
   stops/         the last judged stops of each project, to try rubrics on
   trust.json     which commands of which project the user approved
   measured.json  how often criteria were right when `supervisor eval` measured them last
+  mcp-token      the secret that lets clients in over HTTP; remove it to take back every token that was given out
+  mcp-port       where MCP was served over HTTP last
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 PATH_LIMIT: Final = 4096

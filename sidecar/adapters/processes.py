@@ -92,7 +92,7 @@ class Ends:
         self._dropped += surplus
 
 
-class _Pipe:
+class Pipe:
     """One output stream of a running command. `closed` is set when nobody can write to it any more."""
 
     def __init__(self, keep: int) -> None:
@@ -154,10 +154,14 @@ async def run(  # noqa: PLR0913 - each is one fact about the command, and all bu
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)
     with ExitStack() as cleanup:
         try:
-            pipes = [cleanup.enter_context(closing(_Pipe(keep))) for _ in range(2 if separate else 1)]
-            process = await _launch(argv, cwd, environment, pipes, cleanup.enter_context(_fed(stdin)))
+            pipes = [cleanup.enter_context(closing(Pipe(keep))) for _ in range(2 if separate else 1)]
+            fed = cleanup.enter_context(_fed(stdin))
+            streams = (fed.fileno(), pipes[0].write_end, pipes[-1].write_end)
+            process = await launch(argv, cwd, environment, streams)
         except (OSError, ValueError) as error:
-            return Finished(ending=Ending.NOT_LAUNCHED, reason=_said(error))
+            return Finished(ending=Ending.NOT_LAUNCHED, reason=why(error))
+        for pipe in pipes:
+            pipe.release_write_end()
         in_time = await _ended(process, pipes, seconds)
         output, errors = (*(pipe.finish() for pipe in pipes), b"")[:2]
         return Finished(
@@ -207,55 +211,55 @@ def _fed(stdin: bytes) -> IO[bytes]:
     return file
 
 
-async def _launch(
-    argv: Sequence[str],
-    cwd: str,
-    environment: Mapping[str, str],
-    pipes: Sequence[_Pipe],
-    stdin: IO[bytes],
+async def launch(
+    argv: Sequence[str], cwd: str, environment: Mapping[str, str], streams: tuple[int, int, int]
 ) -> Process:
-    """Start a process; raises OSError or ValueError. Cancelled in between, it leaves none behind."""
+    """Start a program in a session of its own; raises OSError or ValueError.
+
+    `streams` are the descriptors of its standard input, output and error, which stay open here. Who launches
+    it sees to its end: `end`, then `kill`. Cancelled in between, it leaves no process behind.
+    """
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env=environment,
-            stdin=stdin,
-            stdout=pipes[0].write_end,
-            stderr=pipes[-1].write_end,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
             start_new_session=True,
         )
     )
     try:
-        process = await asyncio.shield(starting)
+        return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with suppress(OSError, ValueError):
-            await _kill(await starting)
+            await kill(await starting)
         raise
-    for pipe in pipes:
-        pipe.release_write_end()
-    return process
 
 
-async def _ended(process: Process, pipes: Sequence[_Pipe], seconds: float) -> bool:
+async def _ended(process: Process, pipes: Sequence[Pipe], seconds: float) -> bool:
     """Wait for the end of a command, then kill what is left of its group; whether it came in time."""
     try:
         async with asyncio.timeout(seconds):
             await process.wait()
     except TimeoutError:
-        await _ask_to_end(process, pipes)
+        await end(process, pipes)
         return False
     except asyncio.CancelledError:
-        await _ask_to_end(process, pipes)
+        await end(process, pipes)
         raise
     else:
         return True
     finally:
-        await _kill(process)
+        await kill(process)
 
 
-async def _ask_to_end(process: Process, pipes: Sequence[_Pipe]) -> None:
-    """Send SIGTERM to the group and wait, bounded, until nobody in it holds the output any more."""
+async def end(process: Process, pipes: Sequence[Pipe]) -> None:
+    """Send SIGTERM to the group and wait, bounded, until nobody in it holds the output any more.
+
+    `kill` must follow, whatever happens.
+    """
     _signal(process, signal.SIGTERM)
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE_S):
@@ -264,7 +268,7 @@ async def _ask_to_end(process: Process, pipes: Sequence[_Pipe]) -> None:
                 await pipe.closed.wait()
 
 
-async def _kill(process: Process) -> None:
+async def kill(process: Process) -> None:
     """Kill the group and wait, bounded, for its leader."""
     _signal(process, signal.SIGKILL)
     with suppress(TimeoutError):
@@ -278,7 +282,8 @@ def _signal(process: Process, number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def _said(error: OSError | ValueError) -> str:
+def why(error: OSError | ValueError) -> str:
+    """Why a program could not be launched, in one line."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the command'}: {error.strerror}"
     return str(error)

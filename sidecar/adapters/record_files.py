@@ -18,7 +18,7 @@ from sidecar.adapters.files import (
     lines_backwards,
     set_aside,
 )
-from sidecar.adapters.session_files import FOLDER, file_stem
+from sidecar.adapters.session_documents import FOLDER, file_stem
 from sidecar.ports import Entry
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sidecar.adapters.markers.turns import HOST as MARKER
 from sidecar.adapters.opencode.codec import HOST as OPENCODE
+from sidecar.model.iterations import HOST as RUN
 
 if TYPE_CHECKING:
     from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from sidecar.adapters.opencode.history import OpenCodeHistory
     from sidecar.model.events import CommandTyped, Stopped
     from sidecar.model.turn import Turn
+
+UNRECORDED = (MARKER, RUN)
+"""Hosts of whose sessions nobody records anything: what their stops tell is all."""
 
 
 class HostTranscripts:
@@ -28,7 +32,7 @@ class HostTranscripts:
         """Read the turn that ends in `stop`; see ports.Transcripts."""
         if stop.key.host == OPENCODE:
             return await self._opencode.read(stop, counted_to)
-        if stop.key.host == MARKER:
+        if stop.key.host in UNRECORDED:
             return await self._markers.read(stop, counted_to)
         return await self._claude.read(stop, counted_to)
 
@@ -36,10 +40,10 @@ class HostTranscripts:
         """Where the record ends now, 0 where there is none."""
         if event.key.host == OPENCODE:
             return self._opencode.position()
-        if event.key.host == MARKER:
+        if event.key.host in UNRECORDED:
             return 0
         return self._claude.size(event.transcript)
 
     def queued(self, stop: Stopped, position: int) -> bool:
-        """Whether a human prompt waits; OpenCode tells of one by itself, and of a marker's nobody knows."""
-        return stop.key.host not in (OPENCODE, MARKER) and self._claude.queued(stop.transcript, position)
+        """Whether a human prompt waits; OpenCode tells of one by itself, and of the others' nobody knows."""
+        return stop.key.host not in (OPENCODE, *UNRECORDED) and self._claude.queued(stop.transcript, position)

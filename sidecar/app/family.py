@@ -7,15 +7,19 @@ fresh. What is remembered here is lost with the sidecar: a fork right after that
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 
 from sidecar.app.house import House
 from sidecar.model.events import HostEvent, Origin, SessionStarted
 from sidecar.model.session import Session, SessionKey
 from sidecar.policy import sessions
+from sidecar.ports import BadInputError
 
 PROCESSES = 1000
 """Host processes remembered."""
+
+log = logging.getLogger(__name__)
 
 
 class Family:
@@ -57,7 +61,17 @@ class Family:
         if known is None:
             return Session(key=event.key, project=event.project)
         self._resuming.discard(known.key)
+        self._copy_journal(known.key, event.key)
         return sessions.forked(known, event.key, event.project)
+
+    def _copy_journal(self, parent: SessionKey, child: SessionKey) -> None:
+        """What the agent remembers of its tasks, it finds under the new name too."""
+        journals = self._house.journals
+        try:
+            if journals.load(child) is None and (journal := journals.load(parent)) is not None:
+                journals.save(child, journal)
+        except (OSError, BadInputError) as error:
+            log.warning("%s: the journal of %s could not be copied: %s", child.id, parent.id, error)
 
     def _remember(self, event: HostEvent) -> None:
         if not event.host_pid:

@@ -21,8 +21,10 @@ from sidecar.model.gate import GateRun
 from sidecar.model.inquiry import Inquiry
 from sidecar.model.kept import Heard
 from sidecar.model.session import Session
+from sidecar.model.turn import Turn
 from sidecar.policy import integrity
 from sidecar.policy.endings import unjudged
+from sidecar.policy.journal_facts import with_journal
 from sidecar.policy.masking import mask_case, mask_run, mask_turn
 from sidecar.policy.skip import active_goal
 from sidecar.policy.stop import begin, step
@@ -165,6 +167,7 @@ class StopJudge:
         house, stop = self._house, inquiry.stop
         if isinstance(order, ReadTurn):
             turn = await house.transcripts.read(stop, inquiry.session.counted_to)
+            turn = self._with_journal(turn, inquiry)
             mask = house.secrets.masker(stop.environment)
             rubric = self._rubrics.in_force(stop, turn)
             return TurnRead(await asyncio.to_thread(mask_turn, turn, mask), rubric)  # half a second at worst
@@ -176,6 +179,18 @@ class StopJudge:
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)
             return await self._ask(order, inquiry)
+
+    def _with_journal(self, turn: Turn, inquiry: Inquiry) -> Turn:
+        """The turn, and what the session's journal tells; one that cannot be read tells nothing (law 4)."""
+        house, key = self._house, inquiry.stop.key
+        try:
+            journal = house.journals.load(key)
+        except (OSError, BadInputError) as error:
+            log.warning("%s: the journal could not be read: %s", key.id, error)
+            return turn
+        if journal is None:
+            return turn
+        return with_journal(turn, journal, inquiry.session.active_since, house.clock.now())
 
     async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
         """Run gates on the tree that was just seen: the agent rests meanwhile."""

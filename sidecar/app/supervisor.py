@@ -16,7 +16,7 @@ from sidecar.app.house import House
 from sidecar.app.rubrics import RubricWatch
 from sidecar.app.saved import SavedFiles
 from sidecar.app.stops import StopJudge
-from sidecar.model.effects import HostAnswer, Nothing, Reason, Reply, Rest
+from sidecar.model.effects import HostAnswer, Identified, Nothing, Reason, Reply, Rest
 from sidecar.model.events import (
     CommandTyped,
     FileSaved,
@@ -27,11 +27,12 @@ from sidecar.model.events import (
     SessionStarted,
     Stopped,
     Told,
+    ToolCalled,
     TurnFailed,
 )
 from sidecar.model.goal import Status
 from sidecar.model.session import Session, SessionKey
-from sidecar.policy import commands, sessions
+from sidecar.policy import commands, sessions, tool_calls
 from sidecar.policy.skip import active_goal
 from sidecar.policy.status import describe, switch_on
 from sidecar.ports import Entry, Guides
@@ -42,15 +43,23 @@ REMEMBERED = 1000
 SCHEDULED = Reply(text="Supervisor: only what you type yourself can change a goal or a budget.", refused=True)
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
 
+Spare = Callable[[str], bool | None]
+"""Whether a tool of ours may be called without asking the user; None for a name that no tool of ours has."""
+
 log = logging.getLogger(__name__)
+
+
+def no_tool(_name: str) -> None:
+    """Know no tool."""
 
 
 class Supervisor:
     """The front door of the use cases, whatever the host."""
 
-    def __init__(self, house: House, guides: Guides | None = None) -> None:
+    def __init__(self, house: House, guides: Guides | None = None, spare: Spare = no_tool) -> None:
         """Live in `house`. Without `guides` nobody is told at once that a file was saved."""
         self._house = house
+        self._spare = spare
         self._generations = Generations()
         self._bases = Bases(house)
         self._rubrics = RubricWatch(house)
@@ -62,7 +71,7 @@ class Supervisor:
 
     async def tell(self, event: Told) -> HostAnswer:
         """Answer one event of a host. Cancelling means that the host let go."""
-        if event.ours or (event.subagent and not isinstance(event, Stopped)):
+        if event.ours or (event.subagent and not isinstance(event, Stopped | ToolCalled)):
             return Nothing()
         self.checks.met(event)
         try:
@@ -75,7 +84,8 @@ class Supervisor:
             session = self._family.session_of(event)
         except OSError as error:
             return _without_state(event, error)
-        return await self._stops.rule(event, session)
+        with self.checks.giving_way(event):
+            return await self._stops.rule(event, session)
 
     def _see_saved(self, event: Told) -> None:
         """See what was saved before this event: an edit before a prompt is no doing of what follows it."""
@@ -93,6 +103,7 @@ class Supervisor:
             CommandTyped
             | PromptSubmitted
             | SessionStarted
+            | ToolCalled
             | FileSaved
             | TurnFailed
             | SessionEnded
@@ -109,6 +120,8 @@ class Supervisor:
                 return self._started(event)
             case SessionDeleted():
                 return self._forget(event)
+            case ToolCalled():
+                return self._identified(event)
             case FileSaved():
                 answer: HostAnswer = Nothing(note=self.saved.glance(event.key) if self.saved else "")
             case TurnFailed():
@@ -116,6 +129,13 @@ class Supervisor:
             case SessionEnded():
                 self._end(event.key)
                 answer = self._noted(event, "session-ended", event.reason)
+        return answer
+
+    def _identified(self, event: ToolCalled) -> HostAnswer:
+        """Say whose call it is; a session that was never met is known from now on."""
+        answer = tool_calls.answer(event, self._spare(event.tool))
+        if isinstance(answer, Identified) and self._house.store.load(event.key) is None:
+            self._changed(event, lambda session: session)
         return answer
 
     def _forget(self, event: SessionDeleted) -> HostAnswer:

@@ -28,18 +28,21 @@ from sidecar.policy.status import switch_on
 @click.command()
 @click.option("--no-probe", is_flag=True, help="Do not start the host for a real hook call.")
 def doctor(*, no_probe: bool) -> None:
-    """Check runtime, sidecar, plugin, host, hooks, rubric and judge."""
+    """Check runtime, sidecar, plugin, host, hooks, tools, rubric and judge."""
     sys.exit(asyncio.run(_examine(Console(highlight=False), probe=not no_probe)))
 
 
 async def _examine(console: Console, *, probe: bool) -> int:
     """Check one link after the other.
 
-    Probes come last, and only where all else is well: without our hooks the model would be asked.
+    The tools need a sidecar. Probes come last, and only where all else is well: without our hooks the model
+    would be asked.
     """
     broken = [_show(console, await _tried(check)) for check in (_runtime, _sidecar, _report)]
     hosts = await examine_hosts()
+    begun = not any(broken)
     broken += [_show(console, host.lines) for host in hosts]
+    broken += [_show(console, (await host.tools(),)) for host in hosts if begun and host.tools]
     if probe and not any(broken):
         broken += [_show(console, (await host.probe(),)) for host in hosts if host.probe]
     return int(any(broken))

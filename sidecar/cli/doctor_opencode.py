@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from sidecar.adapters.opencode.plugin_file import FILE_LIMIT, mine
 from sidecar.adapters.paths import of_user
 from sidecar.adapters.plugin import HostError
 from sidecar.adapters.processes import Ending, Finished, find, run
+from sidecar.cli.doctor_tools import offered
 from sidecar.cli.findings import Host, Line, amiss, error, ok, version, warning
 from sidecar.cli.install_opencode import OpenCodeFile, loaded
 
@@ -57,7 +59,11 @@ async def examine(*, needed: bool) -> Host:
     if pure:
         lines.append(warning("OpenCode loads no plugin while OPENCODE_PURE is set", "unset OPENCODE_PURE"))
     lines += _packages() if ours else []
-    return Host(tuple(lines), probe if ours and program() and not pure else None)
+    if not ours or not program() or pure:
+        return Host(tuple(lines))
+    runtime = of_user().recorded_runtime()
+    tools = partial(offered, "OpenCode", (str(runtime), "mcp")) if runtime else None
+    return Host(tuple(lines), probe, tools)
 
 
 def _current(path: Path) -> Line:

@@ -25,10 +25,14 @@ class Line(Struct, frozen=True):
 
 
 class Host(Struct, frozen=True):
-    """What was found of a host. `probe` tries it; None without our plugin: a model would answer."""
+    """What was found of a host. `probe` tries it; None without our plugin: a model would answer.
+
+    `tools` asks the server that this host would start for the agent's tools; None where it would start none.
+    """
 
     lines: tuple[Line, ...]
     probe: Callable[[], Awaitable[Line]] | None = None
+    tools: Callable[[], Awaitable[Line]] | None = None
 
 
 def ok(what: str) -> Line:

@@ -97,10 +97,14 @@ def retry(session: str, number: str) -> None:
     _order(session, "retry", number)
 
 
+def agents_marker() -> str:
+    """The variable that says that an agent's shell is typing; "" where a person's is."""
+    return next((name for name in ("CLAUDECODE", "OPENCODE") if os.environ.get(name)), "")
+
+
 def refuse_agents() -> None:
     """Goals, budgets, switches and trust are the user's (law 9): refuse where an agent's shell types."""
-    marker = next((name for name in ("CLAUDECODE", "OPENCODE") if os.environ.get(name)), "")
-    if marker:
+    if marker := agents_marker():
         raise click.ClickException(
             f"only the user may do this, and {marker} says that an agent's shell is typing.\n"
             "  - use a terminal of your own\n"

@@ -1,50 +1,95 @@
-"""`supervisor mcp`: what a host starts to reach the tools of agents."""
+"""`supervisor mcp`: what a host starts to reach the tools of agents, or what it needs to use a URL."""
 
 from __future__ import annotations
 
-import os
-import signal
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
+from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.servers.mcp import pipe
 
 if TYPE_CHECKING:
-    from sidecar.servers.mcp.pipe import Link
+    from collections.abc import Callable
+
+    from sidecar.ports import Access
+
+PLACES: Final = {
+    "claude": "to .mcp.json of a project, or to a file for claude --mcp-config",
+    "opencode": "to an opencode.json, where no `supervisor install opencode` brings the tools",
+    "json": "to whatever takes a URL and a header",
+}
+
+
+class AnySession(Struct, frozen=True):
+    """Asks for the address at which all sessions can be reached."""
 
 
 @click.command()
-def mcp() -> None:
+@click.option(
+    "--print-config", "form", type=click.Choice(tuple(PLACES)), help="Print how to reach it by URL."
+)
+def mcp(form: str | None) -> None:
     """Speak MCP on standard input and output.
 
     It is for the configuration of a host, where `supervisor install` puts it. It starts the sidecar where
     none runs, and ends with its input.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a host's terminal sends it to all of its children
-    try:
-        pipe.Pipe(_connected).run()
-    except (OSError, pipe.PipeError) as error:
-        from sidecar.adapters.client import DOCTOR, SidecarError  # noqa: PLC0415 - trouble alone pays for it
 
+    With --print-config it prints a configuration for a host that takes a URL instead, and speaks nothing. The
+    URL holds for this machine, and as long as a sidecar runs, which hooks and every command here start.
+    """
+    if form:
+        _print_config(form)
+    else:
+        _pipe()
+
+
+def _pipe() -> None:
+    from sidecar.adapters.client import DOCTOR, SidecarError  # noqa: PLC0415 - --help needs none of this
+    from sidecar.servers.mcp import pipe  # noqa: PLC0415 - as above
+
+    try:
+        pipe.live(__version__, _start)
+    except (OSError, pipe.PipeError) as error:
         raise SidecarError(f"the sidecar does not answer ({error})", DOCTOR) from error
 
 
-def _connected(resumed: bool) -> Link:  # noqa: FBT001 - the pipe's signature
-    """Connect to a sidecar that is not older than we are, started where needed; raises SidecarError."""
-    with suppress(ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
-        if link := _reached(resumed=resumed):
-            return link
+def _start(_run: str) -> None:
     from sidecar.adapters.client import Client  # noqa: PLC0415 - where a sidecar runs, nobody waits for this
     from sidecar.adapters.paths import of_user  # noqa: PLC0415 - as above
 
     Client(of_user()).start()
-    if link := _reached(resumed=resumed):
-        return link
-    raise pipe.PipeError("it makes room for another one, which does not come")
 
 
-def _reached(*, resumed: bool) -> Link | None:
-    return pipe.reach(pipe.run_folder(os.environ), __version__, resumed=resumed)
+def _print_config(form: str) -> None:
+    from sidecar.cli.link import ask  # noqa: PLC0415 - hosts start the other way
+    from sidecar.ports import Access  # noqa: PLC0415 - as above
+
+    access = ask("mcp_access", AnySession(), Access)
+    forms: dict[str, Callable[[Access], dict[str, Any]]] = {
+        "claude": _claude,
+        "opencode": _opencode,
+        "json": _plain,
+    }
+    click.echo(msgspec.json.format(msgspec.json.encode(forms[form](access))).decode())
+    click.echo(
+        f"Add this {PLACES[form]}. The token is a secret: it opens the tools of all your sessions.", err=True
+    )
+
+
+def _claude(access: Access) -> dict[str, Any]:
+    return {"mcpServers": {"supervisor": {"type": "http", "url": access.url, "headers": _headers(access)}}}
+
+
+def _opencode(access: Access) -> dict[str, Any]:
+    server = {"type": "remote", "url": access.url, "oauth": False, "headers": _headers(access)}
+    return {"$schema": "https://opencode.ai/config.json", "mcp": {"supervisor": server}}
+
+
+def _plain(access: Access) -> dict[str, Any]:
+    return {"url": access.url, "token": access.token, "headers": _headers(access)}
+
+
+def _headers(access: Access) -> dict[str, str]:
+    return {"Authorization": f"Bearer {access.token}"}

@@ -130,6 +130,13 @@ class Reply(Struct, frozen=True, kw_only=True):
     refused: bool = False
 
 
+class Identified(Struct, frozen=True, kw_only=True):
+    """The answer to a call of our own tool: whose session it is. `spared`: the host need not ask its user."""
+
+    session: str
+    spared: bool
+
+
 class Nothing(Struct, frozen=True):
     """There is nothing to tell the host. `note` may greet the user. `watch`: files we want to hear of."""
 
@@ -139,4 +146,4 @@ class Nothing(Struct, frozen=True):
 
 Effect = ReadTurn | Survey | RunGates | AskJudge
 Ruling = Continue | Rest
-HostAnswer = Continue | Rest | Reply | Nothing
+HostAnswer = Continue | Rest | Reply | Identified | Nothing

@@ -98,6 +98,19 @@ class TurnFailed(HostEvent, frozen=True, kw_only=True):
     error: str
 
 
+class ToolCalled(HostEvent, frozen=True, kw_only=True):
+    """The agent is about to call a tool that may be ours.
+
+    `tool` is the name that we know it by. `certain`: the host says that it is our plugin's, and not one of a
+    server that is only called as ours. `read_only`: whether the agent may change nothing now, None where the
+    host does not say.
+    """
+
+    tool: str
+    certain: bool
+    read_only: bool | None = None
+
+
 class FileSaved(HostEvent, frozen=True, kw_only=True):
     """The host saw one of the files change of which we wanted to hear."""
 
@@ -117,6 +130,7 @@ Told = (
     | PromptSubmitted
     | CommandTyped
     | Stopped
+    | ToolCalled
     | FileSaved
     | TurnFailed
     | SessionEnded

@@ -112,6 +112,33 @@ class OwnGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     enabled: bool = True
 
 
+COMMANDS = tuple[Annotated[str, Meta(min_length=1, max_length=4000)], ...]
+
+
+class RunHooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Shell lines around sessions and iterations of `supervisor run`; the first two may add to the prompt."""
+
+    before_session: COMMANDS = ()
+    before_iteration: COMMANDS = ()
+    after_iteration: COMMANDS = ()
+    after_session: COMMANDS = ()
+    on_task_completed: COMMANDS = ()
+    on_error: COMMANDS = ()
+
+
+class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How `supervisor run` works.
+
+    `agent_seconds`: longest time of one agent. `hook_seconds`: deadline of one hook. `extra`: words for every
+    prompt.
+    """
+
+    agent_seconds: Annotated[int, Meta(ge=1, le=86_400)] = 3600
+    hook_seconds: Annotated[int, Meta(ge=1, le=3600)] = 60
+    extra: Annotated[str, Meta(max_length=4000)] = ""
+    hooks: RunHooks = RunHooks()
+
+
 TOOLSET = Literal["core", "journal"]
 """Tools that are offered together, since every listed tool costs the agent's context in every request."""
 
@@ -145,3 +172,4 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     price: dict[str, Price] = {}
     gates: Gates = Gates()
     gate: dict[str, OwnGate] = {}
+    run: Run = Run()

@@ -55,6 +55,18 @@ class Todo(Struct, frozen=True):
     done: bool
 
 
+class Planned(Struct, frozen=True, kw_only=True):
+    """An open task of the session's journal. `now`: nothing blocks it, and it is not put off.
+
+    `text` is "" where there are too many to be told one by one.
+    """
+
+    id: str
+    status: str
+    text: str = ""
+    now: bool = False
+
+
 class Turn(Struct, frozen=True, kw_only=True):
     """One turn: from the last human prompt to the stop.
 
@@ -66,6 +78,9 @@ class Turn(Struct, frozen=True, kw_only=True):
     host's queue. `native_goal` is the condition of the host's own goal while that is active. `unfinished`
     says why the host's rest is not the end of the agent's turn, where it is not. `readable` is false where
     the host keeps no transcript: then everything but `last_message` is unknown, not empty.
+
+    What the host does not record comes from the session's journal: `planned`, what its notes say the agent is
+    `stuck` at, the newest first, and whether it says that the session is `complete`.
     """
 
     prompts: tuple[str, ...] = ()
@@ -76,6 +91,9 @@ class Turn(Struct, frozen=True, kw_only=True):
     arrived: tuple[str, ...] = ()
     calls_since_arrival: int = 0
     todos: tuple[Todo, ...] = ()
+    planned: tuple[Planned, ...] = ()
+    stuck: tuple[str, ...] = ()
+    complete: bool = False
     queued: bool = False
     interrupted: bool = False
     unfinished: str = ""

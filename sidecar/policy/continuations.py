@@ -78,7 +78,7 @@ def _movement(inquiry: Inquiry, missing: tuple[str, ...]) -> Movement:
     return Movement(
         tree=inquiry.survey.tree,
         failing=(*failing, *(run.gate.id for run in unrunnable(inquiry.runs))),
-        todos=inquiry.turn.open_todos,
+        todos=(*inquiry.turn.open_todos, *sorted(task.id for task in inquiry.turn.planned)),
         missing=missing,
     )
 

@@ -30,6 +30,8 @@ FAILURES = 10
 """Calls before those that become evidence because they failed and nothing made good for it."""
 CHANGES = 40
 """Changes to the checks that become evidence one by one."""
+IDS = 20
+"""Open tasks of the journal that are told by their id alone."""
 
 
 class Ledger(Struct, frozen=True):
@@ -40,9 +42,9 @@ class Ledger(Struct, frozen=True):
 
 
 def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterable[Known] = ()) -> Ledger:
-    """Gate runs first, then changes to the checks, what calls returned, git, to-dos, steering, claims.
+    """Gate runs first, then changes to the checks, what calls returned, git, to-dos, journal, steering.
 
-    `before` is how the gates stood when the goal was set.
+    Claims are the last. `before` is how the gates stood when the goal was set.
     """
     runs, before = tuple(runs), tuple(before)
     calls = tuple(telling(weigh(turn, runs, survey), CALLS, FAILURES))
@@ -53,6 +55,7 @@ def gather(turn: Turn, runs: Iterable[GateRun], survey: Surveyed, before: Iterab
             *map(_of_call, calls),
             *_of_repository(survey.repository),
             *_of_todos(turn),
+            *_of_journal(turn),
             *find(turn, (one.call for one in calls), runs, survey),
         ]
     )
@@ -202,3 +205,20 @@ def _of_todos(turn: Turn) -> Iterator[Evidence]:
     for text in turn.open_todos[:10]:
         said = f"open on the agent's own list: {without(text)[:300]}"
         yield Evidence(id="", source=Source.TODO, fact=said, bad=True)
+
+
+def _of_journal(turn: Turn) -> Iterator[Evidence]:
+    told = [task for task in turn.planned if task.text]
+    lines = [f"open in the agent's journal: {task.id} ({task.status}): {_line(task.text)}" for task in told]
+    if more := [task.id for task in turn.planned if not task.text]:
+        named = ", ".join(more[:IDS]) + (", ..." if len(more) > IDS else "")
+        lines.append(f"{len(more)} more open in the agent's journal: {named}")
+    lines += [f"the agent noted in its journal that it is stuck: {_line(text)}" for text in turn.stuck]
+    yield from (Evidence(id="", source=Source.TODO, fact=said, bad=True) for said in lines)
+    if turn.complete:
+        said = "the agent says in its journal that the session is complete: that shows nothing by itself"
+        yield Evidence(id="", source=Source.CLAIM, fact=said)
+
+
+def _line(text: str) -> str:
+    return " ".join(without(text).split())[:300]

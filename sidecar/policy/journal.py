@@ -6,7 +6,8 @@
   added first.
 - A session is not complete while a task is open; a blocked one is open. That it is complete informs the judge
   and binds nobody.
-- Nothing is removed: what was planned and dropped stays readable.
+- Nothing is removed: what was planned and dropped stays readable. Only a summary is replaced, by a later one
+  of the same iteration, and of too many the oldest goes.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ NOTES: Final = 500
 """Notes of a session, and as many summaries."""
 TEXT: Final = 4000
 """Characters of a task, a note or a summary: as many as a goal has."""
-TOTAL: Final = 1_000_000
+TOTAL: Final = 400_000
 """Characters of a whole journal."""
 NAMED: Final = 10
 """Tasks that a refusal names."""
+KEPT: Final = "\n\t\u200c\u200d"
+"""Characters that no screen prints and a text keeps: line feed, tab, and the two joiners."""
 SHORT: Final = 80
 """Characters of a task that a refusal repeats."""
 
@@ -166,8 +169,8 @@ def note(journal: Journal, kind: NoteKind, content: str, now: float) -> tuple[Jo
 
 
 def iterate(journal: Journal) -> Journal:
-    """Begin the next iteration."""
-    return replace(journal, iteration=journal.iteration + 1)
+    """Begin the next iteration, one that has no summary yet."""
+    return replace(journal, iteration=max(journal.iteration, _summarized(journal)) + 1)
 
 
 def summarize(journal: Journal, content: str, now: float) -> tuple[Journal, Summary]:
@@ -175,10 +178,15 @@ def summarize(journal: Journal, content: str, now: float) -> tuple[Journal, Summ
 
     Where no loop counts iterations, each summary is one.
     """
-    last = journal.summaries[-1].iteration if journal.summaries else 0
-    made = Summary(iteration=journal.iteration or last + 1, content=_text(content, "the summary"), at=now)
+    iteration = journal.iteration or _summarized(journal) + 1
+    made = Summary(iteration=iteration, content=_text(content, "the summary"), at=now)
     others = tuple(one for one in journal.summaries if one.iteration != made.iteration)
     return _fitting(replace(journal, summaries=(*others[1 - NOTES :], made))), made
+
+
+def _summarized(journal: Journal) -> int:
+    """The last iteration that has a summary, 0 where none has."""
+    return journal.summaries[-1].iteration if journal.summaries else 0
 
 
 def close(journal: Journal, now: float) -> Journal:
@@ -191,12 +199,17 @@ def close(journal: Journal, now: float) -> Journal:
 
 
 def _text(content: str, what: str) -> str:
-    """A text without control characters; raises JournalError where it is empty or too long."""
-    clean = "".join(char for char in content if char.isprintable() or char in "\n\t").strip()
-    if not clean:
+    """A text without what a screen obeys or hides; raises JournalError where it is empty or too long.
+
+    Joiners stay: words of some scripts, and some signs, are written with them.
+    """
+    if (length := len(content.strip())) > TEXT:
+        raise JournalError("journal-long-text", what=what, length=length, most=TEXT)
+    lines = "\n".join(content.splitlines())
+    spaced = "".join(char if char in KEPT or not char.isspace() else " " for char in lines)
+    clean = "".join(char for char in spaced if char.isprintable() or char in KEPT).strip()
+    if not any(char.isprintable() and not char.isspace() for char in clean):
         raise JournalError("journal-empty-text", what=what)
-    if len(clean) > TEXT:
-        raise JournalError("journal-long-text", what=what, length=len(clean), most=TEXT)
     return clean
 
 

@@ -42,6 +42,8 @@ def mask_turn(turn: Turn, mask: Mask) -> Turn:
         prompts=tuple(map(mask, turn.prompts)),
         last_message=mask(turn.last_message),
         todos=tuple(replace(todo, text=mask(todo.text)) for todo in turn.todos),
+        planned=tuple(replace(task, text=mask(task.text)) for task in turn.planned),
+        stuck=tuple(map(mask, turn.stuck)),
         native_goal=mask(turn.native_goal),
         calls=tuple(
             replace(

@@ -1,10 +1,10 @@
 """Finds text that is addressed to a judge, and takes it out of what a judge is shown (law 9).
 
 Looked at is all that the worker wrote, ran or was shown and that would reach the judge: the last message,
-commands and commit messages, their output, names of files and branches, to-dos, what was edited, changes to
-the checks, the output of gates. What is found becomes evidence that speaks against being done; its lines are
-left out of the case. Where it is by the worker's own hand no judge's word makes a goal achieved: a person
-must look. It is never a reason to send an agent back.
+commands and commit messages, their output, names of files and branches, to-dos, the journal, what was edited,
+changes to the checks, the output of gates. What is found becomes evidence that speaks against being done; its
+lines are left out of the case. Where it is by the worker's own hand no judge's word makes a goal achieved: a
+person must look. It is never a reason to send an agent back.
 
 A text is looked at line by line, and up to SPAN lines together; see `steer` for disguises and words.
 """
@@ -159,6 +159,8 @@ def _places(
     for call in calls:
         yield from _of_call(call)
     yield from (Place("the agent's own list of to-dos", todo.text, said=True) for todo in turn.todos)
+    noted = (*(task.text for task in turn.planned), *turn.stuck)
+    yield from (Place("the agent's journal", text, said=True) for text in noted)
     left = ALL_EDITS
     for edit in survey.edits:
         left -= len(edit.hunks)

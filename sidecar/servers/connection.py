@@ -19,13 +19,9 @@ from contextlib import suppress
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.servers import wire
-from sidecar.servers.control import PeerError
+from sidecar.servers.control import PeerError, Speak
 
 Answer = Callable[[wire.Message, "Connection"], Awaitable[bytes]]
-Say = Callable[[bytes], Awaitable[None]]
-"""Sends one line and waits until there is room for the next; lost where the peer has left."""
-Speak = Callable[[AsyncIterator[bytes], Say], Awaitable[None]]
-"""Another protocol: takes the peer's lines until it leaves. Cancelled when we end."""
 
 LEFT = "the peer left"
 
@@ -47,6 +43,7 @@ class Connection:
         self._numbers = itertools.count(1)
         self._leaving = False
         self._speak: Speak | None = None
+        self._speaking = False
 
     async def run(self) -> None:
         """Serve until the peer leaves, `finish` is through, or the task is cancelled."""
@@ -55,6 +52,7 @@ class Connection:
                 while True:
                     line = await self._reader.readuntil(b"\n")
                     if self._speak is not None:
+                        self._speaking = True
                         await self._speak(self._lines(line), self._say)
                         break
                     self._take(line)
@@ -68,10 +66,9 @@ class Connection:
         self._speak = speak
 
     def finish(self) -> None:
-        """Leave as soon as nothing is under way."""
+        """Leave as soon as nothing is under way. Another protocol that is spoken sees to that itself."""
         self._leaving = True
-        if not self._tasks:
-            self._writer.close()
+        self._leave()
 
     def notify(self, method: str, params: Struct | None = None) -> None:
         """Tell the peer something."""
@@ -128,7 +125,10 @@ class Connection:
 
     def _served(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if self._leaving and not self._tasks:
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._leaving and not self._tasks and not self._speaking:
             self._writer.close()
 
     def _hear(self, message: wire.Message) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -13,6 +14,13 @@ from msgspec import Raw, Struct
 
 DRAIN_S: Final = 30.0
 """Seconds that requests under way get to finish when a sidecar makes room for a newer one."""
+
+
+Say = Callable[[bytes], Awaitable[None]]
+"""Sends one line and waits until there is room for the next; lost where the peer has left."""
+Speak = Callable[[AsyncIterator[bytes], Say], Awaitable[None]]
+"""Another protocol: takes the peer's lines until it leaves, or until the sidecar ends and nothing is under
+way. Cancelled when patience is out."""
 
 
 class Peer(Protocol):
@@ -23,6 +31,9 @@ class Peer(Protocol):
 
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
         """Ask it something; the result's JSON. Raises PeerError where it refuses or leaves. No deadline."""
+
+    def hand_over(self, speak: Speak) -> None:
+        """Let `speak` have what comes after the request that is being answered: its peer waits for that."""
 
 
 class PeerError(Exception):
@@ -43,7 +54,8 @@ class Control:
 
     `log` is the file that internal errors are written to. `idle_s`: seconds without a connection after which
     it ends by itself; `beside` is what runs beside the serving, from when the methods are built. Wiring may
-    set these two while it builds the methods. All else belongs to the event loop.
+    set these two while it builds the methods. All else belongs to the event loop. `visitors` counts who is
+    served without a connection to our socket; `stirred` is called when one comes or leaves.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -54,9 +66,22 @@ class Control:
         self.idle_s = idle_s
         self.beside: list[Beside] = []
         self.connections = 0
+        self.visitors = 0
+        self.stirred: Callable[[], None] = _nobody
         self.exit_code = 0
         self.patience_s = 0.0
         self.ending = asyncio.Event()
+
+    @contextmanager
+    def visit(self) -> Iterator[None]:
+        """Serve a visitor: the sidecar is not idle meanwhile."""
+        self.visitors += 1
+        self.stirred()
+        try:
+            yield
+        finally:
+            self.visitors -= 1
+            self.stirred()
 
     def drain(self, patience_s: float = DRAIN_S) -> None:
         """Take nobody in any more, finish what is under way, at most `patience_s`, and end."""
@@ -67,6 +92,10 @@ class Control:
         """End now: what is under way is cancelled."""
         self.patience_s = 0.0
         self.ending.set()
+
+
+def _nobody() -> None:
+    """Nobody waits for visitors."""
 
 
 def newer(one: str, other: str) -> bool:

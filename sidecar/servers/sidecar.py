@@ -92,6 +92,7 @@ class Sidecar:
         """Serve until the control says that it ends; the exit code. Removes the socket's file."""
         loop = asyncio.get_running_loop()
         self._later = self._later or loop.call_later
+        self._control.stirred = self._await_visitors
         self._methods = loop.run_in_executor(None, self._build, self._control)
         self._methods.add_done_callback(self._built)
         server = await asyncio.start_unix_server(self._accept, sock=listener, limit=wire.LINE_LIMIT)
@@ -152,7 +153,7 @@ class Sidecar:
         """End when nobody has come for a while."""
         if self._idle is not None:
             self._idle.cancel()
-        if self._later is not None:
+        if self._later is not None and not self._open and not self._control.visitors:
             self._idle = self._later(self._control.idle_s, self._control.drain)
 
     async def _answer(self, message: wire.Message, peer: Peer) -> bytes:

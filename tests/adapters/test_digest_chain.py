@@ -164,7 +164,7 @@ def test_a_process_that_died_before_its_first_state_is_no_removal(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SessionFiles(folder)
-    monkeypatch.setattr("sidecar.adapters.session_files.explain", lambda *_: None)
+    monkeypatch.setattr("sidecar.adapters.session_documents.explain", lambda *_: None)
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(OSError, match="read-only"):
         store.save(SESSION)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sidecar.adapters import kept_stops
 from sidecar.adapters.kept_stops import FILE_LIMIT, STOPS, KeptStopFiles, UnreadableError, read
 from sidecar.model.kept import KeptStop
-from sidecar.model.turn import Turn
+from sidecar.model.turn import Planned, Turn
 from support.cases import PROJECT, turn
 from support.kept_stops import asked, unasked
 
@@ -104,6 +104,25 @@ def test_a_damaged_file_is_named_and_the_others_are_read(
     assert [stop.at for stop in recalled.stops] == [2.0]
     assert len(recalled.problems) == 1
     assert said in recalled.problems[0]
+
+
+def test_a_stop_that_was_kept_before_turns_knew_of_a_journal_is_read(files: KeptStopFiles) -> None:
+    def older(document: Any) -> None:
+        for seen in (document["inquiry"]["turn"], document["heard"][0]["fact"]["turn"]):
+            for field in ("planned", "stuck", "complete"):
+                del seen[field]
+
+    stop = asked()
+    files.keep(stop)
+    rewritten(only(files), older)
+    assert files.last(PROJECT, 1).stops == (stop,)
+
+
+def test_what_a_journal_told_is_kept_with_the_stop(files: KeptStopFiles) -> None:
+    task = Planned(id="T1", status="in progress", text="parse comments", now=True)
+    stop = with_turn(asked(), turn(planned=(task,), stuck=("no network",), complete=True))
+    files.keep(stop)
+    assert files.last(PROJECT, 1).stops == (stop,)
 
 
 def test_a_fact_that_nobody_knows_is_damage(files: KeptStopFiles) -> None:

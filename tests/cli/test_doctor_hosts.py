@@ -29,7 +29,11 @@ case "$1" in
     eval "$OPENCODE_SAYS" ;;
 esac
 """
-OURS = '[{"id":"supervisor@supervisor","enabled":true,"version":"0.1.0"}]'
+SERVER = '{"supervisor":{"command":"python3","args":["-S","${CLAUDE_PLUGIN_ROOT}/hooks/mcp.py"]}}'
+OURS = (
+    '[{"id":"supervisor@supervisor","enabled":true,"version":"0.1.0","installPath":"/kept",'
+    f'"mcpServers":{SERVER}}}]'
+)
 
 
 class Here:

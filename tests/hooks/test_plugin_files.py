@@ -14,6 +14,7 @@ from msgspec import inspect
 
 from hooks.relay import EVENTS, RELAY, ROOT, FakeSidecar, Scene, answer, command, entries, run
 from sidecar import __version__
+from sidecar.adapters.claude_code.codec import OURS
 from sidecar.model.settings import Settings
 from sidecar.servers import wire
 
@@ -103,9 +104,36 @@ def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:
     assert not re.search(matcher, "supervisor:goals")
 
 
+@pytest.mark.parametrize(
+    ("tool", "ours"),
+    [
+        ("mcp__plugin_supervisor_supervisor__status", True),
+        ("mcp__supervisor__task_add", True),
+        ("mcp__plugin_supervisor_other__status", False),
+        ("mcp__supervisor2__status", False),
+        ("mcp__other__supervisor__status", False),
+        ("Bash", False),
+    ],
+)
+def test_the_host_tells_only_of_calls_of_our_own_tools(tool: str, ours: bool) -> None:  # noqa: FBT001 - a table
+    hooks = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    assert bool(re.fullmatch(hooks["PreToolUse"][0]["matcher"], tool)) is ours
+    assert bool(OURS.fullmatch(tool)) is ours
+
+
+def test_the_plugins_own_server_is_started_as_the_hooks_are_and_called_as_the_hosts_know_it() -> None:
+    (name,) = (
+        servers := json.loads((ROOT / manifest("plugin.json")["mcpServers"]).read_text("utf-8"))["mcpServers"]
+    )
+    assert name == "supervisor"
+    line = [servers[name]["command"], *servers[name]["args"]]
+    assert line[:3] == command("Stop")[:3]
+    assert Path(line[3].replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT))).is_file()
+
+
 def test_what_an_older_host_may_not_know_is_in_files_of_its_own() -> None:
     known = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
-    assert set(known) == {"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"}
+    assert set(known) == {"SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"}
     newer = [f"./hooks/{name}.json" for name in ("changed", "expansion", "failure")]
     assert manifest("plugin.json")["hooks"] == newer
 
@@ -153,6 +181,7 @@ def test_the_relay_and_the_sidecar_agree_on_the_bytes_of_the_line(scene: Scene) 
 def test_all_names_of_the_version_are_one() -> None:
     assert manifest("plugin.json")["version"] == __version__
     assert f'"version":"{__version__}"' in RELAY.read_text(encoding="utf-8")
+    assert f'VERSION = "{__version__}"' in (ROOT / "hooks" / "mcp.py").read_text(encoding="utf-8")
 
 
 # --- what the host shows ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Get the real hosts: npm packages, kept in the user's cache, each whole or not at all.
+"""Get the real hosts and clients: npm packages, kept in the user's cache, each whole or not at all.
 
 The folder is `$SUPERVISOR_TEST_HOSTS`, or `supervisor-hosts` in the user's cache folder, with one folder
-`claude-VERSION` or `opencode-VERSION` for each version.
+`PROGRAM-VERSION` for each version of each.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn
@@ -24,6 +24,12 @@ PINNED: Final = "2.1.197"
 """The version of Claude Code whose behaviour the facts were taken from."""
 OPENCODE_PINNED: Final = "1.18.33"
 """The same of OpenCode; the only one that is tested."""
+NODE_PINNED: Final = "24.21.0"
+"""Node for programs that the machine's own is too old for: the MCP inspector wants 22.19."""
+CONFORMANCE_PINNED: Final = "0.1.16"
+"""The public MCP conformance suite; docs/mcp-conformance.md is about this version."""
+INSPECTOR_PINNED: Final = "2.12.0"
+"""The MCP inspector."""
 INSTALL_LIMIT_S: Final = 540.0
 """Longest time, in seconds, that npm may take for one version; a package is some 250 to 350 MB."""
 LOOKUP_LIMIT_S: Final = 60.0
@@ -44,6 +50,9 @@ class Package(msgspec.Struct, frozen=True):
 CLAUDE: Final = Package("@anthropic-ai/claude-code", "claude")
 OPENCODE: Final = Package("opencode-ai", "opencode")
 """Its install script puts the machine's own binary in the place of the program, so no Node starts with it."""
+NODE: Final = Package("node", "node")
+CONFORMANCE: Final = Package("@modelcontextprotocol/conformance", "conformance")
+INSPECTOR: Final = Package("@modelcontextprotocol/inspector", "mcp-inspector")
 
 
 def missing(reason: str) -> NoReturn:
@@ -76,27 +85,39 @@ def opencode_binary(folder: Path) -> Path:
     return installed(OPENCODE, OPENCODE_PINNED, folder)
 
 
-def installed(package: Package, version: str, folder: Path) -> Path:
+def node_binary(folder: Path) -> Path:
+    """The newer `node` below `folder`; see `installed`."""
+    return installed(NODE, NODE_PINNED, folder)
+
+
+def installed(package: Package, version: str, folder: Path, node: Path | None = None) -> Path:
     """The program of `package` at `version` below `folder`, installed when it is not there yet.
 
-    Raises `InstallError` when npm fails or installs something else.
+    `node`: the Node that it runs in, the machine's own where there is none. Raises `InstallError` when npm
+    fails or installs something else.
     """
     target = folder / f"{package.program}-{version}"
     binary = Path("node_modules", ".bin", package.program)
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / f"{target.name}.lock"):
         if not (target / binary).exists():
-            _install(f"{package.name}@{version}", version, target, binary)
+            _install(f"{package.name}@{version}", version, target, binary, node)
     return target / binary
 
 
-def _install(wanted: str, version: str, target: Path, binary: Path) -> None:
+def with_node(node: Path) -> str:
+    """A PATH on which this `node` comes first."""
+    return os.pathsep.join((str(node.parent), os.environ.get("PATH", os.defpath)))
+
+
+def _install(wanted: str, version: str, target: Path, binary: Path, node: Path | None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".installing-") as scratch:
         fresh = Path(scratch) / target.name
         fresh.mkdir()
         _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", wanted)
-        said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S)
-        if not said.startswith(version):
+        path = {"PATH": with_node(node)} if node else {}
+        said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S, path)
+        if not said.removeprefix("v").startswith(version):
             raise InstallError(f"{wanted} says that it is {said!r}")
         shutil.rmtree(target, ignore_errors=True)
         fresh.replace(target)
@@ -109,7 +130,7 @@ def _npm(*arguments: str, limit_s: float = INSTALL_LIMIT_S) -> str:
     return _run([npm, *arguments], limit_s)
 
 
-def _run(command: list[str], limit_s: float) -> str:
+def _run(command: list[str], limit_s: float, more: Mapping[str, str] | None = None) -> str:
     try:
         done = subprocess.run(
             command,
@@ -117,7 +138,7 @@ def _run(command: list[str], limit_s: float) -> str:
             text=True,
             timeout=limit_s,
             check=True,
-            env={**os.environ, "HOME": str(_home())},
+            env={**os.environ, "HOME": str(_home()), **(more or {})},
         )
     except subprocess.CalledProcessError as error:
         raise InstallError(f"{' '.join(command)} ended with {error.returncode}: {error.stderr}") from error

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from hosts.opencode_supervised import SUPERVISOR, says, supervised
-from sidecar.adapters.scripted.model_server import Match, Rule, ToolCall, call
+from hosts.opencode_supervised import SUPERVISOR, Supervised, judges, runs, says, supervised
+from sidecar.adapters.scripted.model_server import Match, Rule, ToolCall, call, say
 from sidecar.adapters.session_files import SessionFiles
 from sidecar.model.session import Session, SessionKey
 from support.cases import goal
@@ -22,7 +22,20 @@ if TYPE_CHECKING:
 SERVER: Final = {"supervisor": {"type": "local", "command": [str(SUPERVISOR), "mcp"]}}
 KEY: Final = SessionKey("opencode", "ses_scripted")
 CONDITION: Final = "the parser accepts comments"
-OFFERED: Final = {"supervisor_status", "supervisor_rubric"}
+OFFERED: Final = {
+    f"supervisor_{name}"
+    for name in (
+        "status",
+        "rubric",
+        "gates",
+        "gates_run",
+        "evidence",
+        "task_add",
+        "task_list",
+        "session_complete",
+    )
+}
+TASK: Final = "write the parser"
 WAITING: Final = Match(has_tool="supervisor_status")
 
 
@@ -87,13 +100,118 @@ def test_the_tools_work_on_when_the_sidecar_has_ended_meanwhile(host: OpenCode, 
             subprocess.run([str(SUPERVISOR), "stop"], env=dict(host.env), check=True, timeout=60)
 
 
-def test_the_plugin_says_whose_session_it_is(opencode_host: OpenCode, model: ScriptedModel) -> None:
-    with supervised(opencode_host, model) as under:
-        under.host.configure(mcp=SERVER)
-        model.add(Rule(call(ToolCall("supervisor_status", {"session": "a guess"})), WAITING), says("I see."))
-        done = under.ask("Where do you stand?", "--format", "json")
-        assert done.returncode == 0, done
-        (part,) = used(done.stdout)
-        assert part["state"]["status"] == "completed"
-        assert part["state"]["input"]["session"] == part["sessionID"]
-        assert "no goal is set" in part["state"]["output"]
+@pytest.fixture
+def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]:
+    """With the plugin, which brings the server, and the host's own permissions."""
+    with supervised(opencode_host, model) as made:
+        made.host.configure(permission={})
+        yield made
+
+
+def calls(tool: str, match: Match = WAITING, /, **arguments: object) -> Rule:
+    """The agent calls a tool of ours."""
+    return Rule(call(ToolCall(f"supervisor_{tool}", arguments)), match)
+
+
+def tasks(under: Supervised, session: str) -> list[str]:
+    """What is in the journal of a session, as its user sees it."""
+    done = under.supervisor("tool", "task_list", "--session", session)
+    assert done.returncode == 0, done.stderr
+    return [line.split(maxsplit=2)[2] for line in done.stdout.splitlines() if line.startswith("- ")]
+
+
+def test_the_plugin_brings_the_tools_and_says_whose_session_it_is_and_nobody_is_asked(
+    under: Supervised, model: ScriptedModel
+) -> None:
+    model.add(
+        calls("status", session="a guess"),
+        calls("task_add", content=TASK),
+        calls("task_list"),
+        says("Thank you."),
+    )
+    done = under.ask("Where do you stand?", "--format", "json")
+    assert done.returncode == 0, done
+    parts = used(done.stdout)
+    assert [part["state"]["status"] for part in parts] == ["completed"] * 3
+    assert {part["state"]["input"]["session"] for part in parts} == {parts[0]["sessionID"]}
+    assert "no goal is set" in parts[0]["state"]["output"]
+    assert set(next(request for request in model.requests if request.tools).tools) >= OFFERED
+    assert tasks(under, parts[0]["sessionID"]) == [TASK]
+
+
+def test_the_users_own_rule_to_be_asked_stays_in_force(under: Supervised, model: ScriptedModel) -> None:
+    under.host.configure(permission={"supervisor_*": "ask"})
+    model.add(calls("status"), says("I see."))
+    done = under.ask("Where do you stand?", "--format", "json")
+    (part,) = used(done.stdout)
+    assert "rejected permission" in part["state"]["error"]
+
+
+def test_a_helper_of_the_agent_writes_into_the_journal_of_its_session(
+    under: Supervised, model: ScriptedModel
+) -> None:
+    helper = Match(has_tool="supervisor_status", any="Plan it, helper", lacks_tool="task")
+    order = {"description": "plan", "prompt": "Plan it, helper", "subagent_type": "general"}
+    model.add(
+        Rule(call(ToolCall("task", order)), Match(has_tool="task", last="Let a helper")),
+        calls("task_add", helper, content=TASK, session="a guess"),
+        Rule(say("Planned."), helper),
+        says("Thank you."),
+    )
+    done = under.ask("Let a helper plan.", "--format", "json")
+    (part,) = used(done.stdout)
+    assert tasks(under, part["sessionID"]) == [TASK]
+
+
+def test_sessions_of_one_server_have_a_journal_each_also_after_the_sidecar_has_ended(
+    under: Supervised, model: ScriptedModel
+) -> None:
+    words = ("alpha", "beta")
+    with under.host.serve() as server:
+        desk = server.at(under.host.project)
+        sessions = [desk.session(word) for word in words]
+        for number in range(2):
+            for word in words:
+                mine = Match(has_tool="supervisor_status", last=f"Plan {word}")
+                model.add(calls("task_add", mine, content=f"{word} {number}"))
+            model.add(Rule(say("Planned."), WAITING, times=len(words)))
+            for word, session in zip(words, sessions, strict=True):
+                desk.prompt_async(session, f"Plan {word}")
+            for session in sessions:
+                desk.wait_for("session.idle", session, number + 1)
+            assert under.supervisor("stop").returncode == 0
+    for word, session in zip(words, sessions, strict=True):
+        assert tasks(under, session) == [f"{word} {number}" for number in range(2)]
+
+
+def test_a_project_behind_a_link_is_the_sessions_own(under: Supervised, model: ScriptedModel) -> None:
+    link = under.host.home.parent / "link"
+    link.symlink_to(under.host.project)
+    linked = Supervised(under.host.at(link).having(PWD=str(link)), model)
+    model.add(calls("status"), says("Thank you."))
+    done = linked.ask("Where do you stand?", "--format", "json")
+    (part,) = used(done.stdout)
+    assert part["state"]["status"] == "completed", part
+
+
+def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back(
+    under: Supervised, model: ScriptedModel
+) -> None:
+    model.add(
+        calls("task_add", content=TASK),
+        runs("echo hello > greeting.md"),
+        says("Done."),
+        judges(
+            {
+                "verdict": "incomplete",
+                "missing": [{"point": "a task is open", "criterion": "goal", "evidence": ["E1"]}],
+                "next_step": "Do T1.",
+                "confidence": 0.9,
+            }
+        ),
+        Rule(say("I rest."), WAITING, times=None),
+    )
+    under.command("goal", "greeting.md greets")
+    asked = next(request for request in model.requests if "independent judge of one stop" in request.system)
+    assert f"open in the agent's journal: T1 (remaining): {TASK}" in asked.text
+    assert "a task is open" in under.continuations()[0]

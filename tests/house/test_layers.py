@@ -28,7 +28,8 @@ PROCESSES = "Only adapters.processes starts processes"
 TERMINAL = "Only cli speaks to a terminal"
 GRAMMARS = "Only adapters.grammar parses other languages"
 EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
-AGENTS = "Only servers.mcp.session speaks MCP"
+AGENTS = "Only servers.mcp speaks MCP: session, lines and http"
+WEB = "Only servers.mcp.http serves HTTP"
 HTTP = "Only adapters.judges.http speaks HTTP"
 SECRETS = "Only adapters.secrets knows what secrets look like"
 MARKDOWN = "Only adapters.rubrics.markdown reads Markdown"
@@ -67,7 +68,9 @@ LIES = [
     Lie(TERMINAL, "a server imports rich", {"servers/planted.py": "from rich.console import Console"}),
     Lie(SECRETS, "another adapter looks for secrets", {"adapters/planted.py": "import detect_secrets"}),
     Lie(GRAMMARS, "another adapter parses", {"adapters/planted.py": "import tree_sitter"}),
-    Lie(AGENTS, "a tool knows the protocol", {"servers/mcp/core.py": "from mcp.types import Tool"}),
+    Lie(AGENTS, "a tool knows the protocol", {"servers/tools/planted.py": "from mcp.types import Tool"}),
+    Lie(WEB, "another server listens", {"servers/planted.py": "import uvicorn"}),
+    Lie(WEB, "a tool answers requests", {"servers/tools/planted.py": "from starlette.responses import Response"}),
     Lie(AGENTS, "a verb imports the protocol", {"cli/planted.py": "def late(): import mcp_types"}),
     Lie(AGENTS, "app waits with anyio", {"app/planted.py": "import anyio"}),
     Lie(EDITORS, "another server speaks LSP", {"servers/planted.py": "from lsprotocol import types"}),
@@ -85,7 +88,9 @@ TRUTHS = {
     "adapters/rubrics/markdown.py": "import markdown_it",
     "adapters/watching.py": "import watchdog",
     "adapters/grammar.py": "import tree_sitter",
-    "servers/mcp/session.py": "import anyio\nimport mcp",
+    "servers/mcp/session.py": "import mcp",
+    "servers/mcp/lines.py": "import anyio\nimport mcp",
+    "servers/mcp/http.py": "import mcp\nimport starlette\nimport uvicorn",
     "servers/rubric_language/planted.py": "import lsprotocol\nimport pygls",
     "adapters/secrets.py": "import detect_secrets",
     "adapters/judges/http.py": "import httpx2",

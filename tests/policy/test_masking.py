@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sidecar.model.gate import Outcome
+from sidecar.model.turn import Planned
 from sidecar.policy.masking import mask_run, mask_turn, masker
 from support.cases import gate_run, ran, turn
 
@@ -32,7 +33,14 @@ def test_a_turn_shows_no_secret_anywhere() -> None:
     assert SECRET in repr(call.runs[0].assignments)
     assert SECRET in repr(call.runs[0].argv)
     masked = mask_turn(
-        turn(call, message=f"I used {SECRET}", prompts=(f"use {SECRET}",)), masker({"A_KEY": SECRET})
+        turn(
+            call,
+            message=f"I used {SECRET}",
+            prompts=(f"use {SECRET}",),
+            planned=(Planned(id="T1", status="blocked", text=f"rotate {SECRET}"),),
+            stuck=(f"{SECRET} is refused",),
+        ),
+        masker({"A_KEY": SECRET}),
     )
     assert SECRET not in repr(masked)
     assert "[masked]" in masked.last_message

@@ -4,31 +4,58 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 
 from servers.bench import LIMIT_S, SECRET, Bench, Caller
 from servers.conftest import Start
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import sections
-from sidecar.servers.control import Control, Methods
+from sidecar.model.session import Session, SessionKey
+from sidecar.model.settings import TOOLSET
+from sidecar.servers.control import Beside, Control, Methods
 from sidecar.servers.mcp.door import McpDoor
-from sidecar.servers.mcp.tool import Answer, Tool, Toolbox, Words
-from sidecar.servers.sidecar import Pace
+from sidecar.servers.sidecar import Later, Pace
+from sidecar.servers.tools.tool import Answer, Call, Tool, Words
+from sidecar.servers.tools.toolbox import Toolbox
 
+HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Versions of the protocol in which a client shakes hands."""
+LATEST_WITH_HANDSHAKE: Final = HANDSHAKES[-1]
+MODERN: Final = "2026-07-28"
+"""The version in which each request says all there is to know."""
 HELLO: Final = {
-    "protocolVersion": "2025-11-25",
+    "protocolVersion": LATEST_WITH_HANDSHAKE,
     "capabilities": {},
     "clientInfo": {"name": "a test", "version": "1"},
 }
+META: Final = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": HELLO["clientInfo"],
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 CONDITION = "the parser accepts comments"
+WORDS: Final = {
+    "echo": "Says it.",
+    "more": "Says it too.",
+    "bad-arguments": "They do not fit: $why.",
+    "failed": "It failed.",
+    "no-session": "Whose session?",
+    "other-project": "Session $session is of another project.",
+    "other-session": "Session $session is another one.",
+    "switched-off": "$tool is switched off.",
+    "too-many-calls": "$most are the most.",
+    "unknown-session": "Session $session is not known.",
+}
+SESSIONS: Final = {
+    name: Session(key=SessionKey("opencode", name), project=project)
+    for name, project in (("s1", "/home/user/project"), ("s2", "/home/user/other"))
+}
 
 
 class Asked(Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     wait: bool = False
+    steps: int = 0
 
 
 class Said(Struct, frozen=True):
@@ -36,7 +63,10 @@ class Said(Struct, frozen=True):
 
 
 class Echo:
-    """A toolbox with one tool, which says what it is told, at once or when `go_on` is set."""
+    """A toolbox whose tool says what it is told, at once or when `go_on` is set, and tells of its steps.
+
+    The other tool does the same, and is offered while the toolset `journal` is in `on`.
+    """
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
@@ -44,6 +74,8 @@ class Echo:
         self.cancelled = asyncio.Event()
         self.built = 0
         self.asked: list[str] = []
+        self.callers: list[SessionKey] = []
+        self.on: set[TOOLSET] = {"core"}
         self.broken = False
         self.building = threading.Event()
         self.built_when = threading.Event()
@@ -55,14 +87,21 @@ class Echo:
         self.built_when.wait(LIMIT_S)
         if self.broken:
             raise OSError("no disk")
-        tool = Tool(name="echo", takes=Asked, gives=Said, work=self.work)
-        words = {"echo": "Says it.", "bad-arguments": "They do not fit: $why.", "failed": "It failed."}
-        return Toolbox((tool,), Words(words))
+        echo = Tool(name="echo", toolset="core", takes=Asked, gives=Said, work=self.work, reads=True)
+        more = Tool(name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True)
+        return Toolbox((echo, more), Words(WORDS), self.find, lambda: self.on)
 
-    async def work(self, asked: Asked) -> Answer:
+    def find(self, named: str, key: SessionKey | None) -> Session | None:
+        known = SESSIONS.get(key.id if key else named)
+        return known if known is not None and key in (None, known.key) else None
+
+    async def work(self, call: Call, asked: Asked) -> Answer:
         self.asked.append(asked.text)
+        self.callers.append(call.session.key)
         if asked.text == SECRET:
             raise ValueError(SECRET)
+        for step in range(asked.steps):
+            await call.report(step + 1, asked.steps, f"step {step + 1}")
         if asked.wait:
             self.begun.set()
             try:
@@ -73,14 +112,16 @@ class Echo:
         return Answer(Said(asked.text), asked.text)
 
 
-def speaking(start: Start, echo: Echo) -> Bench:
+def speaking(start: Start, echo: Echo, *beside: Beside, later: Later | None = None) -> Bench:
     """A sidecar in the test's own loop whose connections may speak MCP."""
     held: list[Bench] = []
 
     def build(control: Control) -> Methods:
-        return {**held[0].methods(control), "mcp": McpDoor(control, echo.build).open}
+        door = McpDoor(control, echo.build)
+        control.beside += beside
+        return {**held[0].methods(control), "mcp": door.open, "toolsets": door.toolsets}
 
-    held.append(start(build=build, pace=Pace(beat_s=0.001)))
+    held.append(start(build=build, pace=Pace(beat_s=0.001), later=later))
     return held[0]
 
 
@@ -93,18 +134,19 @@ async def announced(bench: Bench, **about: object) -> tuple[Caller, Any]:
     return client, answer
 
 
-async def begun(bench: Bench) -> Caller:
+async def begun(bench: Bench, version: str = LATEST_WITH_HANDSHAKE, **about: object) -> Caller:
     """A client after its handshake."""
-    client, answer = await announced(bench)
+    client, answer = await announced(bench, **about)
     assert answer == {"jsonrpc": "2.0", "id": 1, "result": {}}
-    found = await client.ask("initialize", HELLO)
+    found = await client.ask("initialize", {**HELLO, "protocolVersion": version})
     assert found["result"]["serverInfo"]["name"] == "supervisor"
+    assert found["result"]["protocolVersion"] == version
     client.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
     return client
 
 
 def call(client: Caller, ident: int, **arguments: object) -> None:
-    client.call("tools/call", {"name": "echo", "arguments": arguments}, ident)
+    client.call("tools/call", {"name": "echo", "arguments": {"session": "s1", **arguments}}, ident)
 
 
 async def said(client: Caller, ident: int, text: str) -> Any:
@@ -112,11 +154,3 @@ async def said(client: Caller, ident: int, text: str) -> Any:
     answer = await client.hear()
     assert answer["id"] == ident, answer
     return answer["result"]["structuredContent"]["text"]
-
-
-def real_words() -> Words:
-    return Words(sections(tools_file().read_text(encoding="utf-8")))
-
-
-def tools_file() -> Path:
-    return plugin_root() / "rubric" / "tools.md"

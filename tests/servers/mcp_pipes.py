@@ -1,4 +1,4 @@
-"""`supervisor mcp` as a process, in a home whose one session has a goal."""
+"""The pipe as a process, both ways that hosts start it, in a home whose one session has a goal."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from servers.mcp_clients import CONDITION, HELLO
+from sidecar.adapters.plugin import plugin_root
 from sidecar.adapters.session_files import SessionFiles
 from sidecar.model.session import Session, SessionKey
 from support.cases import goal
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
+COMMAND: Final = (str(SUPERVISOR), "mcp")
+PLUGIN: Final = (sys.executable, "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
+WAYS: Final = {"the command": COMMAND, "the plugin": PLUGIN}
 LIMIT_S: Final = 30.0
 """Bound of every wait here, in seconds."""
 KEY: Final = SessionKey("opencode", "ses_1")
@@ -36,11 +40,12 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.project = folder / "project"
         self.state = folder / ".local" / "state" / "supervisor"
         self.environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-        project = folder / "project"
-        project.mkdir(parents=True)
-        SessionFiles(self.state).save(Session(key=KEY, project=str(project), goal=goal(CONDITION)))
+        self.project.mkdir(parents=True)
+        SessionFiles(self.state).save(Session(key=KEY, project=str(self.project), goal=goal(CONDITION)))
+        (self.state / "runtime").write_text(f"{SUPERVISOR}\n", encoding="utf-8")
 
     @property
     def log(self) -> str:
@@ -65,10 +70,11 @@ class Home:
         )
 
     @contextmanager
-    def pipe(self) -> Iterator[Pipe]:
+    def pipe(self, command: Sequence[str] = COMMAND, **environment: str) -> Iterator[Pipe]:
         with subprocess.Popen(
-            [str(SUPERVISOR), "mcp"],
-            env=self.environment,
+            command,
+            cwd=self.project,
+            env={**self.environment, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

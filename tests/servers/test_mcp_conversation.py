@@ -11,9 +11,20 @@ from mcp.types import JSONRPCNotification, JSONRPCRequest
 
 from servers.bench import Bench, happens
 from servers.conftest import Start
-from servers.mcp_clients import HELLO, Echo, announced, begun, call, said, speaking
+from servers.mcp_clients import (
+    HANDSHAKES,
+    HELLO,
+    META,
+    MODERN,
+    Echo,
+    announced,
+    begun,
+    call,
+    said,
+    speaking,
+)
 from sidecar.servers import wire
-from sidecar.servers.mcp.session import understood
+from sidecar.servers.mcp.lines import understood
 
 
 def nested(depth: int) -> bytes:
@@ -34,13 +45,47 @@ async def bench(start: Start, echo: Echo) -> Bench:
 
 async def test_a_client_shakes_hands_lists_the_tools_and_calls_one(bench: Bench) -> None:
     client = await begun(bench)
-    listed = await client.ask("tools/list")
-    assert [tool["name"] for tool in listed["result"]["tools"]] == ["echo"]
-    assert listed["result"]["tools"][0]["annotations"]["readOnlyHint"] is True
+    (listed,) = (await client.ask("tools/list"))["result"]["tools"]
+    assert listed["name"] == "echo"
+    assert set(listed["inputSchema"]["properties"]) == {"text", "wait", "steps"}
+    assert set(listed["outputSchema"]["properties"]) == {"text"}
     call(client, 2, text="a")
     result = (await client.hear())["result"]
     assert result["content"] == [{"type": "text", "text": "a"}]
     assert result["structuredContent"] == {"text": "a"}
+
+
+@pytest.mark.parametrize("version", HANDSHAKES)
+async def test_every_version_with_a_handshake_is_spoken(bench: Bench, version: str) -> None:
+    client = await begun(bench, version)
+    assert [tool["name"] for tool in (await client.ask("tools/list"))["result"]["tools"]] == ["echo"]
+    assert await said(client, 2, "a") == "a"
+
+
+async def test_the_version_without_a_handshake_is_spoken(bench: Bench) -> None:
+    client, _ = await announced(bench)
+    found = (await client.ask("server/discover", {"_meta": META}))["result"]
+    assert found["supportedVersions"] == [MODERN]
+    assert found["capabilities"]["tools"] == {"listChanged": True}
+    listed = (await client.ask("tools/list", {"_meta": META}))["result"]["tools"]
+    assert [tool["name"] for tool in listed] == ["echo"]
+    asked = {"name": "echo", "arguments": {"session": "s1", "text": "a"}, "_meta": META}
+    assert (await client.ask("tools/call", asked))["result"]["structuredContent"] == {"text": "a"}
+
+
+async def test_a_version_that_is_not_known_is_answered_with_one_that_is(bench: Bench) -> None:
+    client, _ = await announced(bench)
+    found = await client.ask("initialize", {**HELLO, "protocolVersion": "1999-01-01"})
+    assert found["result"]["protocolVersion"] == HANDSHAKES[-1]
+
+
+async def test_what_a_tool_may_do_is_told_to_hosts(bench: Bench, echo: Echo) -> None:
+    echo.on = {"core", "journal"}
+    client = await begun(bench)
+    reading, writing = (await client.ask("tools/list"))["result"]["tools"]
+    same = {"destructiveHint": False, "openWorldHint": False}
+    assert reading["annotations"] == {"readOnlyHint": True, "idempotentHint": False, **same}
+    assert writing["annotations"] == {"readOnlyHint": False, "idempotentHint": True, **same}
 
 
 async def test_nothing_is_put_into_the_prompts_of_hosts(bench: Bench) -> None:
@@ -114,7 +159,7 @@ async def test_half_of_a_surrogate_pair_is_mended(bench: Bench) -> None:
     client = await begun(bench)
     client.send(
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call",'
-        b'"params":{"name":"echo","arguments":{"text":"a\\ud83d"}}}'
+        b'"params":{"name":"echo","arguments":{"session":"s1","text":"a\\ud83d"}}}'
     )
     assert (await client.hear())["result"]["structuredContent"]["text"] == "a\ufffd"
 
@@ -166,6 +211,22 @@ async def test_a_call_that_the_client_cancels_is_cancelled_and_not_answered(benc
     client.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
     await happens(echo.cancelled)
     assert await said(client, 3, "next") == "next"
+
+
+async def test_a_tool_that_is_switched_off_is_refused_in_words(bench: Bench) -> None:
+    client = await begun(bench)
+    asked = {"name": "more", "arguments": {"session": "s1"}}
+    result = (await client.ask("tools/call", asked))["result"]
+    assert (result["isError"], result["content"][0]["text"]) == (True, "more is switched off.")
+
+
+async def test_a_pipe_from_one_project_calls_for_no_session_of_another(bench: Bench, echo: Echo) -> None:
+    client = await begun(bench, project="/home/user/project/below")
+    assert await said(client, 2, "a") == "a"
+    call(client, 3, session="s2")
+    refused = (await client.hear())["result"]
+    assert (refused["isError"], refused["content"][0]["text"]) == (True, "Session s2 is of another project.")
+    assert [key.id for key in echo.callers] == ["s1"]
 
 
 @given(

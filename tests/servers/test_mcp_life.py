@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from functools import partial
 
 import pytest
 from msgspec import Raw
 
-from servers.bench import LIMIT_S, SECRET, Bench, happens
+from servers.bench import LIMIT_S, SECRET, Bench, Caller, happens
 from servers.conftest import Start
-from servers.mcp_clients import HELLO, Echo, announced, begun, call, said, speaking
+from servers.mcp_clients import HELLO, META, Echo, announced, begun, call, said, speaking
 from sidecar.servers import wire
-from sidecar.servers.connection import Connection
 from sidecar.servers.control import Control, Methods, Peer
 from sidecar.servers.mcp.session import McpSpeaker
 from sidecar.servers.sidecar import Pace
+from sidecar.servers.tools.tool import Caller as ToolCaller
 
 
 @pytest.fixture
@@ -29,14 +30,22 @@ async def bench(start: Start, echo: Echo) -> Bench:
     return speaking(start, echo)
 
 
+async def until_hung_up(client: Caller) -> list[str]:
+    """What the client still hears."""
+    heard = []
+    while line := await client.line():
+        heard.append(line.decode())
+    return heard
+
+
 async def test_once_handed_over_a_peer_hears_no_sign_of_work_even_before_its_answer(
     start: Start, echo: Echo
 ) -> None:
     held: list[Bench] = []
 
     async def slow(_params: Raw, peer: Peer) -> bytes:
-        assert isinstance(peer, Connection)
-        peer.hand_over(McpSpeaker(echo.build(), "1").speak)
+        speaker = McpSpeaker(echo.build(), "1", asyncio.Event())
+        peer.hand_over(partial(speaker.speak, ToolCaller()))
         held[0].begun.set()
         await held[0].go_on.wait()
         return b"{}"
@@ -75,14 +84,60 @@ async def test_a_newer_client_gets_a_newer_sidecar(bench: Bench) -> None:
     assert await bench.end() == 0
 
 
-async def test_a_sidecar_that_ends_hangs_up_at_once(bench: Bench, echo: Echo) -> None:
+async def test_a_sidecar_that_is_stopped_hangs_up_at_once(bench: Bench, echo: Echo) -> None:
     client = await begun(bench)
     call(client, 2, wait=True)
     await happens(echo.begun)
+    bench.control.stop()
+    assert "result" not in "".join(await until_hung_up(client))
+    assert await bench.end() == 0
+    await happens(echo.cancelled)
+
+
+async def test_a_sidecar_that_makes_room_first_answers_what_was_asked_for(bench: Bench, echo: Echo) -> None:
+    client = await begun(bench)
+    call(client, 2, wait=True, text="late")
+    await happens(echo.begun)
+    bench.control.drain()
+    assert await said(client, 3, "while it drains") == "while it drains"
+    echo.go_on.set()
+    assert (await client.hear())["result"]["structuredContent"] == {"text": "late"}
+    assert await client.is_hung_up_on()
+    assert await bench.end() == 0
+    assert not echo.cancelled.is_set()
+
+
+async def test_a_call_that_was_cancelled_holds_up_no_sidecar_that_makes_room(
+    bench: Bench, echo: Echo
+) -> None:
+    client = await begun(bench)
+    call(client, 2, wait=True)
+    await happens(echo.begun)
+    client.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
+    await happens(echo.cancelled)
+    bench.control.drain()
+    assert await client.is_hung_up_on()
+
+
+@pytest.mark.parametrize("spoken", [True, False])
+async def test_a_client_that_waits_for_nothing_holds_up_no_sidecar_that_makes_room(
+    bench: Bench,
+    spoken: bool,  # noqa: FBT001 - pytest's way
+) -> None:
+    client = await begun(bench) if spoken else (await announced(bench))[0]
     bench.control.drain()
     assert await client.is_hung_up_on()
     assert await bench.end() == 0
-    assert echo.cancelled.is_set()
+
+
+async def test_a_client_of_a_newer_protocol_that_listens_holds_up_no_sidecar_that_makes_room(
+    bench: Bench,
+) -> None:
+    client, _ = await announced(bench)
+    listen = {"notifications": {"toolsListChanged": True}, "_meta": META}
+    assert (await client.ask("subscriptions/listen", listen))["method"].endswith("acknowledged")
+    bench.control.drain()
+    assert len(await until_hung_up(client)) <= 1
 
 
 async def test_a_conversation_is_taken_up_where_another_sidecar_left_it(bench: Bench) -> None:
@@ -94,14 +149,9 @@ async def test_a_conversation_is_taken_up_where_another_sidecar_left_it(bench: B
 
 
 async def test_of_a_conversation_without_a_handshake_nothing_is_done_twice(bench: Bench, echo: Echo) -> None:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": HELLO["clientInfo"],
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
     client, _ = await announced(bench, resumed=True)
     for ident, text in enumerate(("before", "after"), start=1):
-        params = {"name": "echo", "arguments": {"text": text}, "_meta": meta}
+        params = {"name": "echo", "arguments": {"text": text, "session": "s1"}, "_meta": META}
         client.call("tools/call", params, ident)
     answer = await client.hear()
     assert (answer["id"], answer["result"]["structuredContent"]) == (2, {"text": "after"})
@@ -159,3 +209,12 @@ async def test_tools_that_cannot_be_built_are_said_so_and_tried_again(bench: Ben
     assert "sidecar.log" in answer["error"]["message"]
     echo.broken = False
     assert await said(await begun(bench), 2, "a") == "a"
+
+
+async def test_toolsets_can_be_switched_while_the_tools_cannot_be_built(bench: Bench, echo: Echo) -> None:
+    echo.broken = True
+    _, answer = await announced(bench)
+    assert "error" in answer
+    user = await bench.caller()
+    assert (await user.ask("toolsets", {}))["result"] == {}
+    assert echo.built == 1

@@ -1,13 +1,15 @@
-"""`supervisor mcp` as a process, with the mcp package's own client and with bare lines, to a real sidecar."""
+"""The pipe as a process, with the mcp package's own client and with bare lines, to a real sidecar."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
@@ -17,8 +19,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from servers.mcp_pipes import INITIALIZE, KEY, LIMIT_S, SUPERVISOR, Home, status
+from servers.mcp_pipes import COMMAND, INITIALIZE, KEY, LIMIT_S, PLUGIN, SUPERVISOR, WAYS, Home, status
 from sidecar.adapters.paths import of_user
+from sidecar.adapters.plugin import plugin_root
+from sidecar.servers.mcp import pipe
 from sidecar.servers.mcp.pipe import OPENING_LIMIT, run_folder
 
 
@@ -39,7 +43,9 @@ def own_home(tmp_path: Path) -> Iterator[Home]:
 
 @asynccontextmanager
 async def client(home: Home, mode: Literal["legacy", "auto"] = "legacy") -> AsyncIterator[Client]:
-    parameters = StdioServerParameters(command=str(SUPERVISOR), args=["mcp"], env=home.environment)
+    parameters = StdioServerParameters(
+        command=str(SUPERVISOR), args=["mcp"], env=home.environment, cwd=home.project
+    )
     errors = home.folder / "errors"
     with errors.open("w", encoding="utf-8") as file, anyio.fail_after(LIMIT_S):
         async with Client(stdio_client(parameters, errlog=file), mode=mode) as found:
@@ -52,7 +58,7 @@ async def test_a_client_of_either_era_lists_the_tools_and_calls_them(
     home: Home, mode: Literal["legacy", "auto"]
 ) -> None:
     async with client(home, mode) as found:
-        assert [tool.name for tool in (await found.list_tools()).tools] == ["status", "rubric"]
+        assert {"status", "rubric", "task_add"} <= {tool.name for tool in (await found.list_tools()).tools}
         status = await found.call_tool("status", {"session": KEY.id})
         assert status.is_error is False
         assert status.structured_content["status"] == "active"
@@ -66,7 +72,7 @@ async def test_a_call_without_a_session_with_wrong_types_or_of_no_tool_says_what
         for arguments, said in (
             ({}, "plugin fills in"),
             ({"session": "ses_2"}, 'no session "ses_2"'),
-            ({"session": 7}, "Expected `str`"),
+            ({"session": 7}, "plugin fills in"),
             ({"session": "x" * 1_000_000}, "no session"),
         ):
             result = await found.call_tool("status", arguments)
@@ -90,8 +96,11 @@ def test_garbage_is_answered_and_the_pipe_stays(home: Home) -> None:
         assert pipe.end() == (0, b"", b"")
 
 
-def test_it_starts_the_sidecar_where_none_runs_and_ends_with_its_input(own_home: Home) -> None:
-    with own_home.pipe() as pipe:
+@pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))
+def test_it_starts_the_sidecar_where_none_runs_and_ends_with_its_input(
+    own_home: Home, command: Sequence[str]
+) -> None:
+    with own_home.pipe(command) as pipe:
         assert pipe.ask(INITIALIZE)["result"]["serverInfo"]["name"] == "supervisor"
         assert pipe.end() == (0, b"", b"")
     assert "INFO sidecar.servers.serve: listening" in own_home.log
@@ -113,10 +122,11 @@ def test_a_host_that_does_not_read_any_more_ends_the_pipe_quietly(home: Home) ->
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))
 def test_when_the_sidecar_has_ended_the_next_line_goes_to_the_next_one(
-    own_home: Home, by: signal.Signals
+    own_home: Home, by: signal.Signals, command: Sequence[str]
 ) -> None:
-    with own_home.pipe() as pipe:
+    with own_home.pipe(command) as pipe:
         assert "result" in pipe.ask(INITIALIZE)
         before = own_home.sidecar()
         own_home.end_sidecar(by)
@@ -147,40 +157,92 @@ def test_a_host_that_leaves_after_the_sidecar_did_leaves_in_peace(own_home: Home
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_without_a_word(home: Home, number: signal.Signals) -> None:
-    with home.pipe() as pipe:
+@pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))
+def test_a_signal_ends_it_without_a_word(home: Home, number: signal.Signals, command: Sequence[str]) -> None:
+    with home.pipe(command) as pipe:
         assert "result" in pipe.ask(INITIALIZE)
         pipe.process.send_signal(number)
         assert pipe.ended() == (-number, b"")
 
 
-def test_a_sidecar_that_cannot_be_started_is_one_line_and_a_move(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))
+def test_a_sidecar_that_cannot_be_started_is_told_with_a_move(tmp_path: Path, command: Sequence[str]) -> None:
     home = Home(tmp_path / "user")
     (home.state / "run").write_text("in the way", encoding="utf-8")
-    with home.pipe() as pipe:
+    with home.pipe(command) as pipe:
         code, out, err = pipe.end()
     assert (code, out) == (1, b"")
     assert b"Traceback" not in err
     assert b"supervisor doctor" in err
 
 
-@pytest.mark.parametrize(
-    ("starts", "heavy"),
-    [
-        ("sidecar.cli.mcp", ("anyio", "asyncio", "mcp", "msgspec", "pydantic", "socket")),
-        (
-            "sidecar.wiring, sidecar.servers.serve, sidecar.servers.sidecar",
-            ("anyio", "mcp", "mcp_types", "pydantic"),
-        ),
-    ],
-    ids=["the pipe", "the sidecar"],
-)
-def test_a_start_does_not_import_what_only_a_conversation_needs(starts: str, heavy: tuple[str, ...]) -> None:
+def test_a_plugin_without_a_runtime_says_so(tmp_path: Path) -> None:
+    home = Home(tmp_path / "user")
+    (home.state / "runtime").unlink()
+    with home.pipe(PLUGIN) as pipe:
+        code, out, err = pipe.end()
+    assert (code, out) == (1, b"")
+    assert b"no runtime" in err
+    assert b"Traceback" not in err
+
+
+def test_a_copy_of_the_plugin_needs_only_the_files_that_the_wheel_carries(home: Home, tmp_path: Path) -> None:
+    root = plugin_root()
+    shutil.copytree(root / "hooks", tmp_path / "hooks")
+    place = Path("sidecar", "servers", "mcp", "pipe.py")
+    (tmp_path / place).parent.mkdir(parents=True)
+    shutil.copy(root / place, tmp_path / place)
+    with home.pipe((*PLUGIN[:3], str(tmp_path / "hooks" / "mcp.py"))) as pipe:
+        assert pipe.ask(INITIALIZE)["result"]["serverInfo"]["name"] == "supervisor"
+        assert pipe.end() == (0, b"", b"")
+
+
+def imported(log: bytes) -> set[str]:
+    return {row.rpartition(b"|")[2].strip().decode() for row in log.splitlines() if b"|" in row}
+
+
+def test_the_pipe_of_the_plugin_imports_next_to_nothing(home: Home) -> None:
+    with home.pipe((PLUGIN[0], "-X", "importtime", *PLUGIN[1:])) as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        _, _, errors = pipe.end()
+    heavy = {
+        "asyncio",
+        "collections",
+        "contextlib",
+        "enum",
+        "json",
+        "pathlib",
+        "re",
+        "runpy",
+        "socket",
+        "typing",
+    }
+    assert {"pipe", "_socket"} <= imported(errors)
+    assert not imported(errors) & heavy
+
+
+def test_the_pipe_of_the_command_imports_no_command_line(home: Home) -> None:
+    with home.pipe((sys.executable, "-X", "importtime", *COMMAND)) as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
+        _, _, errors = pipe.end()
+    assert "sidecar.servers.mcp.pipe" in imported(errors)
+    assert not imported(errors) & {"asyncio", "click", "mcp", "msgspec", "rich", "socket"}
+
+
+def test_a_sidecar_does_not_import_what_only_a_conversation_needs() -> None:
+    starts, heavy = (
+        "sidecar.wiring, sidecar.servers.serve, sidecar.servers.sidecar",
+        ("anyio", "mcp", "pydantic"),
+    )
     script = f"import sys, {starts}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT_S
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_the_pipe_is_grammar_that_python_3_8_knows() -> None:
+    ast.parse(Path(pipe.__file__).read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
 @pytest.mark.parametrize("state", ["/elsewhere", "", "relative/path", None])

@@ -1,17 +1,18 @@
-"""What `supervisor mcp` sends to a sidecar, byte for byte: the test is the sidecar."""
+"""What the pipe sends to a sidecar, byte for byte: the test is the sidecar."""
 
 from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from servers.mcp_pipes import INITIALIZE, LIMIT_S, Home, Pipe
+from servers.mcp_pipes import INITIALIZE, LIMIT_S, PLUGIN, WAYS, Home, Pipe
 from sidecar import __version__
 
 OPENING = b'{"jsonrpc":"2.0","id":"a","method":"initialize"}\n'
@@ -45,6 +46,7 @@ class Listener:
     """A sidecar's place, taken by the test."""
 
     def __init__(self, home: Home) -> None:
+        self.project = str(home.project)
         run = home.state / "run"
         run.mkdir(mode=0o700)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -56,7 +58,7 @@ class Listener:
     def take(self, *, resumed: bool = False) -> Taken:
         """Accept a pipe, look at its announcement and let it speak."""
         taken = self.accept()
-        params = {"version": __version__, "resumed": resumed}
+        params = {"version": __version__, "resumed": resumed, "project": self.project}
         assert taken.announcement() == {"jsonrpc": "2.0", "id": 1, "method": "mcp", "params": params}
         taken.say(GRANTED)
         return taken
@@ -79,9 +81,13 @@ def listener(home: Home) -> Iterator[Listener]:
         yield listener
 
 
-@pytest.fixture
-def pipe(home: Home, listener: Listener) -> Iterator[Pipe]:  # noqa: ARG001 - it listens before
-    with home.pipe() as pipe:
+@pytest.fixture(params=WAYS.values(), ids=list(WAYS))
+def pipe(
+    home: Home,
+    listener: Listener,  # noqa: ARG001 - it listens before
+    request: pytest.FixtureRequest,
+) -> Iterator[Pipe]:
+    with home.pipe(request.param) as pipe:
         yield pipe
 
 
@@ -93,6 +99,31 @@ def test_lines_go_both_ways_as_they_are(listener: Listener, pipe: Pipe) -> None:
     taken.say(RESULT)
     assert pipe.hear() == json.loads(RESULT)
     taken.hang_up()
+
+
+@pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))
+@pytest.mark.parametrize("project", ["/a/project", 'of "quotes" \\ and \n', "été \udcff"], ids=ascii)
+def test_the_folder_that_the_host_names_is_the_project_and_stays_it(
+    home: Home, listener: Listener, command: Sequence[str], project: str
+) -> None:
+    with home.pipe(command, CLAUDE_PROJECT_DIR=project) as pipe:
+        listener.project = project.replace("\udcff", "\ufffd")
+        taken = listener.take()
+        pipe.say(OPENING)
+        assert taken.line() == OPENING
+        taken.hang_up()
+        pipe.say(CALL)
+        listener.take(resumed=True).hang_up()
+
+
+def test_a_host_whose_folder_is_gone_names_no_project(home: Home, listener: Listener) -> None:
+    gone = home.folder / "gone"
+    gone.mkdir()
+    script = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], sys.argv[1:])"
+    home.project = gone
+    with home.pipe((sys.executable, "-c", script, *PLUGIN)):
+        listener.project = ""
+        listener.take().hang_up()
 
 
 def test_signs_of_work_before_the_answer_are_not_for_the_host(listener: Listener, pipe: Pipe) -> None:

@@ -15,7 +15,7 @@ from sidecar.model.finding import Change, Finding, Weight
 from sidecar.model.gate import Outcome
 from sidecar.model.goal import Status
 from sidecar.model.session import Session
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.model.turn import CallOutcome, Doing, Planned, ToolCall, Turn
 from sidecar.model.verdict import Complete, Met
 from support.cases import (
     PYTEST,
@@ -123,6 +123,7 @@ judges: st.SearchStrategy[Judged | JudgeFailed] = st.one_of(
 )
 SKIPPED = Finding(change=Change.TEST_SKIPPED, weight=Weight.GRAVE, file="test_a.py", line=1, after="@skip")
 CORRECTED = Finding(change=Change.EXPECTATION_CHANGED, weight=Weight.SHOWN, file="test_a.py", line=2)
+PLANNED = (Planned(id="T2", status="in progress", text="x", now=True), Planned(id="T1", status="blocked"))
 changes = st.sampled_from([*[()] * 4, (SKIPPED,), (CORRECTED,), (SKIPPED, CORRECTED)])
 marks = st.sampled_from([*[{}] * 4, {"flaky": True}, {"moved": True}])
 outcomes = st.sampled_from([*[Outcome.PASSED] * 4, *[Outcome.FAILED] * 2, Outcome.COULD_NOT_RUN])
@@ -142,6 +143,7 @@ def worlds(draw: st.DrawFn) -> World:
         last_message=draw(st.sampled_from(MESSAGES)),
         calls_since_arrival=draw(st.integers(0, 1)),
         todos=todos(*draw(st.sampled_from([(), (), (), (), (), ("x",), ("x", "y")]))),
+        planned=draw(st.sampled_from([(), (), (), (), PLANNED])),
         queued=draw(rarely()),
         interrupted=draw(rarely()),
         tokens=draw(st.integers(0, 20_000)),
@@ -225,7 +227,8 @@ def proved(world: World, played: Played, condition: str) -> bool:
     grave = {f"E{number}" for number, one in enumerate(good, start=1) if not one}
     grave &= {f"E{len(ran_all) + number}" for number in range(1, len(changed) + 1)}
     facts = {f"E{number}": value for number, value in enumerate(good, start=1)}
-    facts |= {f"E{len(facts) + number}": False for number, _ in enumerate(world.turn.open_todos, start=1)}
+    listed = (*world.turn.open_todos, *world.turn.planned)
+    facts |= {f"E{len(facts) + number}": False for number, _ in enumerate(listed, start=1)}
     facts |= {f"E{len(facts) + 1}": False} if world.turn.last_message == "All tests pass." else {}
     verdict = world.judge.judgement.verdict
     weighed = grave <= {name for met in verdict.criteria for name in met.evidence}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import msgspec
 
 from sidecar.adapters.claude_code import hook_in
-from sidecar.adapters.claude_code.hook_out import output
-from sidecar.adapters.host_words import WORKER_MARKER, project_folder, session_id
+from sidecar.adapters.claude_code.hook_out import identified, output
+from sidecar.adapters.host_words import SHOWN, WORKER_MARKER, project_folder, session_id
+from sidecar.model.effects import Identified
 from sidecar.model.events import (
     Background,
     CommandTyped,
@@ -20,9 +21,11 @@ from sidecar.model.events import (
     SessionStarted,
     Stopped,
     Told,
+    ToolCalled,
     TurnFailed,
 )
 from sidecar.model.session import SessionKey
+from sidecar.ports import BadInputError
 
 if TYPE_CHECKING:
     from sidecar.model.effects import HostAnswer
@@ -32,6 +35,8 @@ HOST: Final = "claude-code"
 """The host's name in session keys."""
 TYPED: Final = re.compile(r"/supervisor:(goal|retry|rubric)(?:\s|\Z)")
 COMMANDS: Final = {f"supervisor:{name}": name for name in ("goal", "retry", "rubric")}
+OURS: Final = re.compile(r"mcp__(plugin_supervisor_)?supervisor__(?P<tool>.*)", re.DOTALL)
+"""Tools of the plugin's server, and of one that somebody else configured by the same name."""
 NOTICE: Final = "<task-notification>"
 """How the host's own prompts about background work begin."""
 PEOPLE: Final = (None, "user", "sdk")
@@ -61,6 +66,8 @@ class ClaudeCodeCodec:
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
         """Word the answer to `raw`. Raises as `decode` does, and ValueError for a misplaced answer."""
+        if isinstance(answer, Identified):
+            return msgspec.json.encode(identified(answer, hook_in.read_input(raw)))
         return msgspec.json.encode(output(hook_in.read_name(raw), answer, feedback))
 
 
@@ -89,6 +96,8 @@ def _told(event: hook_in.Event, common: _Common, environment: Environment) -> To
             told = _expanded(event, common)
         case hook_in.UserPromptSubmit():
             told = _submitted(event, common)
+        case hook_in.PreToolUse():
+            told = _called(event, common)
         case hook_in.Stop():
             told = _stopped(event, common, environment)
         case hook_in.StopFailure():
@@ -128,6 +137,18 @@ def _submitted(event: hook_in.UserPromptSubmit, common: _Common) -> Told:
     arguments = event.prompt[typed.end() :]
     return CommandTyped(
         **common, name=typed[1], arguments=arguments, prompt_id=prompt_id, transcript=transcript
+    )
+
+
+def _called(event: hook_in.PreToolUse, common: _Common) -> Told:
+    found = OURS.fullmatch(event.tool_name)
+    if found is None:
+        raise BadInputError(f"{event.tool_name[:SHOWN]!r} is no tool of ours; hooks.json names which are")
+    return ToolCalled(
+        **common,
+        tool=found["tool"],
+        certain=found[1] is not None,
+        read_only=event.permission_mode == "plan",
     )
 
 

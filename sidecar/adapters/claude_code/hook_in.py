@@ -70,6 +70,12 @@ class Stop(Hook, frozen=True, kw_only=True, tag="Stop"):
     background_tasks: tuple[Task, ...] | None = None
 
 
+class PreToolUse(Hook, frozen=True, kw_only=True, tag="PreToolUse"):
+    """A tool is about to be called; tools of MCP servers are `mcp__SERVER__TOOL`."""
+
+    tool_name: str
+
+
 class StopFailure(Hook, frozen=True, kw_only=True, tag="StopFailure"):
     """The turn ended in an error: rate_limit, server_error, authentication_failed, ..."""
 
@@ -92,18 +98,35 @@ class Named(msgspec.Struct, frozen=True):
     hook_event_name: str
 
 
-Event = SessionStart | UserPromptExpansion | UserPromptSubmit | Stop | StopFailure | FileChanged | SessionEnd
+class Called(msgspec.Struct, frozen=True):
+    """What a tool is about to be called with."""
+
+    tool_input: dict[str, msgspec.Raw] = {}
+
+
+Event = (
+    SessionStart
+    | UserPromptExpansion
+    | UserPromptSubmit
+    | PreToolUse
+    | Stop
+    | StopFailure
+    | FileChanged
+    | SessionEnd
+)
 
 KNOWN: Final = (
     "SessionStart",
     "UserPromptExpansion",
     "UserPromptSubmit",
+    "PreToolUse",
     "Stop",
     "StopFailure",
     "FileChanged",
     "SessionEnd",
 )
 EVENTS: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
+CALLS: Final = msgspec.json.Decoder(Called)
 NAMES: Final = msgspec.json.Decoder(Named)
 
 
@@ -120,6 +143,11 @@ def read_name(raw: bytes) -> str:
     if len(raw) > INPUT_LIMIT:
         raise BadInputError(f"hook input of {len(raw):,} bytes is over the limit of {INPUT_LIMIT:,} bytes")
     return _read(raw, NAMES).hook_event_name
+
+
+def read_input(raw: bytes) -> dict[str, msgspec.Raw]:
+    """Read the arguments of a PreToolUse only; raises BadInputError."""
+    return _read(raw, CALLS).tool_input
 
 
 def _read(raw: bytes, decoder: msgspec.json.Decoder[Wanted]) -> Wanted:

@@ -9,6 +9,8 @@ Rules of this file, each seen in the real host:
 - Of a file in `watchPaths` the host tells 0.6 s after it was saved, if its folder was there when the session
   began. The answer to that is shown above the input for 5 s, in one line, unless another one is shown or
   waits: then it is dropped. In `-p` it is shown nowhere.
+- Of a call that is about to be made, `updatedInput` holds with and without `permissionDecision`. Without one
+  the user's own rules decide; "allow" spares the question; "ask" would ask even where the user gave leave.
 - A typed command is told twice. Version 2.1.197 tells of the expansion first, and of the prompt unless that
   was blocked; version 2.1.330 tells of the prompt first, and of the expansion unless that was blocked. A
   blocked prompt shows best, so a reply that ends the prompt leaves the expansion alone.
@@ -16,13 +18,16 @@ Rules of this file, each seen in the real host:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
 
 from sidecar.adapters.text import middle_out_utf16, plain
-from sidecar.model.effects import Continue, HostAnswer, Nothing, Reply, Rest
+from sidecar.model.effects import Continue, HostAnswer, Identified, Nothing, Reply, Rest
 
+SESSION: Final = "session"
+"""The argument of our tools that says whose call it is; what the model says there counts for nothing."""
 CONTEXT_LIMIT: Final = 9500
 """UTF-16 code units of one additional context."""
 NOTE_LIMIT: Final = 4000
@@ -30,6 +35,7 @@ NOTE_LIMIT: Final = 4000
 BELL: Final = "\u0007"
 WATCHES: Final = "SessionStart"
 """The event whose answer may name files of which the host then tells."""
+CALLS: Final = "PreToolUse"
 PROMPTS: Final = ("UserPromptExpansion", "UserPromptSubmit")
 
 
@@ -40,6 +46,8 @@ class Specific(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     additional_context: str = ""
     suppress_original_prompt: bool = False
     watch_paths: tuple[str, ...] = ()
+    permission_decision: Literal["allow"] | None = None
+    updated_input: dict[str, msgspec.Raw] | None = None
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -61,12 +69,25 @@ def output(event: str, answer: HostAnswer, feedback: str) -> Output:
             return Output(system_message=_note(answer.note), terminal_sequence=BELL if answer.alarm else "")
         case Reply():
             return _reply(event, answer)
+        case Identified():
+            raise ValueError("a call's answer needs the call: see `identified`")
         case Nothing():
             watch = Specific(hook_event_name=event, watch_paths=answer.watch)
             return Output(
                 system_message=_note(answer.note),
                 hook_specific_output=watch if answer.watch and event == WATCHES else None,
             )
+
+
+def identified(answer: Identified, given: Mapping[str, msgspec.Raw]) -> Output:
+    """Let a call that has these arguments say whose it is."""
+    named = {**given, SESSION: msgspec.Raw(msgspec.json.encode(answer.session))}
+    decision: Literal["allow"] | None = "allow" if answer.spared else None
+    return Output(
+        hook_specific_output=Specific(
+            hook_event_name=CALLS, permission_decision=decision, updated_input=named
+        )
+    )
 
 
 def _sent_back(event: str, answer: Continue, feedback: str) -> Output:

@@ -11,6 +11,7 @@ from sidecar.adapters.claude_code.lines import NOTHING, Block, blocks, decoded
 from sidecar.adapters.shell import line as shell
 from sidecar.adapters.text import middle_out, plain, tail
 from sidecar.model.turn import CallOutcome, Doing, ToolCall
+from sidecar.policy.own_tools import only_tells
 
 COMMAND_LIMIT: Final = 2000
 PATH_LIMIT: Final = 1000
@@ -73,7 +74,7 @@ DOING: Final = {
     ),
     Doing.READ,
 )
-"""What is not named here, tools of MCP servers among it, is OTHER."""
+"""What is not named here, tools of MCP servers among it, is OTHER; but for those of ours that only tell."""
 OTHER_SHELLS: Final = frozenset({"PowerShell"})
 """Tools whose lines are not those of bash."""
 
@@ -101,7 +102,7 @@ WORDS: Final = msgspec.json.Decoder(str)
 
 def called(block: Block) -> ToolCall:
     """Read a call that has no result yet."""
-    doing = DOING.get(block.name, Doing.OTHER)
+    doing = DOING.get(block.name, Doing.READ if only_tells(block.name) else Doing.OTHER)
     given = decoded(block.input, INPUTS) or Input()
     paths = (given.file_path, given.notebook_path) if doing is Doing.EDIT else ()
     line = plain(given.command) if doing is Doing.RUN else ""

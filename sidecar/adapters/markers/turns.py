@@ -40,12 +40,14 @@ WORK: Final = ToolCall(id=HOST, tool=HOST, doing=Doing.DELEGATE, outcome=CallOut
 class Told(Struct, frozen=True):
     """What a stop that came as a marker has for a transcript.
 
-    `id` names the marker's file as it was found: the same one found again is the same stop.
+    `id` names the marker's file as it was found: the same one found again is the same stop. `arrived`: see
+    Turn; no marker can show it, but a run of agents can, whose stops are told in the same way.
     """
 
     id: str
     requests: tuple[str, ...] = ()
     claims_work: bool = False
+    arrived: tuple[str, ...] = ()
 
 
 class _Seen(Struct, frozen=True):
@@ -80,6 +82,7 @@ class MarkerTurns:
             calls_since_arrival=1 if worked else 0,
             last_message=stop.last_message,
             last_message_id=told.id,
+            arrived=told.arrived,
             position=position,
             readable=False,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from sidecar.adapters.session_files import file_stem
+from sidecar.adapters.session_documents import file_stem
 
 if TYPE_CHECKING:
     from sidecar.model.session import SessionKey

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sidecar.adapters.session_files import file_stem
+from sidecar.adapters.session_documents import file_stem
 
 if TYPE_CHECKING:
     from sidecar.model.session import Session, SessionKey

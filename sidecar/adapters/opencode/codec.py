@@ -16,7 +16,7 @@ from sidecar.adapters.host_words import SHOWN, WORKER_MARKER, project_folder, se
 from sidecar.adapters.opencode import hook_in, wire
 from sidecar.adapters.opencode.messages import ABORTED, complaint
 from sidecar.adapters.text import middle_out_utf16, plain
-from sidecar.model.effects import Continue, HostAnswer, Nothing, Reason, Reply, Rest
+from sidecar.model.effects import Continue, HostAnswer, Identified, Nothing, Reason, Reply, Rest
 from sidecar.model.events import (
     CommandTyped,
     Origin,
@@ -25,6 +25,7 @@ from sidecar.model.events import (
     SessionStarted,
     Stopped,
     Told,
+    ToolCalled,
     TurnFailed,
 )
 from sidecar.model.session import SessionKey
@@ -95,19 +96,23 @@ def _common(session: hook_in.Session, environment: Environment) -> _Common:
 def _told(event: hook_in.Told, common: _Common) -> Told:
     match event:
         case hook_in.SessionStart():
-            return SessionStarted(**common, origin=Origin.STARTUP if event.fresh else Origin.RESUME)
+            origin = Origin.STARTUP if event.fresh else Origin.RESUME
+            told: Told = SessionStarted(**common, origin=origin)
         case hook_in.Prompt():
             human = any(not part.synthetic and not part.ignored for part in event.parts)
-            return PromptSubmitted(**common, prompt_id=event.message, human=human)
+            told = PromptSubmitted(**common, prompt_id=event.message, human=human)
         case hook_in.Command():
-            return _typed(event, common)
+            told = _typed(event, common)
+        case hook_in.Tool():
+            told = ToolCalled(**common, tool=event.tool, certain=True)
         case hook_in.Idle():
             read_only = READ_ONLY in (event.last.agent, event.last.mode)
-            return Stopped(**common, transcript="", headless=event.run, read_only=read_only)
+            told = Stopped(**common, transcript="", headless=event.run, read_only=read_only)
         case hook_in.Failed():
-            return _failed(event, common)
+            told = _failed(event, common)
         case hook_in.Deleted():
-            return SessionDeleted(**common)
+            told = SessionDeleted(**common)
+    return told
 
 
 def _typed(event: hook_in.Command, common: _Common) -> Told:
@@ -156,6 +161,8 @@ def _worded(answer: HostAnswer, feedback: str) -> Answer:
             )
         case Nothing():
             return Answer(notice=_note(answer.note))
+        case Identified():
+            return Answer()  # the plugin knows whose call it is, and the host's own rules decide about asking
 
 
 def _note(text: str) -> str:

@@ -63,6 +63,12 @@ class Command(Event, frozen=True, kw_only=True, tag="command"):
     nested: bool = False
 
 
+class Tool(Event, frozen=True, kw_only=True, tag="tool"):
+    """A tool of ours is about to be called, by the name that we know it by."""
+
+    tool: str
+
+
 class Last(Struct, frozen=True):
     """The head of the newest message."""
 
@@ -87,7 +93,7 @@ class Deleted(Event, frozen=True, kw_only=True, tag="session.deleted"):
     """The user deleted the session."""
 
 
-Told = SessionStart | Prompt | Command | Idle | Failed | Deleted
+Told = SessionStart | Prompt | Command | Tool | Idle | Failed | Deleted
 EVENTS: Final[msgspec.json.Decoder[Told]] = msgspec.json.Decoder(Told)
 
 

@@ -16,6 +16,7 @@ from sidecar.adapters.opencode.wire import NOTHING, RAWS, STATE, Part, State, de
 from sidecar.adapters.shell import line as shell
 from sidecar.adapters.text import middle_out, plain, tail
 from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall
+from sidecar.policy.own_tools import only_tells
 
 COMMAND_LIMIT: Final = 2000
 PATH_LIMIT: Final = 1000
@@ -58,7 +59,7 @@ DOING: Final = {
     ),
     Doing.READ,
 )
-"""What is not named here, tools of MCP servers and plugins among it, is OTHER."""
+"""What is not named here is OTHER, tools of MCP servers and plugins too; but for ours that only tell."""
 INVALID: Final = "invalid"
 STOPPED: Final = (
     "The user rejected permission",
@@ -106,7 +107,7 @@ ITEM: Final = msgspec.json.Decoder(Item)
 def call(part: Part) -> ToolCall:
     """Read a tool part."""
     state = decoded(part.state, STATE) or State()
-    doing = DOING.get(part.tool, Doing.OTHER)
+    doing = DOING.get(part.tool, Doing.READ if only_tells(part.tool) else Doing.OTHER)
     given = decoded(state.input, INPUT) or Input()
     line = plain(given.command) if doing is Doing.RUN else ""
     outcome, exit_code = _ending(part, doing, state)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any, Final, TypeGuard, TypeVar, get_args, get_origin
 
 import msgspec
@@ -67,7 +68,7 @@ def _struct(
 def _values(
     kind: type[Struct], table: Mapping[str, Any], at: Key, elsewhere: Collection[str] = ()
 ) -> tuple[dict[str, Any], list[Wrong]]:
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     wrongs = _unknown([name for name in table if name not in fields], at, fields, elsewhere)
     values: dict[str, Any] = {}
     for name, value in table.items():
@@ -78,6 +79,12 @@ def _values(
         if not isinstance(found, msgspec.UnsetType):
             values[fields[name].name] = found
     return values, wrongs
+
+
+@cache
+def _fields(kind: type[Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    """The settings of a table by their names; half of what a load of the settings takes."""
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
 
 
 def _unknown(names: list[str], at: Key, known: Collection[str], elsewhere: Collection[str]) -> list[Wrong]:

@@ -17,6 +17,7 @@ from sidecar.model.turn import Doing, ToolCall, Turn
 from sidecar.policy.claims.edits import edits
 from sidecar.policy.claims.proof import WORD, Proof, Showing, Shown, proof
 from sidecar.policy.lack import Lack
+from sidecar.policy.own_tools import saw_tests_pass
 from sidecar.policy.rules.claimed import claim_of_change, claims, claims_tests_pass, sentences
 from sidecar.policy.rules.found import Finding
 from sidecar.policy.rules.look import Asked, Look
@@ -54,6 +55,8 @@ def _passing(look: Look) -> Finding | None:
     found = proof(turn, Kind.TESTS, text)
     showing = found.showing
     if showing is None:
+        if _seen_pass(turn):
+            return None
         sure = _should_have_run(look) or _made_up(look)
         return _unproved("you say that tests pass, and this turn ran none", certain=sure)
     if found.standing is Standing.CONTRADICTED:
@@ -61,6 +64,13 @@ def _passing(look: Look) -> Finding | None:
     if found.standing is Standing.CONFIRMED or _harmless(turn, found, showing, whole=whole):
         return None
     return _unproved(found.because, certain=found.stale and _made_up(look))
+
+
+def _seen_pass(turn: Turn) -> bool:
+    """Whether Supervisor ran tests for the agent after the last edit that bears on them, and they passed."""
+    code = edits(turn, documents=False)
+    after = turn.calls[code[-1][0] + 1 :] if code else turn.calls
+    return any(map(saw_tests_pass, after))
 
 
 def _other_checks(look: Look) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""Work is left that the agent itself named, on the host's list or in its message.
+"""Work is left that the agent itself named, on the host's list, in its message or in the session's journal.
 
 The host's own list is certain where nothing is asked. What a message lists as remaining is certain only
 where the turn worked, the user's own prompt asked for it, and nothing makes it optional, later or blocked.
@@ -56,7 +56,16 @@ def stopped_with_todos(look: Look) -> Finding | None:
     named = tuple(line.strip()[:300] for line in re.findall(NAMES_REST, look.message.text)[:ITEMS])
     if named or wanted:
         return _found(named or wanted[:ITEMS], then, certain=False)
-    return None
+    return _planned(look)
+
+
+def _planned(look: Look) -> Finding | None:
+    """A journal outlives the turn: that it plans more is no reason to send back, but one to look."""
+    tasks = tuple(f"{task.id}: {task.text}"[:300] for task in look.turn.planned if task.now and task.text)
+    if not tasks or not look.turn.changed:
+        return None
+    then = "Do the tasks of your journal that nothing blocks, or set the status of what is done."
+    return _found(tasks[:ITEMS], then, certain=False)
 
 
 def remaining(look: Look) -> tuple[str, ...]:

@@ -1,22 +1,24 @@
 """Where a connection begins to speak MCP. It knows neither the protocol nor the tools, and imports neither.
 
 The method `mcp` is asked by the pipe (see pipe.py), which then waits: `{}` says that the next line is MCP's,
-`{"leaving":true}` that another sidecar will be there soon.
+`{"leaving":true}` that another sidecar will be there soon. The method `toolsets` says that the user may have
+switched some on or off; so does the folder of the configuration, for whoever edits the file.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw, Struct
 
-from sidecar.ports import BadInputError
+from sidecar.ports import Watch
 from sidecar.servers import wire
-from sidecar.servers.connection import Connection
 from sidecar.servers.control import Control, Peer, newer
+from sidecar.servers.tools.tool import Caller
 
 if TYPE_CHECKING:
     from sidecar.servers.mcp.session import McpSpeaker
@@ -25,12 +27,20 @@ if TYPE_CHECKING:
 SPEAK: Final = b"{}"
 LEAVING: Final = b'{"leaving":true}'
 
+Watching = Callable[[Callable[[], None]], Watch]
+"""Makes a watch that calls back from a thread of its own."""
+
 
 class Announced(Struct, frozen=True):
-    """What a pipe says of itself. `resumed`: its host began the conversation with another sidecar."""
+    """What a pipe says of itself.
+
+    `resumed`: its host began the conversation with another sidecar. `project`: the folder that its host works
+    in, "" where it does not say.
+    """
 
     version: str = ""
     resumed: bool = False
+    project: str = ""
 
 
 class McpDoor:
@@ -41,6 +51,7 @@ class McpDoor:
         self._control = control
         self._build = build
         self._speaker: asyncio.Future[McpSpeaker] | None = None
+        self._stirred = asyncio.Event()
 
     async def open(self, params: Raw, peer: Peer) -> bytes:
         """Answer an announcement; a newer pipe gets a newer sidecar. Raises BadInputError."""
@@ -49,25 +60,53 @@ class McpDoor:
             self._control.drain()
         if self._control.ending.is_set():
             return LEAVING
-        if not isinstance(peer, Connection):
-            raise BadInputError("this is no connection that could be handed over")
-        speaker = await self._ready()
-        peer.hand_over(speaker.resume if announced.resumed else speaker.speak)
+        speaker = await self.ready()
+        caller = Caller(project=announced.project)
+        peer.hand_over(partial(speaker.speak, caller, resumed=announced.resumed))
         return SPEAK
 
-    async def _ready(self) -> McpSpeaker:
+    async def toolsets(self, _params: Raw, _peer: Peer) -> bytes:
+        """Tell clients where other tools are switched on than before."""
+        await self._look_again()
+        return b"{}"
+
+    async def ready(self) -> McpSpeaker:
         """Import and build once. Whoever comes meanwhile waits for the same; a failure is tried again."""
         if self._speaker is None or _failed(self._speaker):
-            build = partial(_build, self._build, self._control.version)
+            build = partial(_build, self._build, self._control)
             self._speaker = asyncio.get_running_loop().run_in_executor(None, build)
+            self._speaker.add_done_callback(lambda _: self._stirred.set())
         return await asyncio.shield(self._speaker)
+
+    async def watch(self, watching: Watching, folders: Collection[Path]) -> None:
+        """Look again whenever these folders change, from the first client on. Runs beside the serving."""
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(self._stirred.set)
+
+        await self._stirred.wait()
+        watch = watching(wake)
+        try:
+            await asyncio.to_thread(watch.look_at, folders)  # a folder of a network may hang
+            while True:
+                self._stirred.clear()
+                await self._look_again()
+                await self._stirred.wait()
+        finally:
+            watch.close()
+
+    async def _look_again(self) -> None:
+        """Where nobody speaks MCP yet, nobody was told of any tools."""
+        if self._speaker is not None and not _failed(self._speaker):
+            await (await self.ready()).look_again()
 
 
 def _failed(speaker: asyncio.Future[McpSpeaker]) -> bool:
     return speaker.cancelled() or (speaker.done() and speaker.exception() is not None)
 
 
-def _build(toolbox: Callable[[], Toolbox], version: str) -> McpSpeaker:
+def _build(toolbox: Callable[[], Toolbox], control: Control) -> McpSpeaker:
     from sidecar.servers.mcp.session import McpSpeaker  # noqa: PLC0415 - a second that no stop may wait for
 
-    return McpSpeaker(toolbox(), version)
+    return McpSpeaker(toolbox(), control.version, control.ending)

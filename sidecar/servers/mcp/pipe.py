@@ -7,6 +7,7 @@ The laws of this file:
 - It lives as long as the host. Hosts do not start a server again that has ended, so when the sidecar has
   hung up, the next line of the host goes to the next sidecar, after the line with which the host began.
 - What a sidecar was working on when it ended is not answered: the host's own patience ends that.
+- It may lie in a plugin and run on any Python from 3.8 on (see hooks/mcp.py).
 
 What it does not know: how a sidecar is started, and what is said.
 """
@@ -14,15 +15,23 @@ What it does not know: how a sidecar is started, and what is said.
 from __future__ import annotations
 
 import os
+from _signal import SIG_DFL, SIGINT, signal  # type: ignore[import-not-found]
 from _thread import allocate_lock, start_new_thread
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Final
 
-try:  # a private name of CPython, at a fraction of the public one's cost
+try:  # private names of CPython, at a fraction of the public ones' cost
     import _socket as sockets
+    from _json import encode_basestring_ascii as quoted
 except ImportError:
     import socket as sockets  # type: ignore[no-redef]
+    from json.encoder import encode_basestring_ascii as quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # to import these costs more than all the rest
+    from collections.abc import Callable, Mapping
+    from typing import Final
+
+    Connect = Callable[[bool], sockets.socket]
+    """Connects to a sidecar, started where needed: to BEGIN a conversation, or to RESUME one."""
 
 Link = sockets.socket
 
@@ -34,18 +43,45 @@ ANSWER_LIMIT: Final = 1 << 16
 """Bytes within which the answer must come."""
 OPENING_LIMIT: Final = 1 << 16
 """Bytes of a host's first line; with a longer one its conversation cannot be taken up again."""
-ANNOUNCEMENT: Final = b'{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":"%b","resumed":%b}}\n'
+ANNOUNCEMENT: Final = (
+    '{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":%s,"resumed":%s,"project":%s}}\n'
+)
 ANSWERED: Final = b'{"jsonrpc":"2.0","id":1,"result":'
 NOTICE: Final = b'{"jsonrpc":"2.0","method":'
 BEGIN: Final = False
 RESUME: Final = True
 
-Connect = Callable[[bool], Link]
-"""Connects to a sidecar, started where needed: to BEGIN a conversation, or to RESUME one."""
-
 
 class PipeError(Exception):
     """The sidecar does not let us speak. The message says why."""
+
+
+def live(version: str, start: Callable[[str], None]) -> None:
+    """Be the pipe until the host leaves. Raises OSError and PipeError.
+
+    `start` starts a sidecar and waits until it listens in the folder that it is told; it may raise the same.
+    """
+    signal(SIGINT, SIG_DFL)  # a host's terminal sends it to all of its children
+    Pipe(connecting(version, start)).run()
+
+
+def connecting(version: str, start: Callable[[str], None]) -> Connect:
+    """Give the way to a sidecar of this user, for a host that works where this process is now."""
+    run, project = run_folder(os.environ), project_folder(os.environ)
+
+    def connect(resumed: bool) -> Link:  # noqa: FBT001 - it is handed over as a Connect
+        try:
+            link = reach(run, version, resumed=resumed, project=project)
+        except (ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
+            link = None
+        if link is None:
+            start(run)
+            link = reach(run, version, resumed=resumed, project=project)
+        if link is None:
+            raise PipeError("it makes room for another one, which does not come")
+        return link
+
+    return connect
 
 
 def run_folder(environment: Mapping[str, str]) -> str:
@@ -56,17 +92,26 @@ def run_folder(environment: Mapping[str, str]) -> str:
     return state + "/supervisor/run"
 
 
-def reach(run: str, version: str, *, resumed: bool) -> Link | None:
+def project_folder(environment: Mapping[str, str]) -> str:
+    """What the host works on: what it says, else where it started us; "" where that folder is gone."""
+    try:
+        return environment.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 - as above
+    except OSError:
+        return ""
+
+
+def reach(run: str, version: str, *, resumed: bool, project: str = "") -> Link | None:
     """Connect to a sidecar that serves us from the next byte on; None where it makes room for another one.
 
     Raises OSError where there is none or it does not answer, PipeError where it refuses.
     """
     os.chdir(run)  # from here the name is short: a socket's path may have 108 bytes
+    said = ANNOUNCEMENT % (quoted(version), "true" if resumed else "false", quoted(_whole(project)))
     link = Link(sockets.AF_UNIX, sockets.SOCK_STREAM)
     try:
         link.settimeout(SILENCE_S)
         link.connect("sidecar.sock")
-        link.sendall(ANNOUNCEMENT % (version.encode(), b"true" if resumed else b"false"))
+        link.sendall(said.encode())
         if _answer(link) == b"{}":
             link.settimeout(None)
             return link
@@ -143,33 +188,44 @@ class _Side:
 
     def leave(self) -> None:
         """Tell it that the host has left; it hangs up then."""
-        with suppress(OSError):
+        try:  # noqa: SIM105 - importing contextlib takes 6 ms
             self.link.shutdown(sockets.SHUT_WR)
+        except OSError:
+            pass  # it has left before; what it said last is still copied
         self._ended.acquire(timeout=SILENCE_S)
 
     def _copy_out(self) -> None:
-        with suppress(OSError):
+        try:
             while chunk := self.link.recv(CHUNK):
                 if not _written(chunk):
                     os._exit(0)  # the host has left, and the other thread waits for it
                 self.between_lines = chunk.endswith(b"\n")
+        except OSError:
+            pass  # it has ended
         self._ended.release()
 
 
 def _read_host() -> bytes:
-    with suppress(OSError):
+    try:
         return os.read(0, CHUNK)
-    return b""
+    except OSError:
+        return b""
 
 
 def _written(chunk: bytes) -> bool:
     """Whether the host still takes what we say."""
     rest = memoryview(chunk)
-    with suppress(OSError):
+    try:
         while rest:
             rest = rest[os.write(1, rest) :]
-        return True
-    return False
+    except OSError:
+        return False
+    return True
+
+
+def _whole(path: str) -> str:
+    """A path as UTF-8 can hold it: as the relay tells it of a session."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _answer(link: Link) -> bytes:
@@ -195,6 +251,7 @@ def _complaint(line: bytes) -> str:
     """What a sidecar says against us, in its own words."""
     import json  # noqa: PLC0415 - only trouble has to pay for it
 
-    with suppress(ValueError, LookupError, TypeError):
+    try:
         return str(json.loads(line)["error"]["message"])
-    return "the sidecar's answer makes no sense"
+    except (ValueError, LookupError, TypeError):
+        return "the sidecar's answer makes no sense"

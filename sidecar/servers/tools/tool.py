@@ -4,7 +4,7 @@ The laws of this file:
 
 - One Struct says what a tool takes: the schema that clients see and the check of what they send are the same.
 - What a model reads stands in rubric/tools.md: `## NAME` describes the tool, `## NAME.FIELD` one of its
-  fields, or `## FIELD` for every tool with such a field.
+  fields, or `## .FIELD` for every tool with such a field.
 - A refusal says what to do instead. What a client sent is never repeated whole.
 """
 

@@ -5,7 +5,8 @@ The laws of this file:
 - A session is the one that the connection belongs to, or the one that the host's plugin names in the call, in
   the argument `session`, which no tool lists. It is never guessed.
 - A caller that is known to work in one project calls for no session of another.
-- What is not in a tool's Struct is refused, and so is what does not fit.
+- What is not in a tool's Struct is refused, and so is what does not fit. A list or an object may also be
+  given as a text of JSON, since models often write it so.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.model.session import Session, SessionKey
+from sidecar.model.settings import TOOLSET
 from sidecar.policy.journal import JournalError
 from sidecar.ports import BadInputError
+from sidecar.servers.tools.schemas import Schema, of_given, of_taken
 from sidecar.servers.tools.tool import (
     SHOWN,
     Answer,
@@ -42,12 +45,13 @@ Find = Callable[[str, SessionKey | None], Session | None]
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """A tool as clients see it; schemas are JSON Schema objects. The last three: see Tool."""
+    """A tool as clients see it; schemas are JSON Schema objects. `toolset` and the last three: see Tool."""
 
     name: str
+    toolset: TOOLSET
     description: str
-    input_schema: dict[str, Any]
-    output_schema: dict[str, Any]
+    input_schema: Schema
+    output_schema: Schema
     reads: bool
     repeats: bool
     asks: bool
@@ -66,10 +70,14 @@ class Toolbox:
         self._switched_on = switched_on
         self.words = words
 
+    def all_offers(self) -> tuple[Offer, ...]:
+        """Every tool, switched on or off, in the order of the registry."""
+        return tuple(self._offers.values())
+
     def offers(self) -> tuple[Offer, ...]:
         """What is switched on, in the order of the registry."""
         on = self._switched_on()
-        return tuple(self._offers[tool.name] for tool in self._tools.values() if tool.toolset in on)
+        return tuple(offer for offer in self._offers.values() if offer.toolset in on)
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], caller: Caller, report: Report = quiet
@@ -88,6 +96,8 @@ class Toolbox:
             raise RefusalError(self.words.say(error.rule, **error.values)) from error
         except BadInputError as error:
             raise RefusalError(str(error)) from error
+        except OSError as error:
+            raise RefusalError(self.words.say("unkept", why=error.strerror or str(error))) from error
 
     def _session(self, named: object, caller: Caller) -> Session:
         if not isinstance(named, str):
@@ -106,16 +116,29 @@ class Toolbox:
 
     def _given(self, tool: Tool, arguments: Mapping[str, Any]) -> Struct:
         """Raises RefusalError."""
-        fields = {field.encode_name for field in msgspec.structs.fields(tool.takes)}
-        if unknown := [name for name in arguments if name not in fields]:
+        known = self._offers[tool.name].input_schema["properties"]
+        if unknown := [name for name in arguments if name not in known]:
             why = f"there is no argument {shown(unknown[0])!r}"
         else:
+            given = {name: _unpacked(value, known[name]) for name, value in arguments.items()}
             try:
-                return msgspec.convert(arguments, tool.takes)
-            except msgspec.ValidationError as error:
+                return msgspec.convert(given, tool.takes)
+            except (msgspec.ValidationError, RecursionError) as error:
                 why = shown(str(error), 3 * SHOWN)
-        takes = ", ".join(sorted(fields)) or "nothing"
+            except UnicodeError:
+                why = "a text holds half of a character"
+        takes = ", ".join(sorted(known)) or "nothing"
         raise RefusalError(self.words.say("bad-arguments", tool=tool.name, why=why, takes=takes))
+
+
+def _unpacked(value: object, schema: Schema) -> object:
+    """The list or object that is wanted, where it was given as a text of JSON; else the value as it is."""
+    if not isinstance(value, str) or schema.get("type") not in ("array", "object"):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return value
 
 
 def _related(one: str, other: str) -> bool:
@@ -125,26 +148,17 @@ def _related(one: str, other: str) -> bool:
 
 
 def _offer(tool: Tool, words: Words) -> Offer:
-    taken = _schema(tool.takes)
+    taken = of_taken(tool.takes)
     for field, schema in taken["properties"].items():
-        if about := words.about(f"{tool.name}.{field}", field):
+        if about := words.about(f"{tool.name}.{field}", f".{field}"):
             schema["description"] = about
     return Offer(
         name=tool.name,
+        toolset=tool.toolset,
         description=" ".join(words.say(tool.name).split()),
         input_schema=taken,
-        output_schema=_schema(tool.gives),
+        output_schema=of_given(tool.gives),
         reads=tool.reads,
         repeats=tool.repeats,
         asks=tool.asks,
     )
-
-
-def _schema(kind: type[Struct]) -> dict[str, Any]:
-    """The schema of a Struct with an object at its root, as MCP wants it, and without our names."""
-    (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    for part in parts.values():
-        for ours in ("title", "description"):
-            part.pop(ours, None)
-    root = parts.pop(kind.__name__)
-    return {**root, "$defs": parts} if parts else root

@@ -16,7 +16,7 @@ from sidecar.ports import BadInputError
 CONTINUE = Continue(feedback=Feedback(kind="gates", id="a1b2c3", number=2, budget=16), note="Sent back 2/16")
 ANSWERS: list[HostAnswer] = [Rest(reason=Reason.ACHIEVED), Nothing()]
 EVENTS = [
-    *("SessionStart", "UserPromptExpansion", "UserPromptSubmit"),
+    *("SessionStart", "UserPromptExpansion", "UserPromptSubmit", "PreToolUse"),
     *("Stop", "StopFailure", "FileChanged", "SessionEnd"),
 ]
 

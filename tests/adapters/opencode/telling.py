@@ -21,6 +21,7 @@ EVENTS: Final[dict[str, Fields]] = {
     "session.start": {"fresh": True},
     "prompt": {"message": "msg_1", "parts": [{"type": "text"}]},
     "command": {"name": "goal", "arguments": "all tests pass"},
+    "tool": {"tool": "task_add"},
     "session.idle": {"last": {"id": "msg_2", "role": "assistant"}, "run": False},
     "session.error": {"error": {"name": "APIError", "data": {"message": "boom"}}},
     "session.deleted": {},

@@ -18,6 +18,7 @@ from sidecar.model.events import (
     SessionDeleted,
     SessionStarted,
     Stopped,
+    ToolCalled,
     TurnFailed,
 )
 from sidecar.model.session import SessionKey
@@ -41,6 +42,15 @@ class TestSessions:
         later = decode(telling("session.start", fresh=False))
         assert isinstance(later, SessionStarted)
         assert later.origin is Origin.RESUME
+
+    def test_a_call_of_our_tool_is_told_of_with_our_own_name_for_it(self) -> None:
+        assert decode(telling("tool")) == ToolCalled(
+            key=KEY,
+            project=SESSION["directory"],
+            environment={"PWD": SESSION["directory"]},
+            tool="task_add",
+            certain=True,
+        )
 
     def test_a_deleted_one_is_told_of(self) -> None:
         assert decode(telling("session.deleted")) == SessionDeleted(

@@ -1,0 +1,1 @@
+"""Agents that are started for one errand each."""

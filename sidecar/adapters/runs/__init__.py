@@ -1,0 +1,1 @@
+"""Runs of agents one after the other: a host of our own."""

@@ -1,0 +1,108 @@
+"""What `supervisor mcp --print-config` prints, and what docs/mcp.md says of it: both are used as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servers.mcp_clients import HANDSHAKES, MODERN
+from servers.mcp_pipes import KEY, SUPERVISOR, Home
+
+CHECKOUT = Path(__file__).parents[2]
+LIMIT_S = 60.0
+"""Bound of every command here, in seconds."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = Home(tmp_path / "user")
+    yield home
+    home.supervisor("stop")
+
+
+def printed(home: Home, form: str, **environment: str) -> tuple[Any, str]:
+    """The configuration, and what a person is told beside it."""
+    command = [str(SUPERVISOR), "mcp", "--print-config", form]
+    given = {**home.environment, **environment}
+    done = subprocess.run(command, env=given, check=True, capture_output=True, timeout=LIMIT_S)
+    return json.loads(done.stdout), done.stderr.decode()
+
+
+def test_every_form_holds_the_same_address_and_token_and_a_warning(home: Home) -> None:
+    plain, said = printed(home, "json")
+    headers = {"Authorization": f"Bearer {plain['token']}"}
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", plain["url"])
+    assert plain["headers"] == headers
+    server = {"type": "http", "url": plain["url"], "headers": headers}
+    assert printed(home, "claude")[0] == {"mcpServers": {"supervisor": server}}
+    (remote,) = printed(home, "opencode")[0]["mcp"].values()
+    assert remote == {"type": "remote", "url": plain["url"], "oauth": False, "headers": headers}
+    assert "The token is a secret" in said
+    assert len(said.splitlines()) == 1
+    assert plain["token"] not in said
+
+
+def test_the_address_outlives_the_sidecar_and_only_its_user_can_read_it(home: Home) -> None:
+    before, _ = printed(home, "json")
+    home.supervisor("stop")
+    assert printed(home, "json")[0] == before
+    for name in ("mcp-token", "mcp-port"):
+        assert stat.S_IMODE((home.state / name).stat().st_mode) == 0o600
+
+
+def test_a_port_in_the_environment_or_the_settings_is_used(home: Home) -> None:
+    first, _ = printed(home, "json")
+    port = first["url"].split(":")[2].split("/")[0]
+    home.supervisor("stop")
+    (home.state / "mcp-port").unlink()
+    assert printed(home, "json", SUPERVISOR_PORT=port)[0] == first
+    home.supervisor("stop")
+    folder = home.folder / ".config" / "supervisor"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(f"mcp_port = {port}\n", encoding="utf-8")
+    assert printed(home, "json")[0] == first
+    assert not (home.state / "mcp-port").exists()
+
+
+def blocks() -> list[str]:
+    text = (CHECKOUT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    return re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def answers(output: str) -> list[Any]:
+    """Every JSON-RPC answer in what curl printed, as a body of its own or as an event."""
+    pattern = r'\{"jsonrpc".*?\}(?=\{"jsonrpc"|\s*$|\s*event:)'
+    return [json.loads(found) for found in re.findall(pattern, output, flags=re.MULTILINE)]
+
+
+def test_the_documented_curl_lines_shake_hands_list_and_call(home: Home, tmp_path: Path) -> None:
+    script = "set -e\n" + "\n".join(blocks())
+    path = f"{SUPERVISOR.parent}{os.pathsep}{home.environment['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", script],
+        env={**home.environment, "PATH": path, "SESSION": KEY.id},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    shaken, listed, called, newer = answers(done.stdout)
+    assert shaken["result"]["protocolVersion"] == HANDSHAKES[-1]
+    assert "status" in {tool["name"] for tool in listed["result"]["tools"]}
+    for answer in (called, newer):
+        assert answer["result"]["structuredContent"]["session"] == KEY.id
+
+
+def test_every_version_that_is_spoken_stands_in_the_documents() -> None:
+    text = (CHECKOUT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    assert all(version in text for version in (*HANDSHAKES, MODERN))

@@ -1,0 +1,197 @@
+"""`supervisor run` against a real sidecar: real prompts, tools, checks and signals, and small agents."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.adapters.scripted.model_server import ScriptedModel
+from support.run_agents import (
+    COMPLETE,
+    FINISHES,
+    INCOMPLETE,
+    LIMIT_S,
+    Runs,
+    answer,
+    events,
+    hangs,
+    verdicts,
+)
+from support.scene import SUPERVISOR, staged
+
+
+@pytest.fixture
+async def runs(tmp_path: Path) -> AsyncIterator[Runs]:
+    async with staged(tmp_path) as stage:
+        yield Runs(stage, tmp_path)
+
+
+async def test_agents_are_started_afresh_until_the_check_passes_and_a_person_can_follow(runs: Runs) -> None:
+    runs.agent("if number == 0: print('Done: all checks pass.')", f"else: {FINISHES}")
+    done = runs.run("--max-iterations", "5")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for line in (
+        "iteration 1/5",
+        "agent (",
+        "sent back 1/4",
+        "iteration 2/5",
+        "✔ achieved after 2 iterations",
+    ):
+        assert line in done.stdout
+    first, second = runs.prompts()
+    assert "What Supervisor said" not in first
+    assert "the build is 1" in first
+    assert "Be brief." in first
+    assert "`test -e done` fails" in second
+    assert "the build is 2" in second
+
+
+async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(runs: Runs) -> None:
+    runs.agent(
+        "pathlib.Path('done').touch()",
+        "if number == 0: tool('task_add', content='write the changelog')",
+        "else:",
+        "    pathlib.Path('CHANGES').touch()",
+        "    tool('task_status', id='T1', status='completed')",
+        "tool('iteration_summary', summary=f'I was number {number}.')",
+        "print('Stopped.')",
+    )
+    with ScriptedModel((answer(INCOMPLETE), answer(COMPLETE))) as judge:
+        runs.judged_by(judge)
+        done = runs.run("--json", "--goal", "the work is complete", "--check", "test -e done", goal=False)
+        first, second = (request.text for request in judge.requests)
+    assert "write the changelog" in first
+    assert "write the changelog" not in second
+    told = events(done)
+    assert (done.returncode, verdicts(told)) == (0, ["incomplete", "achieved"]), (told, done.stderr)
+    assert [event["id"] for event in told if event["event"] == "task"] == ["T1"]
+    assert (runs.home / "completed").read_text() == "T1\n"
+    prompt = runs.prompts()[1]
+    assert "T1 [remaining, medium] by agent: write the changelog" in prompt
+    assert "The task that is ready: T1: write the changelog" in prompt
+    assert "1: I was number 0." in prompt
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interrupted_run_leaves_no_agent_and_goes_on_with_what_was_spent(
+    runs: Runs, number: signal.Signals
+) -> None:
+    runs.agent(
+        "if number == 0: tool('note_add', type='tip', content='mind the gap')",
+        "elif number == 1: hang()",
+        f"else: {FINISHES}",
+    )
+    with runs.wire() as wire, runs.started() as first:
+        hangs(wire)
+        first.send_signal(number)
+        out, error = first.communicate(timeout=LIMIT_S)
+        wire.communicate(timeout=LIMIT_S)  # no agent is left
+    assert first.returncode == 130, (out, error)
+    last = json.loads(out.splitlines()[-1])
+    assert (last["outcome"], last["iterations"]) == ("interrupted", 2)
+    report = json.loads(runs.stage.supervisor("status", "--session", "demo", "--json").stdout)
+    assert (report["host"], report["status"]) == ("run", "active")
+
+    again = runs.run("--json", goal=False)
+    told = events(again)
+    assert again.returncode == 0, (told, again.stderr)
+    assert told[0]["resumed"]
+    assert [event["iteration"] for event in told if event["event"] == "iteration"] == [2]
+    assert "`test -e done` fails" in runs.prompts()[2]
+    assert "mind the gap" in runs.prompts()[2]
+    text = runs.stage.supervisor("status", "--session", "demo").stdout
+    assert "continuations 1/16" in text
+
+
+async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) -> None:
+    runs.agent("if number == 0: hang()", f"else: {FINISHES}")
+    with runs.wire() as wire, runs.started() as first:
+        hangs(wire)
+        refused = runs.run()
+        assert (refused.returncode, "being run already" in refused.stderr) == (1, True)
+        first.kill()
+        first.communicate(timeout=LIMIT_S)
+    with (runs.home / "go").open("w") as go:  # the agent that nobody ended
+        go.write("g")
+    again = runs.run("--json")
+    assert again.returncode == 0, again.stderr
+    assert events(again)[0]["resumed"]
+
+
+async def test_n_iterations_are_exactly_n_agents(runs: Runs) -> None:
+    runs.agent("pathlib.Path(f'try-{number}').touch(); print('Done.')")
+    done = runs.run("--json", "--max-iterations", "2")
+    assert (done.returncode, events(done)[-1]["outcome"]) == (1, "exhausted")
+    assert len(runs.prompts()) == 2
+    runs.agent(FINISHES)
+    refused = runs.run(goal=False)
+    assert (refused.returncode, "greater --max-iterations" in refused.stderr) == (1, True)
+    assert runs.run("--max-iterations", "3", goal=False).returncode == 0
+
+
+async def test_a_sidecar_that_ends_while_an_agent_works_is_started_again_with_the_same_way_to_it(
+    runs: Runs,
+) -> None:
+    stop = f"import subprocess; subprocess.run([{str(SUPERVISOR)!r}, 'stop'], check=True)"
+    patience = """
+until = time.time() + 60
+while True:
+    try:
+        tool("task_list")
+        break
+    except OSError:  # nobody listens
+        if time.time() > until:
+            raise
+"""
+    runs.agent(stop, patience, "tool('note_add', type='tip', content='still here')", FINISHES)
+    done = runs.run("--json")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+async def test_the_users_own_template_is_the_prompt_and_a_named_one_wins(runs: Runs, tmp_path: Path) -> None:
+    own = runs.home / ".config" / "supervisor" / "run.md"
+    own.write_text("Mine: $goal\n\nSpec: $spec\n\nNotes: $notes\n", encoding="utf-8")
+    runs.agent(FINISHES)
+    (tmp_path / "spec.md").write_text("Build a ```fence```.", encoding="utf-8")
+    assert runs.run("--spec", str(tmp_path / "spec.md")).returncode == 0
+    (tmp_path / "named.md").write_text("Named: $session", encoding="utf-8")
+    assert runs.run("--template", str(tmp_path / "named.md")).returncode == 0
+    first, second = runs.prompts()
+    assert first == "Mine: ```text\nall checks pass\n```\n\nSpec: ````text\nBuild a ```fence```.\n````"
+    assert second == "Named: demo"
+    own.write_text("$gaol", encoding="utf-8")
+    refused = runs.run()
+    assert (refused.returncode, "nothing fills in $gaol" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ((), "has no goal"),
+        (("--goal", "pause"), "a goal is a condition"),
+        (("--goal", "x", "--spec", "/no/such/file"), "No such file"),
+        (("--session", "../x", "--goal", "x"), "session id"),
+        (("--goal", "x", "--template", "/dev/null"), "cannot be read"),
+    ],
+)
+async def test_what_cannot_begin_is_refused_with_what_to_do(
+    runs: Runs, options: tuple[str, ...], why: str
+) -> None:
+    done = runs.stage.supervisor("run", *options, "--", "true")
+    assert (done.returncode, why in done.stderr) == (1, True), done.stderr
+
+
+async def test_a_program_that_is_not_there_begins_nothing(runs: Runs) -> None:
+    done = runs.stage.supervisor("run", "--goal", "x", "--", "no-such-agent", "-p")
+    assert (done.returncode, "no program 'no-such-agent'" in done.stderr) == (1, True)
+    assert "no session is known" in runs.stage.supervisor("status").stdout
+
+
+@pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER"])
+async def test_no_agents_shell_starts_a_run(runs: Runs, marker: str) -> None:
+    done = runs.stage.supervisor("run", "--goal", "x", "--", "true", **{marker: "1"})
+    assert (done.returncode, "only the user" in done.stderr) == (1, True)

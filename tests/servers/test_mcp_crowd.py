@@ -1,0 +1,156 @@
+"""Two hundred clients write one journal at the same time: nothing is lost, doubled, or out of its order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, chdir
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import msgspec
+import pytest
+
+from servers.mcp_clients import HELLO
+from servers.mcp_pipes import KEY, SUPERVISOR, Home
+from servers.mcp_web import BOTH, message, modern, shaken, told
+from sidecar.adapters.journal_files import JournalFiles
+from sidecar.ports import Access
+from sidecar.servers.mcp.http import CONNECTIONS
+
+CLIENTS: Final = 200
+TASKS: Final = 2
+"""Tasks that each client adds, one after the other."""
+LIMIT_S: Final = 100.0
+"""Bound of the whole crowd, in seconds."""
+AT_THE_DOOR: Final = 50
+"""Who may knock at the socket at once: the kernel lets 128 wait, and asyncio does not ask again."""
+NEWER: Final = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "task_add"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = Home(tmp_path / "user")
+    yield home
+    home.supervisor("stop")
+
+
+@pytest.fixture
+def access(home: Home) -> Access:
+    command = [str(SUPERVISOR), "mcp", "--print-config", "json"]
+    done = subprocess.run(command, env=home.environment, check=True, capture_output=True, timeout=LIMIT_S)
+    return msgspec.json.decode(done.stdout, type=Access)
+
+
+def adding(text: str) -> dict[str, object]:
+    return {"name": "task_add", "arguments": {"session": KEY.id, "content": text}}
+
+
+async def shaking_hands(client: httpx2.AsyncClient, name: str) -> None:
+    headers = await shaken(client)
+    for number in range(TASKS):
+        body = message("tools/call", adding(f"{name} {number}"))
+        (answer,) = told(await client.post("", json=body, headers=headers))
+        assert not answer["result"].get("isError"), answer
+
+
+async def of_the_newer_protocol(client: httpx2.AsyncClient, name: str) -> None:
+    for number in range(TASKS):
+        body = modern("tools/call", adding(f"{name} {number}"))
+        (answer,) = told(await client.post("", json=body, headers=NEWER))
+        assert not answer["result"].get("isError"), answer
+
+
+@asynccontextmanager
+async def piped(home: Home, door: asyncio.Semaphore) -> AsyncIterator[Callable[[object], Awaitable[Any]]]:
+    """What a pipe is to the sidecar: a connection that was announced, and takes lines."""
+
+    async def ask(said: object) -> Any:
+        writer.write(json.dumps(said).encode() + b"\n")
+        while "id" not in (answer := json.loads(await reader.readline())):
+            assert answer["method"] == "working"
+        return answer["result"]
+
+    async with door:
+        reader, writer = await asyncio.open_unix_connection("sidecar.sock", limit=1 << 20)
+        assert await ask(message("mcp", {"version": "", "project": str(home.folder / "project")})) == {}
+    try:
+        yield ask
+    finally:
+        writer.close()
+
+
+async def through_a_pipe(home: Home, door: asyncio.Semaphore, name: str) -> None:
+    async with piped(home, door) as ask:
+        await ask(message("initialize", HELLO))
+        for number in range(TASKS):
+            answer = await ask(message("tools/call", adding(f"{name} {number}")))
+            assert not answer.get("isError"), answer
+
+
+def written(home: Home) -> list[str]:
+    journal = JournalFiles(home.state).load(KEY)
+    assert journal is not None
+    assert len({task.id for task in journal.tasks}) == len(journal.tasks)
+    return [task.content for task in journal.tasks]
+
+
+def all_of(kinds: str) -> list[str]:
+    return [
+        f"{kinds[number % len(kinds)]}{number} {task}" for number in range(CLIENTS) for task in range(TASKS)
+    ]
+
+
+async def test_over_http(home: Home, access: Access) -> None:
+    limits = httpx2.Limits(max_connections=CLIENTS)
+    given = {**BOTH, "Authorization": f"Bearer {access.token}"}
+    async with (
+        httpx2.AsyncClient(base_url=access.url, headers=given, timeout=LIMIT_S, limits=limits) as client,
+        asyncio.timeout(LIMIT_S),
+        asyncio.TaskGroup() as crowd,
+    ):
+        for number in range(CLIENTS):
+            kind, write = ("o", shaking_hands) if number % 2 == 0 else ("n", of_the_newer_protocol)
+            crowd.create_task(write(client, f"{kind}{number}"))
+    found = written(home)
+    assert sorted(found) == sorted(all_of("on"))
+    for number in range(CLIENTS):
+        own = [text for text in found if text.split()[0] == f"{'on'[number % 2]}{number}"]
+        assert own == sorted(own)
+
+
+@pytest.mark.usefixtures("access")
+async def test_through_pipes(home: Home) -> None:
+    door = asyncio.Semaphore(AT_THE_DOOR)
+    with chdir(home.state / "run"):
+        async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as crowd:
+            for number in range(CLIENTS):
+                crowd.create_task(through_a_pipe(home, door, f"p{number}"))
+    found = written(home)
+    assert sorted(found) == sorted(all_of("p"))
+    assert all(found.index(f"p{number} 0") < found.index(f"p{number} 1") for number in range(CLIENTS))
+
+
+async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks(
+    home: Home, access: Access
+) -> None:
+    port = int(access.url.split(":")[2].split("/")[0])
+    async with asyncio.timeout(LIMIT_S):
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CONNECTIONS + 10)]
+        try:
+            heard = [asyncio.create_task(reader.read()) for reader, _ in idle]
+            with chdir(home.state / "run"):
+                async with piped(home, asyncio.Semaphore()) as ask:
+                    assert await ask(message("initialize", HELLO))
+            done, _ = await asyncio.wait(heard, return_when=asyncio.FIRST_COMPLETED)
+            refused = [task.exception() or task.result() for task in done]
+            assert 1 <= len(refused) <= 10
+            assert all(isinstance(one, ConnectionError) or one == b"" for one in refused)
+        finally:
+            for task in heard:
+                task.cancel()
+            for _, writer in idle:
+                writer.close()

@@ -1,0 +1,191 @@
+"""Clients over HTTP, the package's own and such as leave: progress, cancelling, changes, limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+from mcp.client.subscriptions import ToolsListChanged
+from mcp.types import ToolListChangedNotification
+
+from servers.bench import LIMIT_S, happens
+from servers.conftest import Start
+from servers.mcp_clients import Echo
+from servers.mcp_web import Web, calling, client_of, message, modern, shaken, told, visitor
+from sidecar.adapters.mcp_files import McpFiles
+from sidecar.model.settings import TOOLSET
+from sidecar.ports import Access
+from sidecar.servers.mcp.visit import CALLS
+
+ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
+BOTH: Final[set[TOOLSET]] = {"core", "journal"}
+NONE: Final[set[TOOLSET]] = set()
+MODERN_CALL = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+async def web(start: Start, echo: Echo, tmp_path: Path) -> Web:
+    return Web(echo, McpFiles(tmp_path / "state")).started(start)
+
+
+@pytest.fixture
+async def access(web: Web) -> Access:
+    return await web.access()
+
+
+@asynccontextmanager
+async def under_way(
+    client: httpx2.AsyncClient, echo: Echo, **request: Any
+) -> AsyncIterator[asyncio.Task[Any]]:
+    """A request whose tool has begun and waits."""
+    task = asyncio.create_task(client.post("", **request))
+    await happens(echo.begun)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@ERAS
+async def test_a_client_lists_and_calls(access: Access, mode: str) -> None:
+    async with client_of(access, mode) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]
+        found = await client.call_tool("echo", {"session": "s1", "text": "a"})
+        assert found.structured_content == {"text": "a"}
+        refused = await client.call_tool("echo", {"session": "s1", "text": 7})
+        assert refused.is_error
+
+
+@ERAS
+async def test_a_client_hears_how_far_a_call_is(access: Access, mode: str) -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async with client_of(access, mode) as client:
+        found = await client.call_tool(
+            "echo", {"session": "s1", "text": "a", "steps": 2}, progress_callback=hear
+        )
+        assert found.structured_content == {"text": "a"}
+    assert heard == [(1, 2, "step 1"), (2, 2, "step 2")]
+
+
+@ERAS
+async def test_a_call_that_its_client_gives_up_is_cancelled(access: Access, echo: Echo, mode: str) -> None:
+    async with client_of(access, mode) as client:
+        task = asyncio.create_task(client.call_tool("echo", {"session": "s1", "wait": True}))
+        await happens(echo.begun)
+        task.cancel()
+        await happens(echo.cancelled)
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_call_whose_client_hangs_up_is_cancelled(access: Access, echo: Echo, era: str) -> None:
+    async with visitor(access, **(MODERN_CALL if era == "modern" else {})) as client:
+        headers = await shaken(client) if era == "legacy" else {}
+        arguments = {"session": "s1", "wait": True}
+        body = modern("tools/call", {"name": "echo", "arguments": arguments})
+        asked = calling(**arguments) if era == "legacy" else body
+        async with under_way(client, echo, json=asked, headers=headers):
+            pass
+    await happens(echo.cancelled)
+
+
+async def test_a_call_of_a_conversation_that_is_ended_is_cancelled(access: Access, echo: Echo) -> None:
+    async with visitor(access) as client:
+        headers = await shaken(client)
+        async with under_way(client, echo, json=calling(session="s1", wait=True), headers=headers):
+            await client.delete("", headers=headers)
+            await happens(echo.cancelled)
+
+
+@ERAS
+async def test_a_client_that_listens_hears_that_the_list_has_changed(
+    web: Web, access: Access, echo: Echo, mode: str
+) -> None:
+    changed = asyncio.Event()
+
+    async def hear(what: object) -> None:
+        if isinstance(what, ToolListChangedNotification):
+            changed.set()
+
+    async with client_of(access, mode, message_handler=hear) as client:
+        assert client.server_capabilities.tools is not None
+        assert client.server_capabilities.tools.list_changed is True
+        if mode == "legacy":
+            await switched_until(changed, web)
+        else:
+            async with client.listen(tools_list_changed=True) as events:
+                echo.on = BOTH
+                await web.asked("toolsets", {})
+                async with asyncio.timeout(LIMIT_S):
+                    assert isinstance(await anext(aiter(events)), ToolsListChanged)
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["echo", "more"]
+
+
+async def switched_until(heard: asyncio.Event, web: Web) -> None:
+    """Switch toolsets until the client, which opens its stream behind our back, hears of it."""
+    async with asyncio.timeout(LIMIT_S):
+        while not heard.is_set():
+            for on in (NONE, BOTH):
+                web.echo.on = on
+                await web.asked("toolsets", {})
+
+
+async def test_one_conversation_with_too_many_calls_is_told_to_wait_and_others_are_not(
+    access: Access, echo: Echo
+) -> None:
+    async with visitor(access) as client, visitor(access) as other:
+        client_headers, other_headers = await shaken(client), await shaken(other)
+        waiting = []
+        for ident in range(100, 100 + CALLS):
+            body = message(
+                "tools/call", {"name": "echo", "arguments": {"session": "s1", "wait": True}}, ident
+            )
+            waiting.append(asyncio.create_task(client.post("", json=body, headers=client_headers)))
+        while len(echo.asked) < CALLS:
+            await other.post("", json=message("ping"), headers=other_headers)
+        (refused,) = told(await client.post("", json=calling(session="s1"), headers=client_headers))
+        assert refused["result"]["content"][0]["text"] == f"{CALLS} are the most."
+        (mine,) = told(await other.post("", json=calling(session="s1", text="a"), headers=other_headers))
+        assert mine["result"]["structuredContent"] == {"text": "a"}
+        echo.go_on.set()
+        answers = [told(answer)[0] for answer in await asyncio.gather(*waiting)]
+        assert {answer["id"] for answer in answers} == set(range(100, 100 + CALLS))
+
+
+async def test_a_stream_of_changes_is_one_event_for_each(web: Web, access: Access, echo: Echo) -> None:
+    async with visitor(access) as client:
+        headers = await shaken(client)
+        async with client.stream("GET", "", headers=headers) as stream:
+            assert stream.status_code == 200
+            lines = stream.aiter_lines()
+            for on in (BOTH, NONE, BOTH):
+                echo.on = on
+                await web.asked("toolsets", {})
+                async with asyncio.timeout(LIMIT_S):
+                    event = [await anext(lines) for _ in range(3)]
+                assert event[0] == "event: message"
+                assert json.loads(event[1].removeprefix("data: ")) == {
+                    "jsonrpc": "2.0",
+                    "method": "notifications/tools/list_changed",
+                }
+                assert event[2] == ""
+            second = await client.get("", headers=headers)
+            assert second.status_code == 409

@@ -1,0 +1,136 @@
+"""A real little project with tests of its own, and the core tools on the adapters that look at it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from servers.tools.desk import as_json, real_sections
+from sidecar.adapters.detection import detect
+from sidecar.adapters.gates.project import ProjectGates
+from sidecar.adapters.kept_stops import KeptStopFiles
+from sidecar.adapters.record_files import RecordFiles
+from sidecar.adapters.secrets import SecretForms
+from sidecar.adapters.session_files import SessionFiles
+from sidecar.adapters.settings.catalog import ProjectCatalog
+from sidecar.adapters.settings.trust_file import TrustFile
+from sidecar.adapters.workspace import GitWorkspace
+from sidecar.app.explaining import Explainer
+from sidecar.app.journals import Journals
+from sidecar.app.people import People
+from sidecar.app.supervisor import Supervisor
+from sidecar.model.effects import HostAnswer
+from sidecar.model.events import Told
+from sidecar.servers.tools.reach import Reach
+from sidecar.servers.tools.registry import every
+from sidecar.servers.tools.tool import Answer, Caller, Report, Words, quiet
+from sidecar.servers.tools.toolbox import Toolbox
+from support.cases import KEY, stopped
+from support.fakes import Fakes, command, prompt
+from support.git_projects import commit_all, repository
+from support.projects import lay
+
+LIMIT: Final = 60.0
+"""Bound of every wait, in seconds: real tests run meanwhile."""
+SESSION: Final = {
+    "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
+    "DEPLOY_TOKEN": "hunter2-and-more",
+}
+"""A session whose `python3` is the one that runs these tests, which has pytest."""
+GOOD: Final = "def double(number):\n    return 2 * number\n"
+BAD: Final = "def double(number):\n    return 3 * number\n"
+PROJECT: Final = {
+    "pyproject.toml": '[tool.pytest.ini_options]\ntestpaths = ["tests"]\npythonpath = ["."]\n',
+    "doubling.py": BAD,
+    "tests/test_doubling.py": "from doubling import double\n\n\ndef test_two():\n    assert double(2) == 4\n",
+    ".gitignore": "__pycache__/\n.pytest_cache/\n",
+}
+
+
+def real_words() -> Words:
+    return Words(real_sections())
+
+
+async def settled(supervisor: Supervisor) -> None:
+    """Wait until every judged stop is kept."""
+    async with asyncio.timeout(LIMIT):
+        await supervisor._stops._keeper.idle()  # noqa: SLF001 - nobody else waits for it
+
+
+class CoreRoom:
+    """An agent's session on a project whose only test fails."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.project = folder / "project"
+        if not self.project.exists():
+            lay(repository(self.project), PROJECT)
+            commit_all(self.project, "second")
+        state = folder / "state"
+        self.trust, workspace = TrustFile(state), GitWorkspace(state / "trees")
+        self.fakes = Fakes()
+        self.house = dataclasses.replace(
+            self.fakes.house,
+            catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect),
+            gates=ProjectGates(look=workspace.fingerprint),
+            kept=KeptStopFiles(state),
+            record=RecordFiles(state),
+            secrets=SecretForms(),
+            store=SessionFiles(state),
+            workspace=workspace,
+        )
+        self.supervisor = Supervisor(self.house)
+        people = People(self.house, self.supervisor)
+        reach = Reach(
+            checks=self.supervisor.checks,
+            clock=self.house.clock,
+            explainer=Explainer(self.house),
+            journals=Journals(self.house.journals),
+            people=people,
+            rubrics=self.house.rubrics,
+            words=real_words(),
+        )
+        self.toolbox = Toolbox(every(reach), reach.words, people.session, lambda: ("core",))
+
+    def reopened(self) -> CoreRoom:
+        """The same project and state under another sidecar."""
+        return CoreRoom(self.folder)
+
+    async def tell(self, event: Told) -> HostAnswer:
+        async with asyncio.timeout(LIMIT):
+            return await self.supervisor.tell(event)
+
+    async def meet(self) -> None:
+        await self.tell(prompt(project=str(self.project), environment=SESSION))
+
+    async def goal(self, arguments: str) -> None:
+        await self.tell(command(arguments, project=str(self.project), environment=SESSION))
+
+    async def stop(self, **fields: Any) -> HostAnswer:
+        return await self.tell(stopped(project=str(self.project), environment=SESSION, **fields))
+
+    async def approve(self) -> None:
+        """Let the user type `supervisor trust`."""
+        catalog = await self.house.catalog.list(str(self.project), SESSION)
+        self.trust.approve(str(self.project), catalog.gates)
+
+    def configure(self, settings: str) -> None:
+        """Write the user's settings."""
+        lay(self.project.parent, {"supervisor/config.toml": settings})
+
+    def write(self, name: str, text: str) -> None:
+        (self.project / name).write_text(text)
+
+    async def ask(self, name: str, report: Report = quiet, **arguments: Any) -> Answer:
+        """Call a tool; what it gives fits what it says that it gives."""
+        async with asyncio.timeout(LIMIT):
+            answer = await self.toolbox.call(name, {"session": KEY.id, **arguments}, Caller(), report)
+        offer = next(one for one in self.toolbox.offers() if one.name == name)
+        Draft202012Validator(offer.output_schema).validate(as_json(answer.data))
+        return answer

@@ -1,0 +1,101 @@
+"""Every tool of the registry, on a house of fakes with one session whose goal is active."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from sidecar.adapters.plugin import plugin_root
+from sidecar.adapters.rubric import sections
+from sidecar.app.explaining import Explainer
+from sidecar.app.journals import Journals
+from sidecar.app.people import People
+from sidecar.model.journal import Author, Journal
+from sidecar.model.session import SessionKey
+from sidecar.servers.tools.reach import Reach
+from sidecar.servers.tools.registry import every
+from sidecar.servers.tools.tool import TEXTS, Answer, Caller, RefusalError, Words
+from sidecar.servers.tools.toolbox import Toolbox
+from support.cases import KEY, goal, session
+from support.fakes import Fakes, prompt
+
+CONDITION: Final = "the parser accepts comments"
+DEFAULT: Final = ("core", "journal")
+
+
+def real_sections() -> dict[str, str]:
+    return sections((plugin_root() / "rubric" / TEXTS).read_text(encoding="utf-8"))
+
+
+class Desk:
+    """Calls tools as an agent whose host names its session."""
+
+    def __init__(self) -> None:
+        self.fakes = Fakes()
+        self.fakes.store.save(session(goal=goal(CONDITION)))
+        self.people = People(self.fakes.house, self.fakes.supervisor)
+        self.on: tuple[str, ...] = DEFAULT
+        reach = Reach(
+            checks=self.fakes.supervisor.checks,
+            clock=self.fakes.clock,
+            explainer=Explainer(self.fakes.house),
+            journals=Journals(self.fakes.journals),
+            people=self.people,
+            rubrics=self.fakes.house.rubrics,
+            words=Words(real_sections()),
+        )
+        self.tools = every(reach)
+        self.toolbox = Toolbox(self.tools, reach.words, self.people.session, lambda: self.on)
+
+    @property
+    def journal(self) -> Journal:
+        return self.fakes.journals.load(KEY) or Journal()
+
+    async def meet(self) -> None:
+        """Let the host tell of the session: its environment is known then."""
+        await self.fakes.tell(prompt())
+
+    async def ask(self, name: str, **arguments: Any) -> Answer:
+        return await self.toolbox.call(name, {"session": KEY.id, **arguments}, Caller())
+
+    async def data(self, name: str, **arguments: Any) -> Any:
+        """What a tool gives, as clients get it."""
+        return as_json((await self.ask(name, **arguments)).data)
+
+    async def text(self, name: str, **arguments: Any) -> str:
+        return (await self.ask(name, **arguments)).text
+
+    async def user(self, name: str, **arguments: Any) -> Answer:
+        return await self.toolbox.call(name, arguments, Caller(bound=KEY, author=Author.USER))
+
+    async def refusal(self, name: str, **arguments: Any) -> str:
+        """Why a call is refused; nothing was changed by it."""
+        return await self.refused(name, {"session": KEY.id, **arguments}, Caller())
+
+    async def refused(self, name: str, arguments: dict[str, Any], caller: Caller) -> str:
+        said = await self.attempt(name, arguments, caller)
+        assert said, f"{name} was not refused"
+        return said
+
+    async def attempt(self, name: str, arguments: dict[str, Any], caller: Caller) -> str:
+        """Why it was refused, "" where it was not; a refused call changed nothing."""
+        before = self._all()
+        try:
+            await self.toolbox.call(name, arguments, caller)
+        except RefusalError as refusal:
+            assert self._all() == before
+            return str(refusal)
+        return ""
+
+    def _all(self) -> tuple[object, ...]:
+        fakes, other = self.fakes, SessionKey("opencode", "s2")
+        return (
+            [fakes.journals.load(key) for key in (KEY, other)],
+            [fakes.store.load(key) for key in (KEY, other)],
+            fakes.gates.deadlines.copy(),
+        )
+
+
+def as_json(found: object) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(found))

@@ -1,0 +1,240 @@
+"""The agent lists and runs the project's checks: on a real project, and in words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from servers.tools.core_room import GOOD, LIMIT, CoreRoom
+from servers.tools.desk import Desk, as_json
+from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended
+from sidecar.model.effects import Continue, Reason, Rest
+from sidecar.model.gate import Gate, Origin, Outcome
+from sidecar.servers.tools.tool import Answer, RefusalError
+from support.cases import KEY, PROJECT, PYTEST, session, turn
+from support.fakes import command, prompt
+
+TESTS = replace(PYTEST, approved=True)
+LINT = Gate(id="lint:web", command="npm run lint", why="package.json", origin=Origin.DETECTED, folder="web")
+
+
+@pytest.fixture
+async def room(tmp_path: Path) -> CoreRoom:
+    room = CoreRoom(tmp_path)
+    await room.meet()
+    return room
+
+
+def outcomes(answer: Answer) -> dict[str, str]:
+    return {gate["id"]: gate["outcome"] for gate in as_json(answer.data)["gates"]}
+
+
+# --- on a real project --------------------------------------------------------------------------------------
+
+
+async def test_what_the_user_has_not_approved_is_listed_and_does_not_run(room: CoreRoom) -> None:
+    listed = await room.ask("gates")
+    (gate,) = as_json(listed.data)["gates"]
+    assert (gate["id"], gate["approved"], gate["required"]) == ("tests", False, False)
+    assert "supervisor trust" in listed.text
+    ran = await room.ask("gates_run")
+    assert outcomes(ran) == {"tests": "could-not-run"}
+    assert "supervisor trust" in ran.text
+    assert not (room.project / "tests" / "__pycache__").exists()
+
+
+async def test_a_failing_test_is_named_and_progress_is_told(room: CoreRoom) -> None:
+    heard: list[tuple[float, float, str]] = []
+
+    async def report(done: float, total: float, what: str) -> None:
+        heard.append((done, total, what))
+
+    await room.approve()
+    answer = await room.ask("gates_run", report)
+    (gate,) = as_json(answer.data)["gates"]
+    assert (gate["outcome"], gate["exit_code"], gate["executed"]) == ("failed", 1, 1)
+    assert "test_two" in answer.text
+    assert heard == [(0, 1, "tests: running"), (1, 1, "tests: failed")]
+
+
+async def test_an_agent_that_saw_it_fail_is_sent_back_and_one_that_mended_it_is_not(room: CoreRoom) -> None:
+    await room.goal("all tests pass")
+    assert as_json((await room.ask("gates_run")).data)["ok"] is False
+    room.fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
+    assert isinstance(await room.stop(), Continue)
+    room.write("doubling.py", GOOD)
+    assert as_json((await room.ask("gates_run")).data)["ok"] is True
+    answer = await room.stop(continued=True)
+    assert isinstance(answer, Rest)
+    assert answer.reason is Reason.ACHIEVED
+    assert room.house.record.read(KEY)[-1].gates == ("tests: passed",), "it ran anew"
+
+
+async def test_files_put_in_place_only_while_a_check_looks_help_no_stop(room: CoreRoom) -> None:
+    """The agent has another call swap the file while its check runs, and swap it back before it ends."""
+    bad = (room.project / "doubling.py").read_text()
+    begun, go = room.project.parent / "begun", room.project.parent / "go"
+    for pipe in (begun, go):
+        os.mkfifo(pipe)
+    wait = f"if test -p {begun}; then echo > {begun}; cat {go}; fi\n"
+    room.write("check.sh", f"{wait}grep -q '2 \\* number' doubling.py\nended=$?\n{wait}exit $ended\n")
+    room.configure("[gate.works]\nkind = 'build'\nrequired = true\ncommand = 'sh check.sh'\n")
+    await room.goal("it doubles")
+    running = asyncio.create_task(room.ask("gates_run", only=["works"]))
+    await asyncio.to_thread(begun.read_text)
+    room.write("doubling.py", GOOD)
+    await asyncio.to_thread(go.write_text, "go")
+    await asyncio.to_thread(begun.read_text)
+    room.write("doubling.py", bad)
+    begun.unlink()
+    await asyncio.to_thread(go.write_text, "go")
+    assert outcomes(await running) == {"works": "passed"}
+    assert not as_json((await running).data)["gates"][0]["moved"], "the files are as they were"
+    room.fakes.transcripts.script(turn())
+    answer = await room.stop()
+    assert isinstance(answer, Continue)
+    assert answer.feedback.kind == "gates-failed"
+
+
+async def test_a_stop_ends_what_runs_for_the_agent(room: CoreRoom) -> None:
+    """The process that runs holds a pipe, which ends when it is killed."""
+    held = room.project.parent / "held"
+    os.mkfifo(held)
+    await room.goal(f'it works --check "if test -p {held}; then exec sleep 1000 > {held}; fi"')
+    running = asyncio.create_task(room.ask("gates_run", only=["check:1"]))
+    pipe = await asyncio.to_thread(held.open)
+    held.unlink()
+    room.fakes.transcripts.script(turn())
+    await room.stop()
+    assert room.house.record.read(KEY)[-1].gates[:1] == ("check:1: passed",)
+    with pytest.raises(RefusalError, match="that comes first"):
+        await running
+    assert await asyncio.wait_for(asyncio.to_thread(pipe.read), LIMIT) == ""
+    pipe.close()
+
+
+async def test_a_secret_of_the_session_is_in_no_answer(room: CoreRoom) -> None:
+    await room.goal('it works --check "echo $DEPLOY_TOKEN hunter2-and-more; exit 1"')
+    for name in ("gates_run", "gates"):
+        answer = await room.ask(name)
+        assert "hunter2" not in str(as_json(answer.data)) + answer.text
+        assert "[masked]" in answer.text
+
+
+# --- in words -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def two(desk: Desk) -> Desk:
+    desk.fakes.catalog.gates = (LINT, TESTS)
+    desk.fakes.gates.script(TESTS.command, PASSED)
+    return desk
+
+
+async def test_the_list_says_what_a_stop_runs_and_why(two: Desk) -> None:
+    text = await two.text("gates")
+    assert text.startswith("At the next stop Supervisor runs")
+    assert "- tests: `pytest -q` (advisory): pyproject.toml names pytest" in text
+    assert "- lint:web: `npm run lint` (advisory, in web, not approved): package.json" in text
+    two.fakes.store.save(session())
+    assert (await two.text("gates")).startswith("No goal is set")
+
+
+async def test_the_list_says_how_each_ended_last_how_long_ago_and_whether_that_still_holds(two: Desk) -> None:
+    await two.fakes.reply(command("all tests pass"))
+    two.fakes.gates.script(TESTS.command, FAILED)
+    await two.fakes.sent_back()
+    two.fakes.clock.advance(90)
+    found = await two.data("gates")
+    assert {gate["id"]: gate["last"] for gate in found["gates"]} == {"tests": "failed", "lint:web": ""}
+    text = await two.text("gates")
+    assert "(required, last: failed)" in text
+    assert "90 seconds ago" in text
+    assert "Files changed since" not in text
+    two.fakes.workspace.tree = "tree-2"
+    assert "Files changed since" in await two.text("gates")
+
+
+async def test_a_project_without_checks_says_so(desk: Desk) -> None:
+    desk.fakes.catalog.gates, desk.fakes.catalog.problems = (), ("config.toml: gate.x: no command",)
+    for name in ("gates", "gates_run"):
+        assert "found no check" in await desk.text(name)
+    assert "gate.x: no command" in await desk.text("gates")
+    assert (await desk.data("gates_run"))["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (replace(PASSED, executed=5), "- tests: `pytest -q`: passed, advisory, 5 tests"),
+        (FAILED, "- tests: `pytest -q`: failed, advisory, exit code 1\n  test_a: it failed"),
+        (Ended(outcome=Outcome.COULD_NOT_RUN, reason="not found"), "could-not-run, advisory, not found"),
+    ],
+)
+async def test_a_run_says_how_it_ended(two: Desk, end: Ended, said: str) -> None:
+    two.fakes.gates.script(TESTS.command, end)
+    text = await two.text("gates_run", only=["tests"])
+    assert said in text
+    assert text.endswith("only that counts.")
+
+
+async def test_only_running_makes_the_host_ask_its_user(desk: Desk) -> None:
+    offers = {one.name: one for one in desk.toolbox.offers()}
+    assert (offers["gates_run"].asks, offers["gates_run"].reads) == (True, False)
+    for name in ("gates", "evidence", "explain"):
+        assert (offers[name].asks, offers[name].reads) == (False, True)
+
+
+async def test_all_is_well_where_every_required_one_passed(two: Desk) -> None:
+    await two.fakes.reply(command("all tests pass"))
+    found = await two.data("gates_run")
+    assert {gate["id"]: gate["outcome"] for gate in found["gates"]} == {
+        "tests": "passed",
+        "lint:web": "could-not-run",
+    }
+    assert found["ok"] is True
+    two.fakes.gates.script(TESTS.command, FAILED)
+    assert (await two.data("gates_run"))["ok"] is False
+
+
+async def test_what_many_checks_print_is_cut(desk: Desk) -> None:
+    gates = tuple(replace(TESTS, id=f"g{number}", command=f"run {number}") for number in range(50))
+    desk.fakes.catalog.gates = gates
+    for gate in gates:
+        desk.fakes.gates.script(gate.command, replace(FAILED, failures=tuple("x" * 5000 for _ in range(5))))
+    answer = await desk.ask("gates_run")
+    assert len(answer.text) < 12_000
+    assert len(str(as_json(answer.data))) < 30_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"only": ["tpyes\x1b[2J" + "y" * 5000]}, 'no check "tpyes'),
+        ({"only": ["x"] * 101}, "do not fit"),
+        ({"only": "tests"}, "do not fit"),
+    ],
+)
+async def test_bad_names_are_refused_in_few_words(two: Desk, arguments: dict[str, Any], said: str) -> None:
+    refusal = await two.refusal("gates_run", **arguments)
+    assert said in refusal
+    assert len(refusal) < 800
+    assert "\x1b" not in refusal
+
+
+async def test_every_refusal_says_what_to_do(two: Desk) -> None:
+    two.fakes.switches.turn(on=False, project=PROJECT)
+    assert "`supervisor on --project`" in await two.refusal("gates_run")
+    two.fakes.switches.turn(on=True, project=PROJECT)
+    await two.fakes.rest(read_only=True)
+    assert "plan mode" in await two.refusal("gates_run")
+    unmet = Desk()
+    for name in ("gates", "gates_run"):
+        assert "has not heard from this session's host" in await unmet.refusal(name)
+    await unmet.fakes.tell(prompt())
+    assert (await unmet.data("gates"))["gates"] == []

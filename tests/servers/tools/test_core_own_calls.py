@@ -1,0 +1,115 @@
+"""What a call of our own tools makes of a turn: it hides nothing, and a run of the checks counts as one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from servers.tools.desk import Desk
+from sidecar.adapters.claude_code import tools as claude_code
+from sidecar.adapters.claude_code.lines import Block
+from sidecar.adapters.opencode import tools as opencode
+from sidecar.adapters.opencode.wire import Part
+from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended
+from sidecar.model.gate import Outcome
+from sidecar.model.settings import Rules
+from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.policy.own_tools import only_tells, saw_tests_pass
+from sidecar.policy.rules import weigh
+from support.cases import PYTEST, edited, turn
+
+CLAUDE: Final = "mcp__plugin_supervisor_supervisor__"
+PREFIXES: Final = (CLAUDE, "mcp__supervisor__", "supervisor_")
+NAMES: Final = tuple(one.name for one in Desk().toolbox.all_offers() if not one.asks)
+TESTS: Final = replace(PYTEST, approved=True)
+
+
+def own(name: str, output: str = "", doing: Doing = Doing.READ) -> ToolCall:
+    return ToolCall(id="t", tool=CLAUDE + name, doing=doing, outcome=CallOutcome.OK, output=output)
+
+
+def certain(found: Turn) -> list[str]:
+    return [one.rule for one in weigh(found, Rules(), goal=False).findings if one.certain]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_tool_that_runs_nothing_is_known_to_change_nothing(prefix: str, name: str) -> None:
+    assert only_tells(prefix + name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [CLAUDE + "gates_run", "mcp__supervisor__deploy", "mcp__other__status", "my_supervisor_status", "status"],
+)
+def test_any_other_tool_may_do_anything(name: str) -> None:
+    assert not only_tells(name)
+
+
+@pytest.mark.parametrize(("name", "doing"), [("status", Doing.READ), ("gates_run", Doing.OTHER)])
+def test_both_hosts_readers_know_it(name: str, doing: Doing) -> None:
+    assert claude_code.called(Block(type="tool_use", name=CLAUDE + name)).doing is doing
+    assert opencode.call(Part(type="tool", tool=f"supervisor_{name}")).doing is doing
+
+
+def test_a_look_at_our_status_hides_no_untrue_claim() -> None:
+    asked = ("Please implement a retry in the parser.",)
+    said = "I implemented the retry in the parser and it works now."
+    assert certain(turn(own("status"), message=said, prompts=asked)) == ["false-complete"]
+    asked = ("Please fix the parser and run the tests.",)
+    said = "I fixed the parser. I ran the tests, and all tests pass."
+    assert certain(turn(edited(), own("task_status"), message=said, prompts=asked)) == ["false-complete"]
+
+
+# --- a run of the checks ------------------------------------------------------------------------------------
+
+SAYS: Final = "I fixed the parser. I ran the tests, and all tests pass."
+ASKED: Final = ("Please fix the parser and run the tests.",)
+
+
+async def ran(desk: Desk, end: Ended) -> tuple[str, str]:
+    """What a run of the tests says, in words and in data."""
+    desk.fakes.catalog.gates = (TESTS,)
+    desk.fakes.gates.script(TESTS.command, end)
+    answer = await desk.ask("gates_run")
+    return answer.text, msgspec.json.encode(answer.data).decode()
+
+
+def suspicious(*calls: ToolCall) -> bool:
+    return bool(weigh(turn(*calls, message=SAYS, prompts=ASKED), Rules(), goal=False).findings)
+
+
+async def test_tests_that_supervisor_ran_for_the_agent_are_no_reason_to_ask_for_another_run(
+    desk: Desk,
+) -> None:
+    for output in await ran(desk, replace(PASSED, executed=5)):
+        call = own("gates_run", output, Doing.OTHER)
+        assert saw_tests_pass(call)
+        assert not suspicious(edited(), call)
+        assert suspicious(call, edited()), "an edit came after it"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        replace(FAILED, executed=5),
+        PASSED,
+        replace(PASSED, executed=0),
+        Ended(outcome=Outcome.COULD_NOT_RUN, exit_code=None, reason="not found"),
+    ],
+    ids=["failed", "no tests counted", "none ran", "could not run"],
+)
+async def test_a_run_in_which_no_test_passed_shows_nothing(desk: Desk, end: Ended) -> None:
+    for output in await ran(desk, end):
+        call = own("gates_run", output, Doing.OTHER)
+        assert not saw_tests_pass(call)
+        assert suspicious(edited(), call)
+
+
+async def test_the_words_of_another_tool_count_for_nothing(desk: Desk) -> None:
+    text, _ = await ran(desk, replace(PASSED, executed=5))
+    assert not saw_tests_pass(replace(own("gates_run", text), tool="mcp__other__gates_run"))
+    assert not saw_tests_pass(replace(own("gates_run", text), outcome=CallOutcome.FAILED))

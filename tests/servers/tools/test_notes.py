@@ -1,0 +1,78 @@
+"""Notes, summaries, and the end of a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from servers.tools.desk import Desk
+from sidecar.model.journal import NoteKind
+from sidecar.model.session import SessionKey
+from sidecar.policy.journal import iterate
+from support.cases import KEY
+
+
+async def test_a_note_is_kept_with_its_type_and_its_time(desk: Desk) -> None:
+    desk.fakes.clock.advance(5)
+    found = await desk.data("note_add", content="the build needs node 22", type="learning")
+    assert found == {
+        "id": "N1",
+        "type": "learning",
+        "content": "the build needs node 22",
+        "at": desk.fakes.clock.now(),
+    }
+
+
+async def test_notes_are_listed_the_oldest_first_all_or_of_one_type(desk: Desk) -> None:
+    assert await desk.text("note_list") == "No notes"
+    for number, kind in enumerate([*NoteKind, NoteKind.STUCK], 1):
+        await desk.ask("note_add", content=f"note\n{number}", type=kind.value)
+    found = await desk.data("note_list")
+    assert [note["id"] for note in found["notes"]] == ["N1", "N2", "N3", "N4", "N5"]
+    assert await desk.text("note_list", type="stuck") == "N2 [stuck] note 2\nN5 [stuck] note 5"
+    assert await desk.data("note_list", type=None) == found
+    assert await desk.text("note_list", type="tip") == "N3 [tip] note 3"
+
+
+async def test_many_long_notes_are_cut(desk: Desk) -> None:
+    for _ in range(60):
+        await desk.ask("note_add", content="é" * 4000, type="tip")
+    assert len(await desk.text("note_list")) < 25_000
+
+
+@pytest.mark.parametrize("kind", ["Stuck", "", "blocker", 3])
+async def test_an_unknown_type_is_refused(desk: Desk, kind: object) -> None:
+    assert "`$.type`" in await desk.refusal("note_add", content="x", type=kind)
+    assert "`$.type`" in await desk.refusal("note_list", type=kind)
+
+
+async def test_a_summary_belongs_to_its_iteration_and_a_later_one_replaces_it(desk: Desk) -> None:
+    assert await desk.data("iteration_summary", summary="one") == {"iteration": 1, "summary": "one"}
+    assert (await desk.data("iteration_summary", summary="two"))["iteration"] == 2
+    under_way = iterate(desk.journal)
+    desk.fakes.journals.save(KEY, under_way)
+    for text in ("three", "three again"):
+        found = await desk.data("iteration_summary", summary=text)
+        assert found["iteration"] == under_way.iteration
+    assert [one.content for one in desk.journal.summaries] == ["one", "two", "three again"]
+
+
+async def test_a_session_is_not_complete_while_a_task_is_open_and_the_open_ones_are_named(desk: Desk) -> None:
+    await desk.ask("task_batch_add", tasks=[{"content": "one"}, {"content": "two", "status": "blocked"}])
+    said = await desk.refusal("session_complete")
+    assert "T1 (remaining) one" in said
+    assert "T2 (blocked) two" in said
+    for ident in ("T1", "T2"):
+        await desk.ask("task_status", id=ident, status="completed")
+    assert (await desk.data("session_complete"))["completed"] == 2
+    assert desk.journal.closed_at == desk.fakes.clock.now()
+    await desk.ask("task_add", content="three")
+    assert desk.journal.closed_at is None
+
+
+async def test_that_a_session_is_complete_moves_no_goal(desk: Desk) -> None:
+    """Law 9: it informs the judge, and binds nobody."""
+    before = desk.fakes.goal()
+    said = await desk.text("session_complete")
+    assert "judges" in said
+    assert desk.fakes.goal() == before
+    assert desk.fakes.journals.load(SessionKey("opencode", "s1")) is None

@@ -1,0 +1,243 @@
+"""Every tool of the registry, whoever added it: what clients and models are offered, and what it gives."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from servers.tools.desk import DEFAULT, Desk, as_json
+from sidecar.model.session import SessionKey
+from sidecar.ports import BadInputError
+from sidecar.servers.tools.tool import Caller, Words
+from sidecar.servers.tools.toolbox import SESSION, Offer, Toolbox
+from support.cases import KEY, session
+
+LIST_LIMIT: Final = 1_500
+"""Tokens of the default list."""
+BYTES_PER_TOKEN: Final = 3.5
+"""The public tokenizers of two makers (see benchmarks/judge_tokens.py) get 3.7 to 4.6 bytes of each of these
+tools into a token, so this bound counts more tokens than they do."""
+JOURNAL: Final = {
+    "task_add", "task_batch_add", "task_status", "task_priority", "task_depends", "task_list", "task_next",
+    "note_add", "note_list", "iteration_summary", "session_complete",
+}  # fmt: skip
+GOOD: Final[dict[str, dict[str, Any]]] = {
+    "task_add": {"content": "write the parser"},
+    "task_batch_add": {"tasks": [{"content": "write the parser"}]},
+    "task_status": {"id": "T1", "status": "completed"},
+    "task_priority": {"id": "T1", "priority": 0},
+    "task_depends": {"id": "T2", "depends_on": "T1"},
+    "note_add": {"content": "it is slow", "type": "learning"},
+    "iteration_summary": {"summary": "wrote the parser"},
+}
+"""Arguments that fit, of every tool that needs some, in a session with two tasks."""
+TOOLS: Final = tuple(tool.name for tool in Desk().tools)
+HUGE: Final = 1_000_000
+HOSTILE: Final[tuple[Any, ...]] = (
+    None, True, 3, -1, 1.5, float("nan"), 10**400, "", "x" * HUGE, "a\x00b\x1b[2J", "\ud800",
+    "../../etc/passwd", [], ["x"] * 1000, {}, {"x": {"\ud800": []}}, "[" * 100_000, "{", '[{"content": 3}]',
+)  # fmt: skip
+WORDS: Final = 1_200
+"""Characters of a refusal; what was sent is never repeated whole."""
+
+
+def offer(desk: Desk, name: str) -> Offer:
+    return next(one for one in desk.toolbox.all_offers() if one.name == name)
+
+
+async def full(desk: Desk) -> Desk:
+    """With two tasks and a note, so that there is something to give."""
+    await desk.ask("task_batch_add", tasks=[{"content": "first"}, {"content": "second"}])
+    await desk.ask("note_add", content="the build is slow", type="stuck")
+    return desk
+
+
+def test_the_journal_has_its_eleven_tools(desk: Desk) -> None:
+    assert {tool.name for tool in desk.tools if tool.toolset == "journal"} == JOURNAL
+
+
+@pytest.mark.parametrize(
+    ("prefix", "more"),
+    [("mcp__plugin_supervisor_supervisor__", {}), ("supervisor_", {"additionalProperties": False})],
+    ids=["claude-code", "opencode"],
+)
+def test_the_default_list_is_short_as_hosts_send_it(desk: Desk, prefix: str, more: dict[str, Any]) -> None:
+    """Hosts send a model name, description and input schema of every tool; what a tool gives they do not."""
+    sent = [
+        {"name": prefix + one.name, "description": one.description, "input_schema": one.input_schema | more}
+        for one in desk.toolbox.offers()
+    ]
+    assert len(sent) >= 13
+    assert len(msgspec.json.encode(sent)) / BYTES_PER_TOKEN < LIST_LIMIT
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_is_described_in_a_sentence_or_two(desk: Desk, name: str) -> None:
+    assert 20 < len(offer(desk, name).description) < 250
+    assert "$" not in offer(desk, name).description
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_its_schemas_are_schemas_of_objects(desk: Desk, name: str) -> None:
+    for schema in (offer(desk, name).input_schema, offer(desk, name).output_schema):
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_what_it_takes_says_nothing_that_a_model_does_not_need(desk: Desk, name: str) -> None:
+    taken = offer(desk, name).input_schema
+    assert SESSION not in taken["properties"]
+    said = str(taken)
+    for needless in ("$ref", "$defs", "'title'", "additionalProperties", "'required': []", "'default': ''"):
+        assert needless not in said
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_good_arguments_fit_its_schema_and_what_it_gives_does_too(desk: Desk, name: str) -> None:
+    desk = await full(desk)
+    arguments = GOOD.get(name, {})
+    Draft202012Validator(offer(desk, name).input_schema).validate(arguments | {SESSION: KEY.id})
+    if name == "session_complete":
+        for task in ("T1", "T2"):
+            await desk.ask("task_status", id=task, status="completed")
+    answer = await desk.ask(name, **arguments)
+    Draft202012Validator(offer(desk, name).output_schema).validate(as_json(answer.data))
+    assert answer.text.strip()
+    assert "$" not in answer.text
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_one_that_only_reads_changes_nothing(desk: Desk, name: str) -> None:
+    desk = await full(desk)
+    before = (desk.journal, desk.fakes.state())
+    if offer(desk, name).reads:
+        await desk.ask(name, **GOOD.get(name, {}))
+        assert offer(desk, name).repeats
+    assert (desk.journal, desk.fakes.state()) == before
+
+
+@pytest.mark.parametrize("name", [one.name for one in Desk().toolbox.all_offers() if one.repeats])
+async def test_one_that_repeats_changes_nothing_more_the_second_time(desk: Desk, name: str) -> None:
+    desk = await full(desk)
+    if name == "session_complete":
+        for task in ("T1", "T2"):
+            await desk.ask("task_status", id=task, status="completed")
+    first = await desk.data(name, **GOOD.get(name, {}))
+    before = desk.journal
+    desk.fakes.clock.advance(10)
+    again = await desk.data(name, **GOOD.get(name, {}))
+    assert desk.journal == before
+    if offer(desk, name).toolset == "journal":
+        assert again == first
+
+
+# --- bad input ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_an_unknown_argument_is_named_and_what_it_takes_is_said(desk: Desk, name: str) -> None:
+    said = await desk.refusal(name, **GOOD.get(name, {}), contennt=1)
+    assert "'contennt'" in said
+    assert "It takes: " in said
+    for field in offer(desk, name).input_schema["properties"]:
+        assert field in said
+    long = await desk.refusal(name, **{"x" * HUGE: 1, "\ud800\x1b": 2})
+    assert len(long) < WORDS
+    assert long.isascii()
+
+
+NEEDING: Final = [
+    (one.name, field) for one in Desk().toolbox.all_offers() for field in one.input_schema.get("required", ())
+]
+
+
+@pytest.mark.parametrize(("name", "field"), NEEDING)
+async def test_a_missing_argument_is_named(desk: Desk, name: str, field: str) -> None:
+    given = {key: value for key, value in GOOD[name].items() if key != field}
+    said = await desk.refusal(name, **given)
+    assert f"`{field}`" in said
+
+
+FIELDS: Final = [
+    (one.name, field) for one in Desk().toolbox.all_offers() for field in one.input_schema["properties"]
+]
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+async def test_a_hostile_value_is_taken_as_the_schema_says_or_refused_in_few_words(
+    desk: Desk, name: str, field: str
+) -> None:
+    desk = await full(desk)
+    taken = offer(desk, name).input_schema
+    schema, needed = taken["properties"][field], field in taken.get("required", ())
+    for number, value in enumerate(HOSTILE):
+        given = {"session": KEY.id, **GOOD.get(name, {}), field: value}
+        said = await desk.attempt(name, given, Caller())
+        if (value is not None or needed) and not Draft202012Validator(schema).is_valid(value):
+            assert f"The arguments of {name} do not fit" in said, number
+        assert len(said) < WORDS, number
+        assert "\x1b" not in said, number
+        assert "\ud800" not in said, number
+    assert msgspec.json.encode(desk.journal)
+
+
+# --- whose session it is ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(
+    "arguments", [{}, {"session": ""}, {"session": 3}, {"session": None}, {"session": ["s1"]}]
+)
+async def test_a_call_that_names_no_session_is_told_how_it_gets_one(
+    desk: Desk, name: str, arguments: dict[str, Any]
+) -> None:
+    said = await desk.refused(name, GOOD.get(name, {}) | arguments, Caller())
+    assert "do not guess" in said
+    assert "supervisor install" in said
+
+
+@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(
+    "named", ["a\x1bb\n" + "c" * HUGE, "../../etc/passwd", "S1", "s1 ", "\ud800", "s1\x00"]
+)
+async def test_an_unknown_session_is_shown_cut_and_without_control_characters(
+    desk: Desk, name: str, named: str
+) -> None:
+    said = await desk.refused(name, {**GOOD.get(name, {}), "session": named}, Caller())
+    assert "knows no session" in said
+    assert len(said) < WORDS
+    assert "\x1b" not in said
+    assert "\ud800" not in said
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_a_session_of_another_project_is_out_of_reach(desk: Desk, name: str) -> None:
+    caller = Caller(project="/home/user/elsewhere")
+    said = await desk.refused(name, {**GOOD.get(name, {}), "session": KEY.id}, caller)
+    assert "another project" in said
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_a_connection_of_one_session_calls_for_no_other(desk: Desk, name: str) -> None:
+    other = SessionKey("opencode", "s2")
+    desk.fakes.store.save(session(key=other))
+    said = await desk.refused(name, {**GOOD.get(name, {}), "session": KEY.id}, Caller(bound=other))
+    assert "belongs to one session" in said
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk, name: str) -> None:
+    toolset = offer(desk, name).toolset
+    desk.on = tuple(one for one in DEFAULT if one != toolset)
+    assert name not in {one.name for one in desk.toolbox.offers()}
+    said = await desk.refusal(name, **GOOD.get(name, {}))
+    assert f"supervisor toolset enable {toolset}" in said
+
+
+def test_a_tool_without_a_description_is_not_offered(desk: Desk) -> None:
+    with pytest.raises(BadInputError, match=r"## \w+.*install"):
+        Toolbox(desk.tools, Words({"status": "Where it stands."}), desk.people.session, lambda: ())

@@ -1,0 +1,73 @@
+"""What a tool takes, in the fewest words of JSON Schema."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from msgspec import Meta, Struct
+
+from sidecar.servers.tools.schemas import of_given, of_taken
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Point(Struct, frozen=True, forbid_unknown_fields=True):
+    """Ours to know."""
+
+    x: Annotated[int, Meta(ge=0, le=9)]
+    colour: Colour = Colour.RED
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    points: Annotated[tuple[Point, ...], Meta(max_length=7)]
+    name: Annotated[str, Meta(min_length=1, max_length=10)] = ""
+    colour: Colour | None = None
+    end: Point | None = None
+    either: int | str = "none"
+
+
+class Nothing(Struct, frozen=True):
+    pass
+
+
+POINT = {
+    "type": "object",
+    "properties": {
+        "x": {"type": "integer", "minimum": 0, "maximum": 9},
+        "colour": {"type": "string", "enum": ["blue", "red"], "default": "red"},
+    },
+    "required": ["x"],
+}
+
+
+def test_what_is_taken_stands_in_place_and_without_what_a_model_needs_not() -> None:
+    assert of_taken(Line) == {
+        "type": "object",
+        "properties": {
+            "points": {"type": "array", "items": POINT},
+            "name": {"type": "string"},
+            "colour": {"type": "string", "enum": ["blue", "red"]},
+            "end": POINT,
+            "either": {"anyOf": [{"type": "integer"}, {"type": "string"}], "default": "none"},
+        },
+        "required": ["points"],
+    }
+
+
+def test_nothing_is_an_object_without_properties() -> None:
+    assert of_taken(Nothing) == {"type": "object", "properties": {}}
+
+
+def test_what_is_given_keeps_its_parts_and_leaves_out_our_names() -> None:
+    found = of_given(Line)
+    Draft202012Validator.check_schema(found)
+    assert set(found["$defs"]) == {"Point", "Colour"}
+    assert "Ours to know" not in str(found)
+    validator = Draft202012Validator(found)
+    assert validator.is_valid({"points": [{"x": 1, "colour": "blue"}], "end": None})
+    assert not validator.is_valid({"points": [{"x": 1, "colour": "green"}]})

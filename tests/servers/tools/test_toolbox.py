@@ -1,0 +1,178 @@
+"""Calls, whatever the tool: whose session it is, what fits, and what a fault becomes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from servers.tools.desk import Desk, real_sections
+from sidecar.model.journal import Author
+from sidecar.model.session import Session
+from sidecar.policy.journal import JournalError
+from sidecar.ports import BadInputError
+from sidecar.servers.tools.tool import (
+    Answer,
+    Call,
+    Caller,
+    RefusalError,
+    Tool,
+    UnknownToolError,
+    Words,
+    shown,
+)
+from sidecar.servers.tools.toolbox import Toolbox
+from support.cases import KEY, PROJECT, session
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str = ""
+
+
+class Takes(Struct, frozen=True, kw_only=True):
+    part: Part = Part()
+    parts: tuple[Part, ...] = ()
+    text: str = ""
+
+
+class Gives(Struct, frozen=True):
+    said: str
+
+
+def box(work: Callable[[Call, Takes], Answer], find: Session | None = None) -> Toolbox:
+    """One tool, `echo`, and one session."""
+
+    async def working(call: Call, taken: Takes) -> Answer:
+        return work(call, taken)
+
+    tool = Tool(name="echo", toolset="core", takes=Takes, gives=Gives, work=working)
+    words = Words({**real_sections(), "echo": "Say what was given."})
+    found = find or session()
+    return Toolbox((tool,), words, lambda _ident, _key: found, lambda: ("core",))
+
+
+def seen(call: Call, taken: Takes) -> Answer:
+    return Answer(Gives(f"{call.author} {call.session.key.id} {taken.part.name}"), repr(taken.parts))
+
+
+CALLER = Caller(bound=KEY)
+
+
+async def test_the_session_of_the_connection_needs_no_argument_and_may_be_named() -> None:
+    for arguments in ({}, {"session": KEY.id}, {"session": ""}):
+        answer = await box(seen).call("echo", arguments, Caller(bound=KEY, author=Author.USER))
+        assert answer.data == Gives("user s1 ")
+
+
+@pytest.mark.parametrize("project", [PROJECT, f"{PROJECT}/src", "/home/user", ""])
+async def test_a_caller_at_work_in_the_project_or_above_it_reaches_its_session(project: str) -> None:
+    caller = Caller(project=project)
+    answer = await box(seen).call("echo", {"session": KEY.id}, caller)
+    assert answer.data == Gives("agent s1 ")
+
+
+@pytest.mark.parametrize("project", ["/home/user/projects", f"{PROJECT}-2", "/elsewhere", "relative"])
+async def test_a_caller_at_work_elsewhere_does_not(project: str) -> None:
+    with pytest.raises(RefusalError, match="another project"):
+        await box(seen).call("echo", {"session": KEY.id}, Caller(project=project))
+
+
+async def test_a_list_or_an_object_may_come_as_a_text_of_json_and_a_text_stays_a_text() -> None:
+    given = {"part": '{"name": "x"}', "parts": '[{"name": "y"}]', "text": '{"name": "z"}'}
+    taken: list[Takes] = []
+
+    def work(_call: Call, found: Takes) -> Answer:
+        taken.append(found)
+        return Answer(Gives(""), "")
+
+    await box(work).call("echo", given, CALLER)
+    assert taken == [Takes(part=Part("x"), parts=(Part("y"),), text='{"name": "z"}')]
+
+
+async def test_a_field_of_a_part_that_nobody_knows_is_refused_and_half_a_character_too() -> None:
+    for part, why in (({"nme": "x"}, "unknown field `nme`"), ({"\ud800": 1}, "half of a character")):
+        with pytest.raises(RefusalError, match=why):
+            await box(seen).call("echo", {"part": part}, CALLER)
+
+
+async def test_what_nests_deep_is_refused() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    for name in ("part", "parts", "text"):
+        with pytest.raises(RefusalError, match="do not fit"):
+            await box(seen).call("echo", {name: deep}, CALLER)
+    while deep:  # taken apart by hand: freeing it as a whole nests as deep
+        deep = deep.pop()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (JournalError("journal-cycle", path="T1 -> T1"), "cycle: T1 -> T1"),
+        (BadInputError("the file is broken"), "the file is broken"),
+        (PermissionError(13, "Permission denied", "/home/user/x"), "Permission denied"),
+        (RefusalError("no"), "^no$"),
+    ],
+)
+async def test_what_a_tool_raises_is_a_refusal_in_words(error: Exception, said: str) -> None:
+    def work(_call: Call, _taken: Takes) -> Answer:
+        raise error
+
+    with pytest.raises(RefusalError, match=said) as caught:
+        await box(work).call("echo", {}, CALLER)
+    assert "/home" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [ValueError("ours"), asyncio.CancelledError()])
+async def test_a_fault_of_ours_and_a_cancelling_are_no_refusals(error: BaseException) -> None:
+    def work(_call: Call, _taken: Takes) -> Answer:
+        raise error
+
+    with pytest.raises(type(error)):
+        await box(work).call("echo", {}, CALLER)
+
+
+async def test_an_unknown_tool_is_no_refusal_but_a_fault_of_the_client(desk: Desk) -> None:
+    with pytest.raises(UnknownToolError, match=r"^stat us"):
+        await desk.toolbox.call("stat\nus" + "x" * 1_000_000, {}, CALLER)
+
+
+def test_every_rule_of_the_journal_has_its_words() -> None:
+    words = Words(real_sections())
+    for rule in RULES:
+        assert words.say(rule)
+
+
+RULES = (
+    "journal-no-tasks", "journal-too-many", "journal-waits", "journal-cycle", "journal-unknown-task",
+    "journal-open-tasks", "journal-empty-text", "journal-long-text", "journal-full",
+)  # fmt: skip
+
+
+@given(st.text(max_size=200))
+def test_what_is_shown_of_a_text_is_short_and_printable(text: str) -> None:
+    assert shown(text).isprintable()
+    assert len(shown(text)) <= 83
+
+
+@settings(max_examples=50)
+@given(
+    st.dictionaries(
+        st.sampled_from(["session", "Session", "part", "parts", "x", ""]),
+        st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5),
+    )
+)
+async def test_whatever_the_arguments_are_a_tool_answers_or_refuses(arguments: dict[str, Any]) -> None:
+    try:
+        answer = await box(seen).call("echo", arguments, CALLER)
+    except RefusalError:
+        assert arguments
+    else:
+        assert set(arguments) <= {"session", "part", "parts"}
+        assert answer.text
