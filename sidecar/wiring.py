@@ -63,6 +63,7 @@ from sidecar.ports import BadInputError, HostCodec
 from sidecar.servers import wire
 from sidecar.servers.control import Control, Handler, Methods, Peer, PeerError
 from sidecar.servers.inbox import InboxDoor
+from sidecar.servers.mcp.access import Tokens
 from sidecar.servers.mcp.door import McpDoor
 from sidecar.servers.mcp.http_door import HttpDoor
 from sidecar.servers.tools.door import ToolsDoor
@@ -231,8 +232,9 @@ def _mcp(control: Control, toolbox: Callable[[], Toolbox], house: House) -> tupl
     def port() -> int:
         return port_of(os.environ.get("SUPERVISOR_PORT", ""), house.configuration.load()[0].mcp_port)
 
-    door = McpDoor(control, toolbox)
-    http = HttpDoor(control, door.ready, McpFiles(of_user().state), port)
+    files = McpFiles(of_user().state)
+    door = McpDoor(control, toolbox, Tokens(files.token).caller)
+    http = HttpDoor(control, door.ready, files, port)
     folder = user_folder(os.environ)
     control.beside += [partial(door.watch, FoldersWatch, [folder] if folder else []), http.run]
     return door, http

@@ -30,7 +30,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   stops/         the last judged stops of each project, to try rubrics on
   trust.json     which commands of which project the user approved
   measured.json  how often criteria were right when `supervisor eval` measured them last
-  mcp-token      the secret that lets clients in over HTTP; remove it to take back every token that was given out
+  mcp-token      the secret that lets clients in over HTTP; remove it to take back every token
   mcp-port       where MCP was served over HTTP last
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import msgspec
@@ -32,12 +33,16 @@ log = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Gives stops to the house's KeptStops, one thread for each."""
+    """Gives stops to the house's KeptStops, one after the other in a thread of their own.
+
+    Not in two at once: msgspec 0.22 was seen to crash where both met a kind of Struct for the first time.
+    """
 
     def __init__(self, house: House) -> None:
         """Live in `house`."""
         self._house = house
         self._running: set[asyncio.Future[None]] = set()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="keeping")
 
     def keep(self, first: Inquiry, heard: Sequence[Heard], last: Inquiry, ruling: Ruling) -> None:
         """Keep the stop that policy knew as `first`, and as `last` when it ruled. Returns at once."""
@@ -54,7 +59,7 @@ class Keeper:
             stage=last.stage,
             rule=last.rule,
         )
-        running = asyncio.get_running_loop().run_in_executor(None, self._write, stop)
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._write, stop)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
 

@@ -47,7 +47,7 @@ VERBS: Final = {
     "on": Verb("sidecar.cli.switch:on", "Switch Supervisor on, for a project or for you."),
     "off": Verb("sidecar.cli.switch:off", "Switch Supervisor off, for a project or for you."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),
-    "run": Verb("sidecar.cli.run:run", "Let an agent work in iterations until its goal holds."),
+    "run": Verb("sidecar.cli.run_loop:run", "Let an agent work in iterations until its goal holds."),
     "tool": Verb("sidecar.cli.tool:tool", "Call a tool of agents yourself, or list them."),
     "toolset": Verb("sidecar.cli.toolset:toolset", "Choose which tools agents are offered."),
     "mcp": Verb("sidecar.cli.mcp:mcp", "Be the pipe to the tools of agents. Hosts start it."),

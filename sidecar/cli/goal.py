@@ -16,6 +16,8 @@ from sidecar.model.effects import Reply
 from sidecar.policy.commands import WORDS
 from sidecar.policy.status import switch_on
 
+AGENTS = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
+"""Variables of an agent's shell."""
 HERE = click.option(
     "--session", default="", help="The host's session id; else the one seen last in this folder."
 )
@@ -99,7 +101,7 @@ def retry(session: str, number: str) -> None:
 
 def agents_marker() -> str:
     """The variable that says that an agent's shell is typing; "" where a person's is."""
-    return next((name for name in ("CLAUDECODE", "OPENCODE") if os.environ.get(name)), "")
+    return next((name for name in AGENTS if os.environ.get(name)), "")
 
 
 def refuse_agents() -> None:

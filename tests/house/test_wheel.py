@@ -10,6 +10,7 @@ import sidecar
 
 CHECKOUT = Path(__file__).parents[2]
 PLUGIN_FOLDERS = (".claude-plugin", "commands", "hooks", "rubric")
+PLUGIN_FILES = (".mcp.json", "sidecar/servers/mcp/pipe.py")
 
 runs_on_the_wheel = pytest.mark.skipif(
     not os.environ.get("TOX_ENV_NAME", "").startswith("py"),
@@ -57,6 +58,13 @@ def test_the_wheel_carries_the_plugin(folder: str) -> None:
 
     assert carried == files_under(CHECKOUT / folder)
     assert carried != {}
+
+
+@runs_on_the_wheel
+@pytest.mark.parametrize("name", PLUGIN_FILES)
+def test_the_wheel_carries_what_else_the_plugin_needs(name: str) -> None:
+    carried = Path(sidecar.__file__).parent / "_plugin" / name
+    assert carried.read_bytes() == (CHECKOUT / name).read_bytes()
 
 
 def test_every_markdown_file_in_commands_is_a_command() -> None:

@@ -11,6 +11,7 @@ The laws of this file:
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
@@ -38,13 +39,14 @@ from sidecar.adapters.agents.acp_wire import (
     Permission,
     Prompt,
     Prompted,
+    StdioServer,
     Text,
     Update,
     Updated,
 )
 from sidecar.adapters.dialogue import Dialogue, NotLaunchedError, dialogue
 from sidecar.adapters.text import plain, tail
-from sidecar.ports import Access, AgentRest, Errand
+from sidecar.ports import AgentRest, Errand
 
 US: Final = Implementation("supervisor", __version__)
 SERVER: Final = "supervisor"
@@ -156,14 +158,15 @@ class _Visit:
                 await self._link.tell("session/cancel", Cancel(self._session))
                 await self._link.answer(Prompted)
 
-    def _servers(self, agent: Initialized) -> tuple[HttpServer, ...]:
+    def _servers(self, agent: Initialized) -> tuple[HttpServer | StdioServer, ...]:
+        """The tools of the session, at their address, or through a pipe that the agent starts."""
         access = self._errand.access
         if access is None:
             return ()
-        if not agent.reaches_http:
-            self._note("this agent reaches no MCP server over HTTP; it works without the session's tools")
-            return ()
-        return (_server(access),)
+        if agent.reaches_http:
+            return (HttpServer(SERVER, access.url, (Header("Authorization", f"Bearer {access.token}"),)),)
+        token = Header("SUPERVISOR_MCP_TOKEN", access.token)
+        return (StdioServer(SERVER, sys.executable, ("-P", "-m", "sidecar", "mcp"), (token,)),)
 
     def _told(self, method: str, parameters: Raw) -> None:
         if method != "session/update":
@@ -220,10 +223,6 @@ class _Visit:
         if self._errand.access:
             trouble = trouble.replace(self._errand.access.token, "***")
         return AgentRest(said=plain(self._said), exit_code=exit_code, trouble=trouble)
-
-
-def _server(access: Access) -> HttpServer:
-    return HttpServer(SERVER, access.url, (Header("Authorization", f"Bearer {access.token}"),))
 
 
 def _other_version(theirs: int) -> str:

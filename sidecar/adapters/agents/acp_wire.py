@@ -139,7 +139,7 @@ class Initialized(Struct, frozen=True, rename="camel"):
 
 
 class Header(Struct, frozen=True):
-    """One header of an HTTP request."""
+    """One header of an HTTP request, or one variable of an environment."""
 
     name: str
     value: str
@@ -153,11 +153,20 @@ class HttpServer(Struct, frozen=True, tag_field="type", tag="http"):
     headers: tuple[Header, ...]
 
 
+class StdioServer(Struct, frozen=True):
+    """An MCP server that the agent starts; every agent can. It is the kind that has no `type`."""
+
+    name: str
+    command: str
+    args: tuple[str, ...]
+    env: tuple[Header, ...]
+
+
 class NewSession(Struct, frozen=True, rename="camel"):
     """Begin a conversation in a folder, given as an absolute path."""
 
     cwd: str
-    mcp_servers: tuple[HttpServer, ...] = ()
+    mcp_servers: tuple[HttpServer | StdioServer, ...] = ()
 
 
 class Opened(Struct, frozen=True, rename="camel"):

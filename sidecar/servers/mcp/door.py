@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw, Struct
 
-from sidecar.ports import Watch
+from sidecar.ports import BadInputError, Watch
 from sidecar.servers import wire
 from sidecar.servers.control import Control, Peer, newer
 from sidecar.servers.tools.tool import Caller
@@ -31,24 +31,35 @@ Watching = Callable[[Callable[[], None]], Watch]
 """Makes a watch that calls back from a thread of its own."""
 
 
+Admit = Callable[[str], Caller | None]
+"""Whom a token lets in, None for nobody."""
+
+
+def nobody(_token: str) -> None:
+    """Let no token in."""
+
+
 class Announced(Struct, frozen=True):
     """What a pipe says of itself.
 
     `resumed`: its host began the conversation with another sidecar. `project`: the folder that its host works
-    in, "" where it does not say.
+    in, "" where it does not say. `token`: of the session that it is for, "" where its host's plugin says in
+    each call whose it is.
     """
 
     version: str = ""
     resumed: bool = False
     project: str = ""
+    token: str = ""
 
 
 class McpDoor:
     """Lets connections speak MCP. `build` makes the tools; it is called in a thread, when the first comes."""
 
-    def __init__(self, control: Control, build: Callable[[], Toolbox]) -> None:
-        """Serve within the process that `control` speaks for."""
+    def __init__(self, control: Control, build: Callable[[], Toolbox], admit: Admit = nobody) -> None:
+        """Serve within the process that `control` speaks for. `admit` says whom a token lets in."""
         self._control = control
+        self._admit = admit
         self._build = build
         self._speaker: asyncio.Future[McpSpeaker] | None = None
         self._stirred = asyncio.Event()
@@ -60,10 +71,18 @@ class McpDoor:
             self._control.drain()
         if self._control.ending.is_set():
             return LEAVING
+        caller = self._caller(announced)
         speaker = await self.ready()
-        caller = Caller(project=announced.project)
         peer.hand_over(partial(speaker.speak, caller, resumed=announced.resumed))
         return SPEAK
+
+    def _caller(self, announced: Announced) -> Caller:
+        if not announced.token:
+            return Caller(project=announced.project)
+        caller = self._admit(announced.token)
+        if caller is None:
+            raise BadInputError("$SUPERVISOR_MCP_TOKEN lets nobody in: it was taken back, or it is not ours")
+        return caller if caller.bound else Caller(project=announced.project)
 
     async def toolsets(self, _params: Raw, _peer: Peer) -> bytes:
         """Tell clients where other tools are switched on than before."""

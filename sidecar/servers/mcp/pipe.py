@@ -44,7 +44,7 @@ ANSWER_LIMIT: Final = 1 << 16
 OPENING_LIMIT: Final = 1 << 16
 """Bytes of a host's first line; with a longer one its conversation cannot be taken up again."""
 ANNOUNCEMENT: Final = (
-    '{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":%s,"resumed":%s,"project":%s}}\n'
+    '{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":%s,"resumed":%s,"project":%s,"token":%s}}\n'
 )
 ANSWERED: Final = b'{"jsonrpc":"2.0","id":1,"result":'
 NOTICE: Final = b'{"jsonrpc":"2.0","method":'
@@ -68,15 +68,16 @@ def live(version: str, start: Callable[[str], None]) -> None:
 def connecting(version: str, start: Callable[[str], None]) -> Connect:
     """Give the way to a sidecar of this user, for a host that works where this process is now."""
     run, project = run_folder(os.environ), project_folder(os.environ)
+    token = os.environ.get("SUPERVISOR_MCP_TOKEN", "")
 
     def connect(resumed: bool) -> Link:  # noqa: FBT001 - it is handed over as a Connect
         try:
-            link = reach(run, version, resumed=resumed, project=project)
+            link = reach(run, version, resumed=resumed, project=project, token=token)
         except (ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
             link = None
         if link is None:
             start(run)
-            link = reach(run, version, resumed=resumed, project=project)
+            link = reach(run, version, resumed=resumed, project=project, token=token)
         if link is None:
             raise PipeError("it makes room for another one, which does not come")
         return link
@@ -100,18 +101,19 @@ def project_folder(environment: Mapping[str, str]) -> str:
         return ""
 
 
-def reach(run: str, version: str, *, resumed: bool, project: str = "") -> Link | None:
+def reach(run: str, version: str, *, resumed: bool, project: str = "", token: str = "") -> Link | None:
     """Connect to a sidecar that serves us from the next byte on; None where it makes room for another one.
 
+    `token` is that of the one session that the host works for, "" where its plugin names one in each call.
     Raises OSError where there is none or it does not answer, PipeError where it refuses.
     """
     os.chdir(run)  # from here the name is short: a socket's path may have 108 bytes
-    said = ANNOUNCEMENT % (quoted(version), "true" if resumed else "false", quoted(_whole(project)))
+    words = quoted(version), "true" if resumed else "false", quoted(_whole(project)), quoted(_whole(token))
     link = Link(sockets.AF_UNIX, sockets.SOCK_STREAM)
     try:
         link.settimeout(SILENCE_S)
         link.connect("sidecar.sock")
-        link.sendall(said.encode())
+        link.sendall((ANNOUNCEMENT % words).encode())
         if _answer(link) == b"{}":
             link.settimeout(None)
             return link

@@ -46,14 +46,17 @@ async def test_the_agent_is_handed_the_tools_of_its_session(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "capabilities", [{}, None, {"mcpCapabilities": None}, {"mcpCapabilities": {"sse": True}}]
 )
-async def test_an_agent_that_reaches_no_url_works_without_the_tools_and_that_is_heard(
+async def test_an_agent_that_reaches_no_url_is_given_a_pipe_that_knows_its_session(
     tmp_path: Path, capabilities: object
 ) -> None:
     hello = reply(protocolVersion=1, agentCapabilities=capabilities)
     driven = Driven(tmp_path, {**prompted(*WORKS), "initialize": [hello]})
     assert (await driven.run(access=ACCESS)).trouble == ""
-    assert driven.agent.told("session/new")["mcpServers"] == []
-    assert "without the session's tools" in driven.heard[0]
+    (server,) = driven.agent.told("session/new")["mcpServers"]
+    assert Path(server.pop("command")).is_absolute()
+    token = {"name": "SUPERVISOR_MCP_TOKEN", "value": ACCESS.token}
+    arguments = ["-P", "-m", "sidecar", "mcp"]
+    assert server == {"name": "supervisor", "args": arguments, "env": [token]}
 
 
 async def test_tool_calls_are_heard_in_a_line_and_are_not_what_was_said(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def _agent(wish: Wish, folders: Paths) -> AgentRunner:
     if wish.leave:
         from sidecar.adapters.agents import acp, acp_permission  # noqa: PLC0415 - plain commands need none of it
 
-        return acp.AcpAgent(wish.command, acp_permission.Leave(wish.leave))
+        return acp.AcpAgent(wish.command, acp_permission.Leave(wish.leave), _free_tools())
     return CommandAgent(wish.command, folders.run / f"mcp-{wish.asked.session}.json", _free_tools())
 
 
