@@ -122,9 +122,7 @@ def test_the_host_tells_only_of_calls_of_our_own_tools(tool: str, ours: bool) ->
 
 
 def test_the_plugins_own_server_is_started_as_the_hooks_are_and_called_as_the_hosts_know_it() -> None:
-    (name,) = (
-        servers := json.loads((ROOT / manifest("plugin.json")["mcpServers"]).read_text("utf-8"))["mcpServers"]
-    )
+    (name,) = (servers := json.loads((ROOT / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"])
     assert name == "supervisor"
     line = [servers[name]["command"], *servers[name]["args"]]
     assert line[:3] == command("Stop")[:3]

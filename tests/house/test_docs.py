@@ -79,6 +79,7 @@ def _tests_of(name: str) -> frozenset[str]:
     [
         "README.md",
         "CONTRIBUTING.md",
+        "docs/acp.md",
         "docs/architecture.md",
         "docs/claude-code.md",
         "docs/editors.md",
@@ -88,11 +89,15 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/judges.md",
         "docs/judging.md",
         "docs/markers.md",
+        "docs/mcp-conformance.md",
+        "docs/mcp.md",
         "docs/opencode.md",
         "docs/privacy.md",
         "docs/rubric.md",
         "docs/rubric-advice.md",
+        "docs/run.md",
         "docs/settings.md",
+        "docs/tools.md",
     ],
 )
 def test_every_link_leads_somewhere(page: str) -> None:
