@@ -1,7 +1,7 @@
 """The plugin's MCP server: the pipe to the sidecar, in whatever Python the host's machine has.
 
-The pipe itself is the package's, which every copy of the plugin holds at the same place. It starts with what
-the hooks start with, and says on standard error why it cannot.
+The pipe itself is the package's: pipe.py beside this file is a link to it, in a wheel a copy. It starts with
+what the hooks start with, and says on standard error why it cannot.
 """
 
 import sys
@@ -15,7 +15,7 @@ HOOKS = dirname(abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longe
 
 def main() -> None:
     """Be the pipe until the host leaves."""
-    sys.path.append(dirname(HOOKS) + "/sidecar/servers/mcp")  # noqa: PTH120 - as above
+    sys.path.append(HOOKS)
     import pipe  # type: ignore[import-not-found]  # noqa: PLC0415 - it is there from now on
 
     try:

@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from sidecar.model.effects import Reply
 from sidecar.model.iterations import (
     Asked,
@@ -35,7 +37,8 @@ from sidecar.model.iterations import (
 from sidecar.policy import iterations as policy
 from sidecar.policy.arguments import Refusal
 from sidecar.policy.journal import ready
-from sidecar.ports import Access, AgentRest, AgentRunner, BadInputError, Clock, Environment, Errand
+from sidecar.policy.run_prompt import quoted
+from sidecar.ports import Access, AgentRest, AgentRunner, BadInputError, Clock, Environment, Errand, Mask
 
 FAREWELL_S = 5.0
 """Seconds that the sidecar gets to hear that a run is over."""
@@ -79,7 +82,7 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Crew:
-    """Who takes part. `word` makes the prompt; `tell` and `hear` are for those who look on.
+    """Who takes part. `word` makes the prompt; `tell` and `hear` are for those who look on, `mask` for both.
 
     `longest`: seconds that one agent may take. `spec` and `extra`: see Material.
     """
@@ -91,6 +94,7 @@ class Crew:
     word: Callable[[Material], str]
     tell: Callable[[Happening], None]
     hear: Callable[[str], None]
+    mask: Mask
     environment: Environment
     longest: float
     spec: str = ""
@@ -110,6 +114,7 @@ class Run:
         self._failures = 0
         self._feedback = ""
         self._printed = ""
+        self._token = ""
 
     @property
     def count(self) -> int:
@@ -117,14 +122,17 @@ class Run:
         return self._count
 
     async def run(self) -> Ended:
-        """Let agents work until the run is over. Raises BadInputError for what cannot begin, OSError."""
+        """Let agents work until the run is over. Raises BadInputError, OSError for what cannot begin."""
         await self._open()
         outcome = INTERRUPTED
         standing_by = asyncio.create_task(self._crew.overseer.stand_by())
         try:
             self._printed = await self._hooks("before_session")
-            while (ended := await self._iteration()) is None:
-                pass
+            try:
+                while (ended := await self._iteration()) is None:
+                    pass
+            except (OSError, BadInputError) as error:
+                ended = policy.broken(self._mask(str(error)), self._count)
             outcome = ended.outcome
         finally:
             standing_by.cancel()
@@ -153,7 +161,7 @@ class Run:
         await overseer.begin()
         now = await overseer.look()
         self._allowed = policy.most(asked, now)
-        self._feedback = now.last_reason if now.pending else ""
+        self._feedback = quoted(now.last_reason) if now.pending else ""
         self._crew.tell(
             Opened(
                 session=asked.session,
@@ -167,17 +175,19 @@ class Run:
     async def _iteration(self) -> Ended | None:
         """One agent, from its prompt to the ruling on its stop; the end of the run, None where it goes on."""
         crew = self._crew
+        self._number = policy.number(await crew.overseer.look())
+        printed = await self._hooks("before_iteration")  # it may add tasks
         before = await crew.overseer.look(iterate=True)
         self._count += 1
-        self._number = policy.number(before)
         ready_tasks = ready(before.journal)
         task = ready_tasks[0].content if ready_tasks else ""
         crew.tell(Started(iteration=self._number, most=self._allowed, task=task))
-        rest = await self._agent(before)
+        rest = await self._agent(before, printed)
         trouble = _failed(rest)
-        await self._after_agent(before, trouble)
+        if trouble:
+            await self._hooks("on_error", error=trouble)
         ruled = await crew.overseer.stopped(
-            f"{self._asked.session}-{before.journal.iteration}", rest.said, before.pending
+            f"{self._asked.session}-{crew.clock.now():.6f}-{self._count}", rest.said, before.pending
         )
         now = await crew.overseer.look()
         self._feedback = ruled.say
@@ -192,13 +202,14 @@ class Run:
                 budget=now.budget,
             )
         )
+        await self._completed(before, now)
         await self._hooks("after_iteration", decision=ruled.decision, reason=ruled.reason)
         self._failures = self._failures + 1 if trouble else 0
         return policy.after(ruled, now, self._allowed, self._count) or policy.failing(
             trouble, self._failures, self._count
         )
 
-    async def _agent(self, standing: Standing) -> AgentRest:
+    async def _agent(self, standing: Standing, printed: str) -> AgentRest:
         """Start an agent afresh and wait until it rests."""
         crew, asked = self._crew, self._asked
         access = await self._access()
@@ -210,7 +221,7 @@ class Run:
             checks=standing.checks,
             spec=crew.spec,
             feedback=self._feedback,
-            before="\n".join(filter(None, (self._printed, await self._hooks("before_iteration")))),
+            before="\n".join(filter(None, (self._printed, printed))),
             extra=crew.extra,
             tools=TOOLS if access else "",
             journal=standing.journal,
@@ -223,7 +234,8 @@ class Run:
             access=access,
         )
         begun = crew.clock.now()
-        rest = await crew.agent.run(errand, crew.hear)
+        rest = await crew.agent.run(errand, lambda said: crew.hear(self._mask(said)))
+        rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
         crew.tell(
             Rested(
                 iteration=self._number,
@@ -237,19 +249,25 @@ class Run:
 
     async def _access(self) -> Access | None:
         try:
-            return await self._crew.overseer.access()
+            access = await self._crew.overseer.access()
         except (BadInputError, OSError) as error:
             self._crew.tell(Warned(text=f"agents cannot reach their tools: {error}"))
             return None
+        self._token = access.token
+        return access
 
-    async def _after_agent(self, before: Standing, trouble: str) -> None:
-        """Tell the user's hooks what this agent did."""
-        if trouble:
-            await self._hooks("on_error", error=trouble)
-        now = await self._crew.overseer.look()
-        for task in policy.completed(before.journal, now.journal):
-            self._crew.tell(Completed(iteration=self._number, id=task.id, content=task.content))
-            await self._hooks("on_task_completed", task_id=task.id, task=task.content)
+    def _mask(self, text: str) -> str:
+        """What may be shown of a text of the agent's."""
+        clean = self._crew.mask(text)
+        return clean.replace(self._token, "***") if self._token else clean
+
+    async def _completed(self, before: Standing, now: Standing) -> None:
+        """Tell of the tasks that this agent completed, and the user's hooks of the first of them."""
+        for number, task in enumerate(policy.completed(before.journal, now.journal)):
+            content = self._mask(task.content)
+            self._crew.tell(Completed(iteration=self._number, id=task.id, content=content))
+            if number < policy.HOOKED:
+                await self._hooks("on_task_completed", task_id=task.id, task=content)
 
     async def _hooks(self, name: str, **facts: str) -> str:
         told = {

@@ -16,21 +16,29 @@ if TYPE_CHECKING:
     from sidecar.ports import Access
 
 PLACES: Final = {
-    "claude": "to .mcp.json of a project, or to a file for claude --mcp-config",
-    "opencode": "to an opencode.json, where no `supervisor install opencode` brings the tools",
-    "json": "to whatever takes a URL and a header",
+    "claude": "a file for claude --mcp-config; a project's .mcp.json is shared with others",
+    "opencode": "your own opencode.json; a project's is shared with others",
+    "json": "whatever takes a URL and a header",
 }
+OF_ALL: Final = """\
+The token is a secret: it opens the tools of all your sessions. Each call must name one, as the
+Supervisor plugin of a host does; for a host without it, name a session here: --session ID."""
+OF_ONE: Final = "The token is a secret: it opens the tools of this one session."
 
 
-class AnySession(Struct, frozen=True):
-    """Asks for the address at which all sessions can be reached."""
+class Asked(Struct, frozen=True):
+    """Asks for the address at which one session can be reached, or all where both are empty."""
+
+    host: str = ""
+    session: str = ""
 
 
 @click.command()
 @click.option(
     "--print-config", "form", type=click.Choice(tuple(PLACES)), help="Print how to reach it by URL."
 )
-def mcp(form: str | None) -> None:
+@click.option("--session", default="", help="With --print-config: for this session alone, by the host's id.")
+def mcp(form: str | None, session: str) -> None:
     """Speak MCP on standard input and output.
 
     It is for the configuration of a host, where `supervisor install` puts it. It starts the sidecar where
@@ -40,7 +48,9 @@ def mcp(form: str | None) -> None:
     URL holds for this machine, and as long as a sidecar runs, which hooks and every command here start.
     """
     if form:
-        _print_config(form)
+        _print_config(form, session)
+    elif session:
+        raise click.UsageError("--session goes with --print-config")
     else:
         _pipe()
 
@@ -62,20 +72,29 @@ def _start(_run: str) -> None:
     Client(of_user()).start()
 
 
-def _print_config(form: str) -> None:
-    from sidecar.cli.link import ask  # noqa: PLC0415 - hosts start the other way
+def _print_config(form: str, session: str) -> None:
+    from sidecar.app.people import Report, Who  # noqa: PLC0415 - hosts start the other way
+    from sidecar.cli.goal import refuse_agents  # noqa: PLC0415 - as above
+    from sidecar.cli.link import ask  # noqa: PLC0415 - as above
     from sidecar.ports import Access  # noqa: PLC0415 - as above
 
-    access = ask("mcp_access", AnySession(), Access)
+    refuse_agents()  # it would reach the sessions of others
+    asked = Asked()
+    if session:
+        known = ask("report", Who(session=session), Report)
+        if not known.session:
+            raise click.UsageError(
+                f"no session is known as {session!r}. `supervisor status` names those of a folder"
+            )
+        asked = Asked(known.host, known.session)
+    access = ask("mcp_access", asked, Access)
     forms: dict[str, Callable[[Access], dict[str, Any]]] = {
         "claude": _claude,
         "opencode": _opencode,
         "json": _plain,
     }
     click.echo(msgspec.json.format(msgspec.json.encode(forms[form](access))).decode())
-    click.echo(
-        f"Add this {PLACES[form]}. The token is a secret: it opens the tools of all your sessions.", err=True
-    )
+    click.echo(f"Add this to {PLACES[form]}.\n{OF_ONE if session else OF_ALL}", err=True)
 
 
 def _claude(access: Access) -> dict[str, Any]:

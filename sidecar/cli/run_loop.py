@@ -144,6 +144,8 @@ async def _until_over(wish: Wish, folders: Paths, show: Show) -> int:
     run = Run(_crew(wish, folders, show), wish.asked)
     task = asyncio.create_task(run.run())
     for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue  # nohup, or a script's background job: who started it wants it to live on
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         return (await task).exit_code
@@ -165,6 +167,7 @@ def _crew(wish: Wish, folders: Paths, show: Show) -> Crew:
         word=partial(prompt, wish.template),
         tell=show.tell,
         hear=show.hear,
+        mask=mask,
         environment={**environment, WORKER_MARKER: "1"},
         longest=settings.run.agent_seconds,
         spec=wish.spec,

@@ -25,6 +25,8 @@ from sidecar.model.iterations import (
 
 SHOWN = 160
 """Characters of one line that others wrote."""
+REASON = 1_000
+"""Characters of a reason that Supervisor gives: it says what to do."""
 SAID = 2_000
 """Characters of what an agent said that a script is told: the end."""
 
@@ -132,18 +134,20 @@ class Story:
     def _judged(self, what: Judged) -> None:
         self._status.stop()
         words = what.note or f"{what.decision}: {what.reason} {what.detail}"
-        self._console.print(f"  [bold yellow]supervisor[/] {_shown(words.removeprefix('Supervisor: '))}")
+        self._console.print(
+            f"  [bold yellow]supervisor[/] {_shown(words.removeprefix('Supervisor: '), REASON)}"
+        )
 
     def _ended(self, what: Ended) -> None:
         self._status.stop()
         good = what.outcome == "achieved"
         mark = "[bold green]✔" if good else "[bold red]✘"
         times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"
-        why = "" if good or not what.detail else f": {_shown(what.detail)}"
+        why = "" if good or not what.detail else f": {_shown(what.detail, REASON)}"
         self._console.print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
 
 
-def _shown(text: str) -> str:
+def _shown(text: str, limit: int = SHOWN) -> str:
     """A text that others wrote, on one line, and nothing in it is obeyed."""
-    line = visible(" ".join(text[: 4 * SHOWN].split()))
-    return escape(line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…")
+    line = visible(" ".join(text[: 4 * limit].split()))
+    return escape(line if len(line) <= limit else f"{line[: limit - 1]}…")

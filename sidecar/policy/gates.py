@@ -65,11 +65,16 @@ def required(goal: Goal | None, survey: Surveyed) -> tuple[Gate, ...]:
     if goal is None:
         return tuple(gate for gate in survey.catalog.gates if gate.required and _touched(gate, survey))
     checks = tuple(
-        Gate(id=f"check:{number}", command=command, why="you named it with --check", required=True)
+        _checking(
+            Gate(id=f"check:{number}", command=command, why="you named it with --check", required=True),
+            survey,
+        )
         for number, command in enumerate(goal.checks, start=1)
     )
     kinds, named, others = kinds_named(goal.condition), list[Gate](), list[Gate]()
     for gate in survey.catalog.gates:
+        if _typed(gate, goal):
+            continue  # it runs as that check
         if gate.kind in kinds:
             named.append(_by_the_goal(gate))
         elif gate.required and _touched(gate, survey):
@@ -83,8 +88,25 @@ def advisory(goal: Goal | None, survey: Surveyed) -> tuple[Gate, ...]:
     return tuple(
         gate
         for gate in survey.catalog.gates
-        if gate.id not in must and not gate.required and gate.approved and _advises(gate, survey)
+        if gate.id not in must
+        and not (goal and _typed(gate, goal))
+        and not gate.required
+        and gate.approved
+        and _advises(gate, survey)
     )
+
+
+def _typed(gate: Gate, goal: Goal) -> bool:
+    """Whether a check that the user typed is this very gate of the project."""
+    return gate.command in goal.checks and not gate.folder
+
+
+def _checking(check: Gate, survey: Surveyed) -> Gate:
+    """A typed check that is the very command of a gate of the project shows what that gate shows."""
+    for gate in survey.catalog.gates:
+        if gate.command == check.command and not gate.folder:
+            return replace(check, kind=gate.kind, counts=gate.counts)
+    return check
 
 
 def runnable(gates: Iterable[Gate]) -> tuple[Gate, ...]:

@@ -28,6 +28,8 @@ MOST: Final = budget.MOST + 1
 """Agents of one goal: the first, and one for each continuation that a budget may have."""
 FAILURES: Final = 3
 """Agents in a row that fail."""
+HOOKED: Final = 20
+"""Completed tasks of one iteration that the user's hook is told of: each takes its time."""
 
 
 class Typed(Struct, frozen=True):
@@ -51,6 +53,13 @@ def opening(asked: Asked, now: Standing) -> tuple[Typed, ...]:
     if asked.goal and (len(asked.goal) > CONDITION_LIMIT or asked.goal.lower() in WORDS):
         raise Refusal(
             f"a goal is a condition of at most {CONDITION_LIMIT} characters; details go into --spec"
+        )
+    if asked.goal and parse_goal(asked.goal) != GoalArguments(condition=parse_goal(asked.goal).condition):
+        raise Refusal("--check and the like inside --goal are no words of a condition: type them as options")
+    if not _sets(asked, now) and now.status in GOES_ON and number(now) > most(asked, now):
+        raise Refusal(
+            f"the iterations of this goal are spent ({number(now) - 1} of {most(asked, now)}). "
+            "To go on type a greater --max-iterations, or another --goal"
         )
     retry = (Typed("retry", str(max(asked.most - 1, budget.LEAST))),) if asked.most is not None else ()
     entering = (Typed("goal", _words(asked)),) if _sets(asked, now) else ENTERING[now.status](asked, now)
@@ -89,8 +98,8 @@ def _again(_asked: Asked, now: Standing) -> tuple[Typed, ...]:
     return ()
 
 
-def _resume(_asked: Asked, _now: Standing) -> tuple[Typed, ...]:
-    return (Typed("goal", "resume"),)
+def _resume(asked: Asked, now: Standing) -> tuple[Typed, ...]:
+    return (*_again(asked, now), Typed("goal", "resume"))
 
 
 def _raise(asked: Asked, now: Standing) -> tuple[Typed, ...]:
@@ -164,6 +173,11 @@ def failing(trouble: str, failures: int, count: int) -> Ended | None:
     return Ended(
         outcome="agent-failed", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
     )
+
+
+def broken(why: str, count: int) -> Ended:
+    """The end of a run whose sidecar or state failed in the middle."""
+    return Ended(outcome="broken", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
 
 
 def completed(before: Journal, now: Journal) -> tuple[Task, ...]:

@@ -74,19 +74,19 @@ def _values(material: Material) -> dict[str, str]:
     journal = material.journal
     first = ready(journal)[:1]
     return {
-        "before": _fenced(_cut(material.before, BEFORE)),
-        "checks": _fenced(_cut("\n".join(material.checks), CHECKS)),
+        "before": quoted(_cut(material.before, BEFORE)),
+        "checks": quoted(_cut("\n".join(material.checks), CHECKS)),
         "extra": _cut(material.extra, EXTRA),
         "feedback": _cut(material.feedback, FEEDBACK),
-        "goal": _fenced(material.goal),
-        "history": _fenced(_newest(_history(journal), HISTORY)),
+        "goal": quoted(material.goal),
+        "history": quoted(_newest(_history(journal), HISTORY)),
         "iteration": str(material.iteration),
         "most": str(material.most),
-        "notes": _fenced(_newest(_notes(journal), NOTES)),
+        "notes": quoted(_newest(_notes(journal), NOTES)),
         "session": material.session,
-        "spec": _fenced(_cut(material.spec, SPEC)),
-        "task": f"{first[0].id}: {_line(first[0].content)}" if first else "",
-        "tasks": _fenced(_tasks(journal)),
+        "spec": quoted(_cut(material.spec, SPEC)),
+        "task": quoted(f"{first[0].id}: {_line(first[0].content)}") if first else "",
+        "tasks": quoted(_tasks(journal)),
         "tools": material.tools,
     }
 
@@ -136,7 +136,7 @@ def _some(lines: Iterable[str], room: int) -> list[str]:
 # --- quoting ------------------------------------------------------------------------------------------------
 
 
-def _fenced(text: str) -> str:
+def quoted(text: str) -> str:
     """A code block that its content cannot end; "" where there is nothing."""
     if not text.strip():
         return ""

@@ -162,7 +162,7 @@ def test_the_longest_journal_that_its_rules_allow_can_be_kept_and_a_longer_one_c
     store = written(folder, full)
     assert JournalFiles(folder).load(KEY) == full
     with pytest.raises(OSError, match="a session journal of"):
-        store.save(KEY, replace(full, notes=full.notes * 3))
+        store.save(KEY, replace(full, notes=full.notes * 6))
     assert store.load(KEY) == full
 
 

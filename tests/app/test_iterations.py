@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 from msgspec.structs import replace
 
@@ -14,15 +16,17 @@ from sidecar.model.iterations import (
     Judged,
     Opened,
     Rested,
+    Ruled,
     Started,
     Warned,
 )
 from sidecar.model.journal import TaskStatus
 from sidecar.policy import journal
+from sidecar.policy.iterations import HOOKED
 from sidecar.ports import AgentRest, Errand
 from support.cases import complete, incomplete
 from support.fakes import Fakes
-from support.run_scene import GOAL, KEY, UNKEPT, Scene, agents, made, worked
+from support.run_scene import GOAL, KEY, SECRET, TOKEN, UNKEPT, Scene, agents, made, worked
 
 
 @pytest.fixture
@@ -191,3 +195,68 @@ async def test_hooks_run_around_session_and_iterations_and_what_they_print_is_pr
     assert scene.prompts[0].before == "printed by before_session\nprinted by before_iteration"
     assert scene.hooks.ran[2][1]["decision"] == "continue"
     assert scene.hooks.ran[-1][1]["outcome"] == "achieved"
+
+
+# --- what is shown, and what breaks ---
+
+
+async def test_neither_a_secret_nor_the_token_of_the_tools_is_shown(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+
+    def leaking(_errand: Errand) -> AgentRest:
+        fakes.workspace.tree = "other"
+        return AgentRest(said=f"{SECRET} and {TOKEN}", exit_code=1, trouble=f"{TOKEN} is refused")
+
+    scene = Scene(fakes, leaking)
+    await scene.play()
+    (rested,) = scene.all(Rested)
+    assert (rested.said, rested.trouble) == ("*** and ***", "*** is refused")
+    assert not any(SECRET in str(each) or TOKEN in str(each) for each in (*scene.told, *scene.hooks.ran))
+
+
+async def test_a_sidecar_that_fails_in_the_middle_ends_the_run_with_a_word(fakes: Fakes) -> None:
+    scene = Scene(fakes, worked(fakes))
+
+    async def fails(*_: object) -> Ruled:
+        raise ConnectionError("no sidecar listens")
+
+    scene.overseer.stopped = fails  # type: ignore[method-assign]
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code, ended.detail) == ("broken", 1, "no sidecar listens")
+    assert scene.told[-1] == ended
+    assert scene.hooks.ran[-1][1]["outcome"] == "broken"
+
+
+async def test_a_task_that_a_hook_adds_before_an_iteration_is_told_to_its_agent(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+    scene = Scene(fakes, worked(fakes))
+    run = scene.hooks.run
+
+    async def adding(name: str, facts: Mapping[str, str], tell: Callable[[Hooked], None]) -> str:
+        if name == "before_iteration":
+            Journals(fakes.journals).change(
+                KEY, lambda one: journal.add(one, [("mend it", TaskStatus.REMAINING)])
+            )
+        return await run(name, facts, tell)
+
+    scene.hooks.run = adding  # type: ignore[method-assign]
+    await scene.play()
+    assert [task.content for task in scene.prompts[0].journal.tasks] == ["mend it"]
+
+
+async def test_an_agent_that_completes_a_hundred_tasks_at_once_holds_nobody_up(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+
+    def completing(errand: Errand) -> AgentRest:
+        Journals(fakes.journals).change(
+            KEY, lambda one: journal.add(one, [(f"task {n}", TaskStatus.COMPLETED) for n in range(100)])
+        )
+        return worked(fakes)(errand)  # type: ignore[return-value]
+
+    scene = Scene(fakes, completing)
+    await scene.play()
+    assert len(scene.all(Completed)) == 100
+    names = [name for name, _ in scene.hooks.ran]
+    assert names.count("on_task_completed") == HOOKED
+    kinds = [type(each) for each in scene.told]
+    assert kinds.index(Judged) < kinds.index(Completed)

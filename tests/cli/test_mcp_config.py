@@ -15,6 +15,8 @@ import pytest
 
 from servers.mcp_clients import HANDSHAKES, MODERN
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
+from sidecar.adapters.mcp_files import McpFiles
+from sidecar.servers.mcp.access import Tokens
 
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_S = 60.0
@@ -28,9 +30,9 @@ def home(tmp_path: Path) -> Iterator[Home]:
     home.supervisor("stop")
 
 
-def printed(home: Home, form: str, **environment: str) -> tuple[Any, str]:
+def printed(home: Home, form: str, session: str = "", **environment: str) -> tuple[Any, str]:
     """The configuration, and what a person is told beside it."""
-    command = [str(SUPERVISOR), "mcp", "--print-config", form]
+    command = [str(SUPERVISOR), "mcp", "--print-config", form, "--session", session]
     given = {**home.environment, **environment}
     done = subprocess.run(command, env=given, check=True, capture_output=True, timeout=LIMIT_S)
     return json.loads(done.stdout), done.stderr.decode()
@@ -46,8 +48,40 @@ def test_every_form_holds_the_same_address_and_token_and_a_warning(home: Home) -
     (remote,) = printed(home, "opencode")[0]["mcp"].values()
     assert remote == {"type": "remote", "url": plain["url"], "oauth": False, "headers": headers}
     assert "The token is a secret" in said
-    assert len(said.splitlines()) == 1
+    assert "all your sessions" in said
     assert plain["token"] not in said
+
+
+def test_a_session_gets_a_token_of_its_own(home: Home) -> None:
+    everyones, _ = printed(home, "json")
+    own, said = printed(home, "json", session=KEY.id)
+    assert own["url"] == everyones["url"]
+    assert own["token"] == Tokens(McpFiles(home.state).token).of_session(KEY)
+    assert "this one session" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (("--print-config", "json", "--session", "nobody"), {}, "no session is known as 'nobody'"),
+        (("--session", KEY.id), {}, "goes with --print-config"),
+        (("--print-config", "json"), {"CLAUDECODE": "1"}, "only the user may do this"),
+    ],
+)
+def test_what_cannot_be_given_is_refused_in_words(
+    home: Home, arguments: tuple[str, ...], environment: dict[str, str], said: str
+) -> None:
+    done = subprocess.run(
+        [str(SUPERVISOR), "mcp", *arguments],
+        env={**home.environment, **environment},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert done.returncode > 0
+    assert said in done.stderr
+    assert "token" not in done.stdout
 
 
 def test_the_address_outlives_the_sidecar_and_only_its_user_can_read_it(home: Home) -> None:

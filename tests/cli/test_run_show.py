@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from sidecar.cli.run_show import SAID, SHOWN, Lines, Story
+from sidecar.cli.run_show import SAID, REASON, Lines, Story
 from sidecar.model.iterations import (
     Completed,
     Ended,
@@ -53,7 +53,7 @@ def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  #
     assert "\x1b[2J" not in text
     assert "\x07" not in text
     if not terminal:
-        assert all(len(line) < SHOWN + 80 for line in text.splitlines())
+        assert all(len(line) < REASON + 80 for line in text.splitlines())
         assert "[bold]b[/]" in text
 
 

@@ -70,7 +70,11 @@ LIES = [
     Lie(GRAMMARS, "another adapter parses", {"adapters/planted.py": "import tree_sitter"}),
     Lie(AGENTS, "a tool knows the protocol", {"servers/tools/planted.py": "from mcp.types import Tool"}),
     Lie(WEB, "another server listens", {"servers/planted.py": "import uvicorn"}),
-    Lie(WEB, "a tool answers requests", {"servers/tools/planted.py": "from starlette.responses import Response"}),
+    Lie(
+        WEB,
+        "a tool answers requests",
+        {"servers/tools/planted.py": "from starlette.responses import Response"},
+    ),
     Lie(AGENTS, "a verb imports the protocol", {"cli/planted.py": "def late(): import mcp_types"}),
     Lie(AGENTS, "app waits with anyio", {"app/planted.py": "import anyio"}),
     Lie(EDITORS, "another server speaks LSP", {"servers/planted.py": "from lsprotocol import types"}),

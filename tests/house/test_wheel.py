@@ -10,7 +10,7 @@ import sidecar
 
 CHECKOUT = Path(__file__).parents[2]
 PLUGIN_FOLDERS = (".claude-plugin", "commands", "hooks", "rubric")
-PLUGIN_FILES = (".mcp.json", "sidecar/servers/mcp/pipe.py")
+PLUGIN_FILES = (".mcp.json",)
 
 runs_on_the_wheel = pytest.mark.skipif(
     not os.environ.get("TOX_ENV_NAME", "").startswith("py"),

@@ -151,6 +151,26 @@ def test_an_agent_may_take_what_is_left_of_the_goals_time() -> None:
     assert seconds(replace(KNOWN, seconds_left=-5.0), 60.0) == 1.0
 
 
+@pytest.mark.parametrize("goal", ['mend it --check "touch /tmp/x"', "mend it --max-minutes 3"])
+def test_options_in_the_words_of_a_goal_are_refused_and_never_carried_out(goal: str) -> None:
+    with pytest.raises(Refusal, match="no words of a condition"):
+        opening(asked(goal=goal), NEW)
+
+
+def test_at_most_n_agents_holds_over_the_goals_life() -> None:
+    spent = at(Status.ACTIVE, continuations=1)
+    with pytest.raises(Refusal, match=r"iterations of this goal are spent \(1 of 1\)"):
+        opening(asked(goal=GOAL, most=1), spent)
+    assert opening(asked(goal=GOAL, most=2), spent) == (Typed("retry", "1"),)
+    assert opening(asked(goal="another one", most=1), spent)[-1] == Typed("goal", "another one")
+
+
+@pytest.mark.parametrize("status", [Status.ACTIVE, Status.PAUSED, Status.STALLED, Status.UNVERIFIED])
+def test_a_goal_whose_time_is_spent_does_not_go_on(status: Status) -> None:
+    with pytest.raises(Refusal, match="time of this goal is spent"):
+        opening(asked(), at(status, seconds_left=0.0))
+
+
 # --- how it goes on ---
 
 

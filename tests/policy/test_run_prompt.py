@@ -66,14 +66,14 @@ def test_open_tasks_come_first_in_the_order_they_are_ready_with_all_that_is_know
         task(5, priority=Priority.CRITICAL, by=Author.USER),
     )
     told = prompt("$tasks\n\n$task", material(journal=journal(tasks=tasks)))
-    assert told.splitlines()[1:-3] == [
+    assert told.splitlines()[1:-5] == [
         "T5 [remaining, critical] by user: task 5",
         "T4 [remaining, low] by agent: task 4",
         "T2 [remaining, medium, after T4] by agent: task 2",
         "T3 [blocked, medium] by agent: task 3",
         "T1 [completed, medium] by agent: task 1",
     ]
-    assert told.endswith("T5: task 5")
+    assert told.endswith("```text\nT5: task 5\n```")
 
 
 def test_what_does_not_fit_of_many_tasks_is_counted() -> None:

@@ -189,9 +189,6 @@ def test_a_plugin_without_a_runtime_says_so(tmp_path: Path) -> None:
 def test_a_copy_of_the_plugin_needs_only_the_files_that_the_wheel_carries(home: Home, tmp_path: Path) -> None:
     root = plugin_root()
     shutil.copytree(root / "hooks", tmp_path / "hooks")
-    place = Path("sidecar", "servers", "mcp", "pipe.py")
-    (tmp_path / place).parent.mkdir(parents=True)
-    shutil.copy(root / place, tmp_path / place)
     with home.pipe((*PLUGIN[:3], str(tmp_path / "hooks" / "mcp.py"))) as pipe:
         assert pipe.ask(INITIALIZE)["result"]["serverInfo"]["name"] == "supervisor"
         assert pipe.end() == (0, b"", b"")

@@ -58,7 +58,7 @@ class Listener:
     def take(self, *, resumed: bool = False) -> Taken:
         """Accept a pipe, look at its announcement and let it speak."""
         taken = self.accept()
-        params = {"version": __version__, "resumed": resumed, "project": self.project}
+        params = {"version": __version__, "resumed": resumed, "project": self.project, "token": ""}
         assert taken.announcement() == {"jsonrpc": "2.0", "id": 1, "method": "mcp", "params": params}
         taken.say(GRANTED)
         return taken

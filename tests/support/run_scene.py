@@ -40,6 +40,8 @@ from support.fakes import ENVIRONMENT, LIMIT, Fakes
 
 KEY = SessionKey(HOST, "demo")
 GOAL = "the parser accepts comments"
+SECRET = "sk-of-the-user"
+TOKEN = "svs.token"
 Work = Callable[[Errand], Awaitable[AgentRest] | AgentRest]
 
 
@@ -79,7 +81,7 @@ class HouseOverseer:
     async def access(self) -> Access:
         if not self.reachable:
             raise ConnectionError("no door")
-        return Access("http://127.0.0.1:1/mcp", "svs.token")
+        return Access("http://127.0.0.1:1/mcp", TOKEN)
 
     async def stand_by(self) -> None:
         self.standing_by.set()
@@ -127,6 +129,7 @@ class Scene:
         self.hooks = Hooks()
         self.told: list[Happening] = []
         self.prompts: list[Material] = []
+        self.heard: list[str] = []
 
     def again(self, *work: Work, **asked: Any) -> Self:
         """Another call about the same session."""
@@ -144,7 +147,8 @@ class Scene:
             clock=self.fakes.clock,
             word=self._word,
             tell=self.told.append,
-            hear=lambda _said: None,
+            hear=self.heard.append,
+            mask=lambda text: text.replace(SECRET, "***"),
             environment={"PATH": "/bin"},
             longest=600.0,
             spec="Comments begin with #.",

@@ -28,8 +28,10 @@ def alone(folder: Path, session: str) -> Iterator[None]:
             raise BadInputError(
                 f"session {session} is being run already. End that run, or take another --session"
             )
-        yield
-        path.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
 

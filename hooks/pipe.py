@@ -1,0 +1,1 @@
+../sidecar/servers/mcp/pipe.py
