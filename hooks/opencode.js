@@ -400,12 +400,17 @@ async function patron(place, id) {
 }
 
 // Say in a call of our own tool whose it is, and tell of it: the sidecar may not have met the session yet.
+// A tool of somebody else's whose name only begins as ours do keeps what it was given.
 async function identify(place, id, tool, args) {
+  const { session: given } = args
   delete args.session // whatever the model put there
   try {
     const session = await patron(place, id)
     args.session = session
-    await tell(place, session, { type: "tool", tool }, PROMPT)
+    const { ours } = await tell(place, session, { type: "tool", tool }, PROMPT)
+    if (ours) return
+    delete args.session
+    if (given !== undefined) args.session = given
   } catch {} // then the tool says what is wrong
 }
 
@@ -622,7 +627,7 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
       const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
       if (said.length === 1 && (await typedAsPrompt(place, sessionID, parts, said[0]))) return
       const told = parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
-      const event = { type: "prompt", message: message.id, parts: told }
+      const event = { type: "prompt", message: message.id, agent: message.agent, parts: told }
       await tell(place, sessionID, event, PROMPT).catch(() => {})
     },
     "command.execute.before": async ({ command, sessionID, arguments: given }, { parts }) => {

@@ -88,10 +88,12 @@ class Checks:
             self._environments.move_to_end(event.key)
             while len(self._environments) > REMEMBERED:
                 self._read_only.discard(self._environments.popitem(last=False)[0])
-        if isinstance(event, PromptSubmitted):
-            self._read_only.discard(event.key)
-        elif isinstance(event, Stopped | ToolCalled) and not event.subagent and event.read_only is not None:
+        if not isinstance(event, PromptSubmitted | Stopped | ToolCalled) or event.subagent:
+            return
+        if event.read_only is not None:
             (self._read_only.add if event.read_only else self._read_only.discard)(event.key)
+        elif isinstance(event, PromptSubmitted):
+            self._read_only.discard(event.key)
 
     @contextlib.contextmanager
     def giving_way(self, stop: Stopped) -> Iterator[None]:

@@ -22,6 +22,7 @@ class Who(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     session: str = ""
     project: str = ""
+    host: str = ""
 
 
 class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,7 +129,7 @@ class People:
 
     def _find(self, who: Who) -> Session | None:
         for key in self._house.store.known():
-            if who.session and key.id != who.session:
+            if (who.session and key.id != who.session) or (who.host and key.host != who.host):
                 continue
             session = self._load(key)
             if session is not None and (who.session or _inside(who.project, session.project)):

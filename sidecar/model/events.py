@@ -49,11 +49,15 @@ class SessionStarted(HostEvent, frozen=True, kw_only=True):
 
 
 class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
-    """A prompt went in. `human` is false for the host's own notices about background work."""
+    """A prompt went in. `human` is false for the host's own notices about background work.
+
+    `read_only`: whether the agent may change nothing in this turn, None where the host does not say.
+    """
 
     prompt_id: str
     human: bool
     transcript: str = ""
+    read_only: bool | None = None
 
 
 class CommandTyped(HostEvent, frozen=True, kw_only=True):

@@ -220,7 +220,7 @@ async def test_a_sidecar_that_fails_in_the_middle_ends_the_run_with_a_word(fakes
     async def fails(*_: object) -> Ruled:
         raise ConnectionError("no sidecar listens")
 
-    scene.overseer.stopped = fails  # type: ignore[method-assign]
+    scene.overseer.stopped = fails  # type: ignore[assignment,method-assign]
     ended = await scene.play()
     assert (ended.outcome, ended.exit_code, ended.detail) == ("broken", 1, "no sidecar listens")
     assert scene.told[-1] == ended

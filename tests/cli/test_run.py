@@ -72,7 +72,7 @@ async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(ru
     assert (runs.home / "completed").read_text() == "T1\n"
     prompt = runs.prompts()[1]
     assert "T1 [remaining, medium] by agent: write the changelog" in prompt
-    assert "The task that is ready: T1: write the changelog" in prompt
+    assert "The task that is ready:\n```text\nT1: write the changelog\n```" in prompt
     assert "1: I was number 0." in prompt
 
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from sidecar.cli.run_show import SAID, REASON, Lines, Story
+from sidecar.cli.run_show import REASON, SAID, Lines, Story
 from sidecar.model.iterations import (
     Completed,
     Ended,

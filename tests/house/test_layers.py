@@ -94,7 +94,7 @@ TRUTHS = {
     "adapters/grammar.py": "import tree_sitter",
     "servers/mcp/session.py": "import mcp",
     "servers/mcp/lines.py": "import anyio\nimport mcp",
-    "servers/mcp/http.py": "import mcp\nimport starlette\nimport uvicorn",
+    "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette\nimport uvicorn",
     "servers/rubric_language/planted.py": "import lsprotocol\nimport pygls",
     "adapters/secrets.py": "import detect_secrets",
     "adapters/judges/http.py": "import httpx2",

@@ -344,7 +344,7 @@ def test_a_gate_is_asked_for_again_where_the_continuation_that_asked_was_lost() 
 
 
 def test_a_typed_check_that_is_a_gate_of_the_project_runs_once_and_shows_what_that_gate_shows() -> None:
-    there = surveyed(PYTEST)
+    there = offering(PYTEST)
     typed = goal("all tests pass", checks=(PYTEST.command,))
     (check,) = required(typed, there)
     assert (check.id, check.command, check.kind, check.counts) == (
@@ -356,4 +356,4 @@ def test_a_typed_check_that_is_a_gate_of_the_project_runs_once_and_shows_what_th
 def test_the_same_command_in_another_folder_is_another_gate() -> None:
     elsewhere = replace(PYTEST, id="tests:web", folder="web")
     typed = goal("all tests pass", checks=(PYTEST.command,))
-    assert [gate.id for gate in required(typed, surveyed(elsewhere))] == ["check:1", "tests:web"]
+    assert [gate.id for gate in required(typed, offering(elsewhere))] == ["check:1", "tests:web"]

@@ -21,7 +21,7 @@ from sidecar.adapters.opencode.history import OpenCodeHistory
 from sidecar.adapters.transcripts import HostTranscripts
 from sidecar.model.session import SessionKey
 from sidecar.ports import BadInputError
-from sidecar.servers.control import Control, Methods
+from sidecar.servers.control import Control, Methods, Speak
 from sidecar.servers.inbox import InboxCall, InboxDoor
 from sidecar.wiring import build_methods
 from support.cases import incomplete
@@ -191,6 +191,9 @@ class Looker:
         self.opened.set()
 
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
+        raise NotImplementedError
+
+    def hand_over(self, speak: Speak) -> None:
         raise NotImplementedError
 
 

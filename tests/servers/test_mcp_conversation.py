@@ -248,3 +248,18 @@ def test_every_line_is_understood_or_answered_as_json_rpc_wants(line: bytes) -> 
         assert found.count(b"\n") == 1
     else:
         assert found is None or isinstance(found, JSONRPCRequest | JSONRPCNotification)
+
+
+def test_parameters_that_are_null_are_none() -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}'
+    understood_as = understood(line)
+    assert isinstance(understood_as, JSONRPCRequest)
+    assert understood_as.params is None
+
+
+def test_too_long_a_message_is_refused_before_it_is_read() -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":[%b0]}}' % (b"[]," * 2_000_000)
+    answer = understood(line)
+    assert isinstance(answer, bytes)
+    assert b"-32602" in answer
+    assert b"at most" in answer

@@ -49,7 +49,8 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the plugin carries out. Empty it changes nothing.
 
     `notice` is for the person, shown as `variant`. `say` is what the agent is told, at a stop. At a command,
-    `work` lets its prompt go on to the model, with `context`; else it ends there.
+    `work` lets its prompt go on to the model, with `context`; else it ends there. `ours`: the tool that is
+    called is one of ours.
     """
 
     notice: str = ""
@@ -58,6 +59,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     work: bool = False
     context: str = ""
     refused: bool = False
+    ours: bool = False
 
 
 class _Common(TypedDict):
@@ -100,14 +102,15 @@ def _told(event: hook_in.Told, common: _Common) -> Told:
             told: Told = SessionStarted(**common, origin=origin)
         case hook_in.Prompt():
             human = any(not part.synthetic and not part.ignored for part in event.parts)
-            told = PromptSubmitted(**common, prompt_id=event.message, human=human)
+            read_only = None if event.agent is None else event.agent == READ_ONLY
+            told = PromptSubmitted(**common, prompt_id=event.message, human=human, read_only=read_only)
         case hook_in.Command():
             told = _typed(event, common)
         case hook_in.Tool():
             told = ToolCalled(**common, tool=event.tool, certain=True)
         case hook_in.Idle():
-            read_only = READ_ONLY in (event.last.agent, event.last.mode)
-            told = Stopped(**common, transcript="", headless=event.run, read_only=read_only)
+            planned = READ_ONLY in (event.last.agent, event.last.mode)
+            told = Stopped(**common, transcript="", headless=event.run, read_only=planned)
         case hook_in.Failed():
             told = _failed(event, common)
         case hook_in.Deleted():
@@ -162,7 +165,7 @@ def _worded(answer: HostAnswer, feedback: str) -> Answer:
         case Nothing():
             return Answer(notice=_note(answer.note))
         case Identified():
-            return Answer()  # the plugin knows whose call it is, and the host's own rules decide about asking
+            return Answer(ours=True)  # whose call it is, the plugin knows; asking is the host's own matter
 
 
 def _note(text: str) -> str:

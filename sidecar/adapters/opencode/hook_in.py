@@ -49,9 +49,10 @@ class Flags(Struct, frozen=True):
 
 
 class Prompt(Event, frozen=True, kw_only=True, tag="prompt"):
-    """A message of the user's side went in; `message` is its id."""
+    """A message of the user's side went in; `message` is its id, `agent` the one that works on it."""
 
     message: str = ""
+    agent: str | None = None
     parts: tuple[Flags, ...] = ()
 
 

@@ -100,7 +100,7 @@ def _setup(root: Path, offers: Offers) -> dict[str, Any]:
     config: dict[str, Any] = {"command": _commands(root), "agent": {AGENT: _judge(root)}}
     if "mcp" in offers.verbs:
         tools = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
-        config["mcp"] = {"supervisor": {**tools, "environment": OWN_PYTHON}}
+        config["mcp"] = {"supervisor": {**tools, "environment": {**OWN_PYTHON, "CLAUDE_PROJECT_DIR": ""}}}
     setup = {"version": offers.version, "config": config}
     if "lsp" in offers.verbs:
         server = {"command": [offers.command, "lsp"], "extensions": [".md"], "env": OWN_PYTHON}

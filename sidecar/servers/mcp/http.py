@@ -25,6 +25,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -50,6 +51,8 @@ CONNECTIONS: Final = 600
 """Connections at once. A process may open some thousand files, and hooks need some of them too."""
 IDLE_S: Final = 1800
 """Seconds after which a session is closed that asks for nothing and listens to nothing."""
+HEAD_S: Final = 10
+"""Seconds within which a new connection asks for something: nobody without a token holds a place."""
 KEEP_ALIVE_S: Final = 60
 """Seconds that a connection stays open for the next request."""
 SHARED_CALLS: Final = 8 * CALLS
@@ -77,6 +80,12 @@ class _Protocol(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS:
             transport.abort()
+        self.loop.call_later(HEAD_S, self._hurry)
+
+    def _hurry(self) -> None:
+        """Let go whoever has asked for nothing yet."""
+        if self.cycle is None:
+            self.transport.abort()
 
 
 class HttpService:
@@ -162,9 +171,13 @@ class HttpService:
 
     async def _admit(self, caller: Caller, session: str, request: tuple[Scope, Receive, Send]) -> None:
         scope, receive, send = request
+        version = Headers(scope=scope).get("mcp-protocol-version")
         name = f"{caller.bound.host}/{caller.bound.id}" if caller.bound else ""
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
-        visit = Visit(caller, session, CALLS) if session else Visit(caller, ("", name), SHARED_CALLS)
+        begun = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS  # later ones know no sessions
+        visit = (
+            Visit(caller, session, CALLS) if session and begun else Visit(caller, ("", name), SHARED_CALLS)
+        )
         scope[KEY] = visit
         try:
             if scope["method"] == "GET":
@@ -214,4 +227,5 @@ class _Stream:
 
 def _refusal(token: str) -> Response:
     challenge = 'Bearer realm="supervisor"' + (', error="invalid_token"' if token else "")
-    return JSONResponse({"error": UNKNOWN}, HTTPStatus.UNAUTHORIZED, headers={"WWW-Authenticate": challenge})
+    headers = {"WWW-Authenticate": challenge, "Connection": "close"}
+    return JSONResponse({"error": UNKNOWN}, HTTPStatus.UNAUTHORIZED, headers=headers)

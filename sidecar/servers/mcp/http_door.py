@@ -106,8 +106,12 @@ class HttpDoor:
             wanted = self._port()
             self._listener = _listening(wanted, self._kept.port())
             self._opened.set()
-            port = _port_of(self._listener)
+            port, last = _port_of(self._listener), self._kept.port()
             log.info("MCP is served over HTTP at port %d", port)
+            if not wanted and last not in (0, port):
+                log.warning(
+                    "port %d is taken: whoever was told of it may show its token to a stranger there", last
+                )
             self._remember(0 if wanted else port)
         return _port_of(self._listener)
 

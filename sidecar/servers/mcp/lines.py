@@ -35,6 +35,8 @@ INITIALIZED: Final = JSONRPCNotification(jsonrpc="2.0", method="notifications/in
 CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 ENDLESS: Final = "subscriptions/listen"
 """A request that is answered when the client goes, and not waited for."""
+LONGEST: Final = 4 * 1024 * 1024
+"""Bytes of one message. What it says takes up to thirty times as much memory."""
 UNANSWERED: Final = 2 * CALLS
 """Requests without an answer after which a client is not heard."""
 
@@ -142,6 +144,13 @@ class Conversation:
         hearing.cancel()
 
 
+def _parameters(line: bytes, message: wire.Message) -> dict[str, Any] | None:
+    """Raises BadInputError."""
+    if len(line) > LONGEST:
+        raise BadInputError(f"a message has at most {LONGEST} bytes")
+    return None if bytes(message.params) == b"null" else wire.read(message.params, dict[str, Any])
+
+
 def understood(line: bytes) -> JSONRPCMessage | bytes | None:
     """Say it in the package's words, or what to answer where that cannot be; None for what asks nothing.
 
@@ -151,7 +160,7 @@ def understood(line: bytes) -> JSONRPCMessage | bytes | None:
         message = wire.parse(line)
         if message.method is UNSET:
             return None
-        params = wire.read(message.params, dict[str, Any])
+        params = _parameters(line, message)
     except wire.WireError as error:
         return error.answer
     except BadInputError as error:

@@ -23,7 +23,7 @@ def tools(reach: Reach) -> tuple[Tool, ...]:
     """The tool `status`."""
 
     async def status(call: Call, _given: Nothing) -> Answer:
-        report = reach.people.report(Who(session=call.session.key.id))
+        report = reach.people.report(Who(session=call.session.key.id, host=call.session.key.host))
         standing = Standing(
             session=report.session,
             host=report.host,

@@ -77,7 +77,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     `work` gets the call and an instance of `takes`; it raises RefusalError, JournalError, BadInputError.
     `reads`: it changes nothing. `repeats`: calling it once more with the same arguments changes nothing more.
-    `asks`: the host asks its user before it is called, because it makes something run.
+    `asks`: it makes something run, so nobody is spared what the host asks before a call.
     """
 
     name: str

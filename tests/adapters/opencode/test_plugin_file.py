@@ -69,8 +69,9 @@ def test_commands_and_judge_are_in_the_file_and_the_rest_of_it_is_as_it_was(root
 def test_a_server_is_offered_only_where_the_command_has_its_verb(root: Path) -> None:
     both = setup_of(baked(root, Offers("/r", "1", ("install", "mcp", "lsp"))))
     own = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
+    here = {**own, "CLAUDE_PROJECT_DIR": ""}
     assert both["config"]["mcp"] == {
-        "supervisor": {"type": "local", "command": ["/r", "mcp"], "enabled": True, "environment": own}
+        "supervisor": {"type": "local", "command": ["/r", "mcp"], "enabled": True, "environment": here}
     }
     assert both["lsp"] == {"supervisor-rubric": {"command": ["/r", "lsp"], "extensions": [".md"], "env": own}}
     neither = setup_of(baked(root, Offers("/r", "1", ("install",))))

@@ -70,4 +70,4 @@ def habits(offer: Offer) -> str:
     said = "changes something; " + (
         "the same call once more changes nothing" if offer.repeats else "each call acts anew"
     )
-    return said + ("; the host asks its user first" if offer.asks else "")
+    return said + ("; nobody is spared the host's question" if offer.asks else "")
