@@ -12,13 +12,14 @@ from sidecar.adapters.memory import FixedConfiguration
 from sidecar.adapters.scripted.gates import FAILED, PASSED
 from sidecar.app.checks import REMEMBERED, Checks, ChecksError
 from sidecar.model.effects import Reason
+from sidecar.model.events import ToolCalled
 from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
 from sidecar.model.goal import Status
 from sidecar.model.session import SessionKey
 from sidecar.model.settings import Gates, Settings
 from sidecar.model.turn import Doing
 from sidecar.policy.gates import NOT_APPROVED
-from support.cases import PROJECT, PYTEST, called, session, stopped, turn, with_goal
+from support.cases import KEY, PROJECT, PYTEST, called, session, stopped, turn, with_goal
 from support.fakes import ENVIRONMENT, LIMIT, Fakes, command, prompt
 
 LINT = Gate(
@@ -235,6 +236,19 @@ async def test_nothing_runs_in_plan_mode_until_the_user_speaks_again(room: Room)
     assert (await room.fakes.rest(read_only=True)).reason is Reason.PLAN_MODE
     assert (await room.refused()).rule == "gates-read-only"
     await room.fakes.tell(prompt(prompt_id="p2"))
+    assert await room.run()
+
+
+async def test_nothing_runs_while_the_user_has_the_agent_only_plan(room: Room) -> None:
+    """In OpenCode a prompt says which agent works on it, in Claude Code each call says the mode."""
+    await room.fakes.tell(prompt(prompt_id="p2", read_only=True))
+    assert (await room.refused()).rule == "gates-read-only"
+    await room.fakes.tell(prompt(prompt_id="p3", read_only=False))
+    assert await room.run()
+    call = ToolCalled(key=KEY, project=PROJECT, environment=ENVIRONMENT, tool="gates_run", certain=True)
+    await room.fakes.tell(replace(call, read_only=True))
+    assert (await room.refused()).rule == "gates-read-only"
+    await room.fakes.tell(replace(call, read_only=False))
     assert await room.run()
 
 

@@ -68,6 +68,14 @@ class TestPrompts:
         assert isinstance(told, PromptSubmitted)
         assert (told.prompt_id, told.human) == ("msg_200103da70016t0Ck6ujqYgGKH", True)
 
+    @pytest.mark.parametrize(("agent", "read_only"), [("plan", True), ("build", False), (None, None)])
+    def test_the_agent_that_works_on_it_says_whether_anything_may_be_written(
+        self, agent: str | None, *, read_only: bool | None
+    ) -> None:
+        told = decode(telling("prompt", agent=agent))
+        assert isinstance(told, PromptSubmitted)
+        assert told.read_only is read_only
+
     @pytest.mark.parametrize(
         ("parts", "human"),
         [

@@ -15,7 +15,8 @@ from servers.tools.desk import Desk, as_json
 from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended
 from sidecar.model.effects import Continue, Reason, Rest
 from sidecar.model.gate import Gate, Origin, Outcome
-from sidecar.servers.tools.tool import Answer, RefusalError
+from sidecar.servers.tools.gates import BEAT_S
+from sidecar.servers.tools.tool import Answer, Caller, RefusalError
 from support.cases import KEY, PROJECT, PYTEST, session, turn
 from support.fakes import command, prompt
 
@@ -238,3 +239,26 @@ async def test_every_refusal_says_what_to_do(two: Desk) -> None:
         assert "has not heard from this session's host" in await unmet.refusal(name)
     await unmet.fakes.tell(prompt())
     assert (await unmet.data("gates"))["gates"] == []
+
+
+async def test_a_long_check_is_heard_of_again_and_again_and_never_falls_back(two: Desk) -> None:
+    released, heard = asyncio.Event(), asyncio.Queue[tuple[float, float, str]]()
+    two.fakes.gates.script(TESTS.command, Ended(released=released))
+
+    async def report(done: float, total: float, what: str) -> None:
+        heard.put_nowait((done, total, what))
+
+    async def next_of(seconds: float) -> float:
+        two.fakes.clock.advance(seconds)
+        return (await heard.get())[0]
+
+    arguments = {"session": KEY.id, "only": [TESTS.id]}
+    async with asyncio.timeout(LIMIT):
+        running = asyncio.create_task(two.toolbox.call("gates_run", arguments, Caller(), report))
+        begun = await heard.get()
+        assert begun == (0, 1, f"{TESTS.id}: running")
+        steps = [await next_of(BEAT_S) for _ in range(3)]
+        released.set()
+        await running
+    assert steps == [0.5, 0.75, 0.875]
+    assert await heard.get() == (1, 1, f"{TESTS.id}: passed")
