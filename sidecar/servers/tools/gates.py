@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from sidecar.app.checks import ChecksError, Offered
 from sidecar.model.gate import Gate, GateRun, Kind, Outcome
 from sidecar.policy.gates import NOT_APPROVED
-from sidecar.ports import Clock, Mask
+from sidecar.ports import Mask
+from sidecar.servers.tools.progress import Progress
 from sidecar.servers.tools.reach import Reach
 from sidecar.servers.tools.tool import Answer, Call, Nothing, RefusalError, Tool, shown
 
-BEAT_S: Final = 10.0
-"""Seconds between two signs of life. OpenCode gives up after 60 without one."""
 LINE: Final = 200
 """Characters of a command, of a reason, or of a failure that an answer repeats."""
 PROBLEMS: Final = 10
@@ -205,7 +204,7 @@ async def _gates_run(reach: Reach, call: Call, given: Which) -> Answer:
 async def _told_of(reach: Reach, call: Call, only: Sequence[str]) -> tuple[GateRun, ...] | ChecksError:
     """Run gates, and tell whoever waits how far they are."""
     async with asyncio.TaskGroup() as telling:
-        progress = _Progress(call, telling)
+        progress = Progress(call, telling)
         beat = telling.create_task(progress.beat(reach.clock))
         try:
             return await reach.checks.run(call.session, only, progress.tell)
@@ -213,32 +212,6 @@ async def _told_of(reach: Reach, call: Call, only: Sequence[str]) -> tuple[GateR
             return refusal
         finally:
             beat.cancel()
-
-
-class _Progress:
-    """Tells how far the checks are, and the same again from time to time; what is told never falls."""
-
-    def __init__(self, call: Call, telling: asyncio.TaskGroup) -> None:
-        self._call = call
-        self._telling = telling
-        self._done, self._total, self._what = 0.0, 0.0, ""
-
-    def tell(self, ended: int, total: int, gate: Gate, run: GateRun | None) -> None:
-        """A gate began (None) or ended; `ended` of `total` have ended."""
-        self._done, self._total = max(self._done, float(ended)), float(total)
-        self._what = f"{gate.id}: {run.outcome if run else 'running'}"
-        self._telling.create_task(self._report())
-
-    async def beat(self, clock: Clock) -> None:
-        """Go half of the way to the next end, again and again."""
-        while True:
-            await clock.pause(BEAT_S)
-            if self._total:
-                self._done += (int(self._done) + 1 - self._done) / 2
-                await self._report()
-
-    async def _report(self) -> None:
-        await self._call.report(self._done, self._total, self._what)
 
 
 def _ended(run: GateRun, mask: Mask) -> RanGate:

@@ -15,7 +15,7 @@ from servers.tools.desk import Desk, as_json
 from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended
 from sidecar.model.effects import Continue, Reason, Rest
 from sidecar.model.gate import Gate, Origin, Outcome
-from sidecar.servers.tools.gates import BEAT_S
+from sidecar.servers.tools.progress import BEAT_S
 from sidecar.servers.tools.tool import Answer, Caller, RefusalError
 from support.cases import KEY, PROJECT, PYTEST, session, turn
 from support.fakes import command, prompt
