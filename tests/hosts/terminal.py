@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -26,6 +26,8 @@ LOOK_EVERY_S: Final = 0.05
 """Seconds between two looks at the screen."""
 WAIT_LIMIT_S: Final = 30.0
 """Longest time, in seconds, that a wait for the screen lasts unless the test says otherwise."""
+TRIES: Final = 6
+"""Times that a dialog is answered before it counts as deaf."""
 TMUX_LIMIT_S: Final = 10.0
 """Longest time, in seconds, that one tmux command may take."""
 SESSION: Final = "host"
@@ -97,6 +99,15 @@ class Terminal(msgspec.Struct, frozen=True):
     def wait_until_gone(self, pattern: str, *, timeout: float = WAIT_LIMIT_S) -> str:
         """Look at the screen until `pattern` is not on it; returns and raises as `wait_for`."""
         return self._look(lambda screen: re.search(pattern, screen) is None, f"still {pattern!r}", timeout)
+
+    def agree(self, question: str) -> None:
+        """Press Enter until `question` is gone: a dialog that was just drawn may not listen yet."""
+        for _ in range(TRIES):
+            self.press("Enter")
+            with suppress(TimeoutError):
+                self.wait_until_gone(question, timeout=WAIT_LIMIT_S / TRIES)
+                return
+        raise TimeoutError(f"{question!r} was not answered by Enter; the screen:\n{self.screen}")
 
     def wait_for_end(self, *, timeout: float = WAIT_LIMIT_S) -> None:
         """Wait until the program has ended; raises as `wait_for`."""

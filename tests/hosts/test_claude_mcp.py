@@ -162,7 +162,7 @@ def test_in_a_terminal_nobody_is_asked_about_the_journal_and_everybody_about_a_r
         assert ASKS not in seen
         terminal.submit("check it")
         terminal.wait_for(ASKS)
-        terminal.press("Enter")
+        terminal.agree(ASKS)
         terminal.wait_for("Checked it")
     assert "requested permissions" not in "".join(told(under))
     assert "python -m pytest -q" in told(under)[-1]
