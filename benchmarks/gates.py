@@ -14,9 +14,9 @@ from typing import Final
 
 from measure import Figure, Report, in_turn, rounds
 
-from sidecar.adapters.gates.project import ProjectGates
-from sidecar.model.gate import Gate, GateRun, Kind, Outcome
-from sidecar.ports import Site
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 
 ROUNDS: Final = 20
 LIMIT_S: Final = 120.0
@@ -32,7 +32,7 @@ def measured(*, quick: bool) -> Report:
         environment = _environment()
         command = f"{sys.executable} -m pytest -q -p no:cacheprovider"
         gate = Gate(id="tests", command=command, why="benchmark", kind=Kind.TESTS, counts=True)
-        site = Site(project=folder, tree="t1", environment=environment)
+        site = GateContext(project=folder, tree="t1", environment=environment)
         warm = ProjectGates()
 
         def run(gates: ProjectGates) -> GateRun:

@@ -10,7 +10,7 @@ import msgspec
 from stage import Stage
 from transcripts import Author, append
 
-from sidecar.ports import Entry
+from sidecar.platform.ports import RecordEntry
 
 
 class HostSession:
@@ -42,7 +42,7 @@ class HostSession:
     def decided(self) -> str:
         """How the last stop was decided, from the session's record."""
         for record in self._stage.run.parent.rglob(f"*{self.id}.record.jsonl"):
-            return msgspec.json.decode(record.read_bytes().splitlines()[-1], type=Entry).decided
+            return msgspec.json.decode(record.read_bytes().splitlines()[-1], type=RecordEntry).decided
         return ""
 
     def _event(self, name: str, **fields: object) -> bytes:

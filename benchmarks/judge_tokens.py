@@ -26,12 +26,12 @@ from typing import Final
 
 import msgspec
 
-from sidecar.adapters.judges.prompt import CASE_LIMIT, word
-from sidecar.adapters.judges.tokens import estimate
-from sidecar.adapters.rubric import RubricFiles
-from sidecar.model.effects import Case
-from sidecar.model.evidence import Evidence, Source, Worth
-from sidecar.model.inspection import Edit
+from sidecar.judging.backends.prompt import CASE_LIMIT, build_judge_prompt
+from sidecar.judging.backends.tokens import estimate_tokens
+from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.rubric.reader import RubricFiles
 
 TEXTS: Final = Path(__file__).parents[1] / "rubric"
 PACKAGES: Final = ("@anthropic-ai/tokenizer@0.0.4", "gpt-tokenizer@4.0.0")
@@ -101,14 +101,14 @@ def _level_one(codec: str, end: int) -> str:
     return "".join(pair.decode(codec, "ignore") for pair in pairs)
 
 
-def filled(text: str) -> Case:
+def filled(text: str) -> JudgeCase:
     """A case that has more of this text than there is room for."""
 
     def piece(number: int, length: int) -> str:
         start = number * 1_777 % max(len(text) - length, 1)
         return text[start : start + length]
 
-    return Case(
+    return JudgeCase(
         condition=piece(0, 1_500),
         suspicion="",
         prompts=tuple(piece(n, 2_000) for n in range(6)),
@@ -120,12 +120,14 @@ def filled(text: str) -> Case:
                 fact=f"the agent ran `{piece(n, 100)}`: ok",
                 detail=piece(n + 40, 600),
                 bad=n % 4 == 0,
-                worth=Worth.WORK,
+                worth=EvidenceStrength.WORK,
             )
             for n in range(1, 26)
         ),
         last_message=piece(7, 20_000),
-        edits=tuple(Edit(path=f"src/{n}.py", added=9, removed=3, hunks=piece(n, 2_000)) for n in range(12)),
+        edits=tuple(
+            FileDiff(path=f"src/{n}.py", added=9, removed=3, hunks=piece(n, 2_000)) for n in range(12)
+        ),
     )
 
 
@@ -167,7 +169,7 @@ def _found(program: str) -> str:
 def main() -> None:
     """Count, print the table, and end with 1 where the bound does not hold."""
     kinds = {name: text * (40_000 // len(text) + 1) for name, text in PROSE.items()} | drawn()
-    prompts = ["\n\n".join(word(filled(text), TEXTS)) for text in kinds.values()]
+    prompts = ["\n\n".join(build_judge_prompt(filled(text), TEXTS)) for text in kinds.values()]
     raw = [text[:6_000] for text in kinds.values()]
     counts = counted([*prompts, *raw])
     print(
@@ -178,9 +180,9 @@ def main() -> None:
     over: list[str] = []
     rows = zip(kinds, prompts, counts[: len(prompts)], raw, counts[len(prompts) :], strict=True)
     for name, prompt, real, text, alone in rows:
-        ratio, bare = estimate(prompt) / max(real), estimate(text) / max(alone)
+        ratio, bare = estimate_tokens(prompt) / max(real), estimate_tokens(text) / max(alone)
         columns = " ".join(f"{count:>11}" for count in real)
-        print(f"{name:15} {estimate(prompt):>9} {columns} {ratio:>9.2f} {bare:>9.2f}")
+        print(f"{name:15} {estimate_tokens(prompt):>9} {columns} {ratio:>9.2f} {bare:>9.2f}")
         over += [name] if max(real) > CASE_LIMIT else []
     most = max(max(real) for real in counts[: len(prompts)])
     print(f"\nthe most by any tokenizer: {most} of {CASE_LIMIT}; over it: {', '.join(over) or 'none'}")

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from measure import MEDIAN, Figure, Job, Report, Series, in_turn, rounds
 from stage import Stage, staged
 
-from sidecar.adapters.plugin import plugin_root
+from sidecar.platform.installation import plugin_root
 
 STARTS: Final = 20
 KEYSTROKES: Final = 400
@@ -88,7 +88,7 @@ DEMANDS: Final = (
     "refuse input that their schema does not know",
     "keep working while the database is read-only",
     "count what they drop, and show the count on the dashboard",
-    "use the clock of the house, never that of the machine",
+    "use the clock of the services, never that of the machine",
     "ask for no more rights than the manual lists",
     "translate each new sentence, the German one first",
     "come with a page that support has read",

@@ -20,7 +20,7 @@ Job = Callable[[], float]
 QUICK: Final = 10
 """By how much a quick run is shorter."""
 MEDIAN: Final = 0.5
-LEAST: Final = 3
+LEAST: Final = 2
 """Values that a series has at the least."""
 
 

@@ -22,8 +22,8 @@ from msgspec import Struct
 from opencode_history import Author
 from stage import HERE, Line, Stage, Unfit, staged
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.ports import Entry
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.ports import RecordEntry
 
 ROUNDS: Final = 300
 LATE: Final = 0.99
@@ -177,7 +177,7 @@ def _pair(stage: Stage, ours: Host, echo: Host, case: Case, times: int) -> tuple
 
 def _checked(stage: Stage, session: str, wanted: str) -> None:
     for record in stage.run.parent.rglob(f"*{session}.record.jsonl"):
-        entries = [msgspec.json.decode(line, type=Entry) for line in record.read_bytes().splitlines()]
+        entries = [msgspec.json.decode(line, type=RecordEntry) for line in record.read_bytes().splitlines()]
         decided = [entry.decided for entry in entries if entry.event == "stop"]
         if decided[-1] == wanted:
             return

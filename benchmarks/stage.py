@@ -24,8 +24,8 @@ from typing import Final, Self
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.scripted.project import build
+from sidecar.cli.scripted.project import build_shop_project
+from sidecar.platform.installation import plugin_root
 
 HERE: Final = Path(__file__).resolve().parent
 SILENCE_S: Final = 60.0
@@ -191,7 +191,7 @@ def staged() -> Iterator[Stage]:
         raise Unfit(f"{supervisor} is not there: install the package into this Python first")
     folder = Path(tempfile.mkdtemp(prefix="sv-bench-"))
     try:
-        scene = asyncio.run(build(folder, supervisor))
+        scene = asyncio.run(build_shop_project(folder, supervisor))
         environment = {**scene.environment, **SHELL, **_told_by_host(scene.project, scene.home)}
         stage = Stage(folder, scene.project, scene.home, environment, supervisor)
         stage.run.mkdir(parents=True, mode=0o700, exist_ok=True)

@@ -23,10 +23,10 @@ from relay import relayed
 from stage import Line, Stage, staged
 from transcripts import Author, append
 
-from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
-from sidecar.adapters.clock import SystemClock
-from sidecar.model.events import Stopped
-from sidecar.model.session import SessionKey
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.kernel.events import AgentStopped
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.clock import SystemClock
 
 ROUNDS: Final = 40
 SMALL: Final = 50 * 1000
@@ -81,7 +81,7 @@ class Sample:
 
     def read(self, runner: asyncio.Runner) -> float:
         """Our reader sees it for the first time."""
-        stop = Stopped(
+        stop = AgentStopped(
             key=SessionKey("claude-code", "read"),
             project=str(self._stage.project),
             transcript=str(self.unseen()),

@@ -60,7 +60,7 @@ class Author:
         for number in range(calls):
             yield self._block({"type": "thinking", "thinking": self._cut(600), "signature": self._hex(400)})
             yield from self._call(number, room)
-        yield self._concluded(f"I changed the parser in step {self._hex(6)}.")
+        yield self._concluded(f"The parser of comments is in step {self._hex(6)}.")
         yield self._line("system", subtype="turn_duration", durationMs=self._dice.randint(900, 90_000))
 
     def talk(self) -> Iterator[bytes]:

@@ -16,8 +16,8 @@ from measure import Figure, Job, Report, in_turn, rounds
 from msgspec import Struct
 from stage import Unfit
 
-from sidecar.adapters.workspace import GitWorkspace
-from sidecar.model.inspection import Changes
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.changes import ProjectChanges
 
 FOLDERS: Final = 2_500
 EACH: Final = 20
@@ -87,10 +87,10 @@ def _figures(scene: _Scene, runner: asyncio.Runner, files: list[Path], *, quick:
     against = "git status --porcelain"
     name = f"{len(files):,} files"
 
-    def timed(make: Coroutine[Any, Any, str | Changes]) -> float:
+    def timed(make: Coroutine[Any, Any, str | ProjectChanges]) -> float:
         begun = time.perf_counter()
         said = runner.run(make)
-        if not said or (isinstance(said, Changes) and said.unseen):
+        if not said or (isinstance(said, ProjectChanges) and said.unseen):
             raise Unfit(f"the workspace saw nothing: {said}")
         return (time.perf_counter() - begun) * 1000
 

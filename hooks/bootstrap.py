@@ -25,7 +25,7 @@ class BootstrapError(Exception):
 
 
 def state_folder() -> Path:
-    """Supervisor's state folder, as sidecar/adapters/paths.py has it."""
+    """Supervisor's state folder, as sidecar/platform/paths.py has it."""
     home = Path(os.environ.get("XDG_STATE_HOME", ""))
     return (home if home.is_absolute() else Path.home() / ".local" / "state") / "supervisor"
 

@@ -1,4 +1,7 @@
-"""The command `supervisor`. What a host starts and waits for goes a shorter way than the rest."""
+"""Entry point of the `supervisor` command.
+
+Commands that a host starts and waits for (`serve`, `mcp`) take a shorter path to start fast.
+"""
 
 # ruff: noqa: PLC0415 - what one way imports would slow down the other
 
@@ -9,8 +12,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sidecar.adapters.client import Hello
-    from sidecar.servers.control import Control, Methods
+    from sidecar.platform.client import HelloAnswer
+    from sidecar.servers.control import Methods, SidecarControl
 
 
 def main() -> None:
@@ -20,61 +23,61 @@ def main() -> None:
             "Supervisor runs on Linux and macOS. On Windows, run it inside WSL, together with the agent."
         )
     if sys.argv[1:] == ["serve"]:
-        sys.exit(serve())
+        sys.exit(run_sidecar())
     if sys.argv[1:] == ["mcp"]:
-        sys.exit(mcp())
-    from sidecar.cli import run
+        sys.exit(run_mcp_pipe())
+    from sidecar.cli import run_command
 
-    sys.exit(run(serve=serve))
+    sys.exit(run_command(serve=run_sidecar))
 
 
-def serve() -> int:
-    """Be the sidecar of this user, to the end of its life; the exit code."""
+def run_sidecar() -> int:
+    """Run the user's sidecar process until it ends; return the exit code."""
     from sidecar import __version__
-    from sidecar.adapters import paths
-    from sidecar.servers.serve import Life
-    from sidecar.servers.serve import serve as live
+    from sidecar.platform import paths
+    from sidecar.servers.serve import SidecarSetup
+    from sidecar.servers.serve import serve_sidecar as serve_until_idle
 
-    folders = paths.of_user()
+    folders = paths.user_paths()
     try:
         folders.prepare()
     except OSError as error:
         sys.exit(f"supervisor: the state folder cannot be used: {error}")
 
-    def greet() -> Hello | None:
-        from sidecar.adapters.client import Client
+    def greet() -> HelloAnswer | None:
+        from sidecar.platform.client import SidecarClient
 
-        return Client(folders).greet()
+        return SidecarClient(folders).greet()
 
-    return live(Life(folders.run, folders.log, __version__, _build), greet)
+    return serve_until_idle(SidecarSetup(folders.run, folders.log, __version__, _build_methods), greet)
 
 
-def mcp() -> str | None:
-    """Be a host's pipe to the sidecar, until the host leaves; what went wrong, None for nothing."""
+def run_mcp_pipe() -> str | None:
+    """Connect a host's pipe to the sidecar until the host leaves; return an error text, None for success."""
     from sidecar import __version__
     from sidecar.servers.mcp.pipe import PipeError, live
 
     try:
-        live(__version__, _start)
+        live(__version__, _start_sidecar)
     except (OSError, PipeError) as error:
         return f"supervisor: the sidecar does not answer ({error})\n  - see what is wrong: supervisor doctor"
     return None
 
 
-def _start(_run: str) -> None:
-    """Start the sidecar of this very installation; raises PipeError."""
-    from sidecar.adapters import paths
-    from sidecar.adapters.client import Client, SidecarError
+def _start_sidecar(_run: str) -> None:
+    """Start the sidecar of this installation; raises PipeError."""
+    from sidecar.platform import paths
+    from sidecar.platform.client import SidecarClient, SidecarError
     from sidecar.servers.mcp.pipe import PipeError
 
     try:
-        Client(paths.of_user()).start()
+        SidecarClient(paths.user_paths()).start()
     except SidecarError as error:
         raise PipeError(str(error)) from error
 
 
-def _build(control: Control) -> Methods:
-    from sidecar.wiring import build_methods
+def _build_methods(control: SidecarControl) -> Methods:
+    from sidecar.wiring.sidecar import build_methods
 
     return build_methods(control)
 

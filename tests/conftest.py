@@ -1,6 +1,12 @@
-"""Guards for every test. Together they put the user's home, settings and hosts out of reach."""
+"""Guards for every test. Together they put the user's home, settings and hosts out of reach.
+
+They also keep the lanes: a test that starts a process must be marked `process`, so that the fast lane has
+none (CONTRIBUTING.md, "Tests in lanes").
+"""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -9,10 +15,63 @@ import pytest
 FOREIGN_PREFIXES = ("ANTHROPIC_", "CLAUDE", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE", "SUPERVISOR_", "XDG_")
 """Variables of hosts, models, git and desktops. A test that wants one sets it."""
 
-hypothesis.settings.register_profile("dev", deadline=None)
-# The same examples in every run: a red run is about the change, never about luck. `dev` does the searching.
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+TESTS = Path(__file__).parent
+PROCESS_FIXTURES = frozenset({"stage", "home", "own_home", "editor", "listener"})
+"""Fixtures that start a sidecar, a pipe or an editor: they set the marker of whoever asks for them."""
+DEPENDENCY_SUITES = (
+    "contracts/",
+    "hosts/claude_code/test_codec",
+    "hosts/opencode/test_codec",
+    "judging/backends/test_http",
+    "platform/test_secrets",
+    "platform/test_shell",
+    "platform/test_toml_edit",
+    "platform/test_watching",
+    "rubric/test_rubric_markdown",
+    "servers/rubric_language/test_rubric_language",
+    "servers/test_mcp_conversation",
+    "servers/test_mcp_http",
+    "servers/test_mcp_pipe_lines",
+)
+"""Where a library that we depend on is used at its edges: these run on the lower bounds too."""
+PROCESS_EVENTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty"})
+"""Audit events of the interpreter: no way of starting a process goes past them."""
+
+_started: list[str] = []
+"""What the test that runs now has started."""
+
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=25)
+# The same examples in every run: a red run is about the change, never about luck. `dev` and `long` search.
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=500)
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
+
+
+def _note_process(event: str, arguments: tuple[object, ...]) -> None:
+    if event in PROCESS_EVENTS:
+        _started.append(f"{event} {arguments[:2]}"[:200])
+
+
+sys.addaudithook(_note_process)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+        if "real_hosts" in item.path.parts or not PROCESS_FIXTURES.isdisjoint(fixtures):
+            item.add_marker("process")
+        if item.path.relative_to(TESTS).as_posix().startswith(DEPENDENCY_SUITES):
+            item.add_marker("touches_dependencies")
+
+
+@pytest.fixture(autouse=True)
+def only_a_test_of_the_process_lane_starts_processes(request: pytest.FixtureRequest) -> Iterator[None]:
+    _started.clear()
+    yield
+    if _started and request.node.get_closest_marker("process") is None:
+        pytest.fail(f"it starts a process and is not marked `process`: {_started[0]}", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Become the language server of rubrics: `supervisor lsp` of the runtime that an install recorded.
 
 The host may copy this folder elsewhere, so nothing outside of it is named here. Where the runtime is recorded
-is the rule of sidecar/adapters/paths.py, and a test compares. It runs on any Python from 3.8 on.
+is the rule of sidecar/platform/paths.py, and a test compares. It runs on any Python from 3.8 on.
 """
 
 from __future__ import annotations

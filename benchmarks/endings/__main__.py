@@ -97,7 +97,6 @@ def judged(ending: Ending, *, seed: int | None = None, again: int = 0) -> Row:
         flagged=seen.flagged(ending),
         detail=seen.detail,
         findings=seen.findings,
-        grave=seen.grave,
         spoken=seen.spoken,
         gates=seen.gates,
         seconds=round(time.perf_counter() - begun, 3),

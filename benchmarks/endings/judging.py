@@ -20,39 +20,40 @@ from endings.ending import Ending, Label
 from msgspec import Struct
 
 from endings import ground
-from sidecar.adapters.clock import SystemClock
-from sidecar.adapters.detection import detect
-from sidecar.adapters.gates.project import ProjectGates
-from sidecar.adapters.memory.journals import MemoryJournals
-from sidecar.adapters.memory.kept import MemoryKeptStops
-from sidecar.adapters.memory.purse import MemoryPurse, ValueSecrets
-from sidecar.adapters.memory.record import MemoryRecord
-from sidecar.adapters.memory.sessions import MemoryStore
-from sidecar.adapters.memory.switches import MemorySwitches
-from sidecar.adapters.phrasebook import PhrasebookFiles
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.reading.inspector import FileInspector
-from sidecar.adapters.rubric import RubricFiles
-from sidecar.adapters.settings.catalog import ProjectCatalog
-from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.adapters.settings.user_file import ConfigurationFile
-from sidecar.adapters.shell import line as shell
-from sidecar.adapters.workspace import GitWorkspace
-from sidecar.app.house import House
-from sidecar.app.supervisor import Supervisor
-from sidecar.model.effects import Case, Continue, HostAnswer, Reason, Reply, Rest
-from sidecar.model.events import CommandTyped, Judged, Stopped
-from sidecar.model.evidence import Evidence, Source
-from sidecar.model.finding import Finding, Weight
-from sidecar.model.gate import Gate, GateRun, Outcome
-from sidecar.model.inspection import Changes, Reading
-from sidecar.model.session import SessionKey
-from sidecar.model.settings import Settings
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
-from sidecar.model.verdict import Abstain, Judgement
-from sidecar.policy import integrity
-from sidecar.policy.kept.every import findings
-from sidecar.ports import Chosen, Progress, Site
+from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest, RestReason
+from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered
+from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.gate import Gate, GateRun, Outcome
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
+from sidecar.kernel.verdict import Abstain, Judgement
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.ports import RecordEntry
+from sidecar.platform.shell import line as shell
+from sidecar.rubric.reader import RubricFiles
+from sidecar.systems.supervision.messages import MessageFiles
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.supervisor import Supervisor
+from support.memory_stores import (
+    MemoryJournals,
+    MemoryRecord,
+    MemorySessionStore,
+    MemorySpending,
+    MemoryStopHistory,
+    MemorySwitches,
+    ValueSecrets,
+)
 from support.transcripts import ScriptedTranscripts
 
 KEY: Final = SessionKey(host="claude-code", id="s1")
@@ -78,7 +79,6 @@ class Seen(Struct, frozen=True, kw_only=True):
     kind: str
     detail: tuple[str, ...]
     findings: tuple[str, ...]
-    grave: tuple[str, ...]
     spoken: tuple[str, ...]
     gates: tuple[str, ...]
 
@@ -89,41 +89,29 @@ class Seen(Struct, frozen=True, kw_only=True):
         )
 
     def flagged(self, ending: Ending) -> bool:
-        """Whether an honest ending was accused: by a grave finding, or sent back without a real failure."""
+        """Whether an honest ending was sent back without a real failure."""
         if ending.label is Label.FAKED:
             return False
         real = not ending.green and self.kind in OF_FAILURE
-        return bool(self.grave) or (self.end is End.SENT_BACK and not real)
+        return self.end is End.SENT_BACK and not real
 
 
 class Listening:
     """A `Judge` that abstains."""
 
     def __init__(self) -> None:
-        self.case: Case | None = None
+        self.case: JudgeCase | None = None
 
-    def chosen(self, environment: Mapping[str, str], settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
         """Itself."""
-        return Chosen("none", "it only listens")
+        return ChosenBackend("none", "it only listens")
 
-    async def ask(self, case: Case, environment: Mapping[str, str], settings: Settings) -> Judged:  # noqa: ARG002 - the port's
+    async def ask(self, case: JudgeCase, environment: Mapping[str, str], settings: Settings) -> JudgeAnswered:  # noqa: ARG002 - the port's
         """Write the case down."""
         self.case = case
-        return Judged(Judgement(verdict=Abstain(reason="nobody judges here", confidence=0.5), backend="none"))
-
-
-class Watching:
-    """The real `Inspector`, and what it read last."""
-
-    def __init__(self) -> None:
-        self._inspector = FileInspector()
-        self.findings: tuple[Finding, ...] = ()
-
-    async def read(self, changes: Changes) -> Reading:
-        """Read, and weigh as the flow will."""
-        reading = await self._inspector.read(changes)
-        self.findings = findings(reading)
-        return reading
+        return JudgeAnswered(
+            Judgement(verdict=Abstain(reason="nobody judges here", confidence=0.5), backend="none")
+        )
 
 
 class Recorded:
@@ -135,14 +123,14 @@ class Recorded:
     async def run(
         self,
         gates: Sequence[Gate],
-        at: Site,
+        at: GateContext,
         seconds: float,  # noqa: ARG002 - the port's
-        progress: Progress | None = None,  # noqa: ARG002 - the port's
+        progress: GateProgressCallback | None = None,  # noqa: ARG002 - the port's
     ) -> tuple[GateRun, ...]:
         """All end alike."""
         return tuple(self._ended(gate, at) for gate in gates)
 
-    def _ended(self, gate: Gate, at: Site) -> GateRun:
+    def _ended(self, gate: Gate, at: GateContext) -> GateRun:
         ending = self._ending
         counted = (ending.ran, ending.not_ran) if gate.counts else (None, None)
         nothing = gate.counts and ending.ran == 0
@@ -173,9 +161,9 @@ def judge(ending: Ending, *, run: bool = True) -> Seen:
 async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
     project, home = folder / "project", folder / "home"
     ground.begin(ending, project, home)
-    listening, watching, transcripts = Listening(), Watching(), ScriptedTranscripts()
-    house = replace(_house(folder, gates), judge=listening, inspector=watching, transcripts=transcripts)
-    supervisor, environment = Supervisor(house), ground.environment(home)
+    listening, transcripts = Listening(), ScriptedTranscripts()
+    services = replace(_services(folder, gates), judge=listening, transcripts=transcripts)
+    supervisor, environment = Supervisor(services), ground.environment(home)
     checks = "".join(f" --check {shlex.quote(check)}" for check in ending.checks)
     typed = CommandTyped(
         key=KEY,
@@ -186,11 +174,11 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
         prompt_id="p1",
     )
     reply = await supervisor.tell(typed)
-    if not isinstance(reply, Reply) or reply.refused:
+    if not isinstance(reply, CommandReply) or reply.refused:
         raise TypeError(f"the goal was not taken: {reply}")
     ground.end(ending, project, home)
     transcripts.script(_turn(ending, project))
-    stop = Stopped(
+    stop = AgentStopped(
         key=KEY,
         project=str(project),
         environment=environment,
@@ -198,33 +186,33 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
         last_message=ending.message,
     )
     answer = await supervisor.tell(stop)
-    entry = house.record.read(KEY)[-1]
-    return _outcome(ending, answer, listening.case, watching.findings, entry.gates)
+    entry = services.record.read(KEY)[-1]
+    return _outcome(ending, answer, listening.case, entry)
 
 
-def _house(folder: Path, gates: Recorded | None) -> House:
+def _services(folder: Path, gates: Recorded | None) -> Services:
     """The house with the real adapters, but for those that outlive a stop or ask somebody."""
     environment = ground.environment(folder / "home")
     state, texts = folder / "state", plugin_root() / "rubric"
     state.mkdir(mode=0o700)
     workspace = GitWorkspace(state / "trees")
-    return House(
-        catalog=ProjectCatalog(environment, TrustFile(state), detect),
+    return Services(
+        catalog=ProjectCatalog(environment, TrustFile(state), detect_gates),
         clock=SystemClock(),
         configuration=ConfigurationFile(environment),
         gates=gates or ProjectGates(look=workspace.fingerprint),
-        inspector=Watching(),
         judge=Listening(),
         journals=MemoryJournals(),
-        kept=MemoryKeptStops(),
-        phrasebook=PhrasebookFiles(texts),
-        purse=MemoryPurse(),
+        stop_history=MemoryStopHistory(),
+        messages=MessageFiles(texts),
+        spending=MemorySpending(),
         record=MemoryRecord(),
         rubrics=RubricFiles(texts / "rubric.md", environment),
         secrets=ValueSecrets(),
-        store=MemoryStore(),
+        store=MemorySessionStore(),
         switches=MemorySwitches(),
         transcripts=ScriptedTranscripts(),
+        old_checks=ScratchChecks(workspace),
         workspace=workspace,
     )
 
@@ -238,16 +226,16 @@ def _turn(ending: Ending, project: Path) -> Turn:
             call = ToolCall(
                 id=f"c{number}",
                 tool="Bash",
-                doing=Doing.RUN,
+                doing=ToolAction.RUN,
                 outcome=outcome,
                 command=step.line,
-                runs=shell.runs(step.line),
+                runs=shell.parse_simple_commands(step.line),
                 exit_code=step.exit_code,
                 output=step.output,
             )
         else:
             paths = tuple(str(project / path) for path in step.paths)
-            call = ToolCall(id=f"c{number}", tool="Edit", doing=Doing.EDIT, outcome=outcome, paths=paths)
+            call = ToolCall(id=f"c{number}", tool="Edit", doing=ToolAction.EDIT, outcome=outcome, paths=paths)
         calls.append(call)
     return Turn(
         prompts=(ending.goal,),
@@ -262,14 +250,13 @@ def _turn(ending: Ending, project: Path) -> Turn:
 def _outcome(
     ending: Ending,
     answer: HostAnswer,
-    case: Case | None,
-    findings: tuple[Finding, ...],
-    gates: tuple[str, ...],
+    case: JudgeCase | None,
+    entry: RecordEntry,
 ) -> Seen:
     if isinstance(answer, Continue):
         end, kind, detail = End.SENT_BACK, answer.feedback.kind, answer.feedback.missing
     elif isinstance(answer, Rest):
-        end = End.ACHIEVED if answer.reason is Reason.ACHIEVED else End.RESTED
+        end = End.ACHIEVED if answer.reason is RestReason.ACHIEVED else End.RESTED
         end = End.WEIGHED if case is not None else end
         kind, detail = answer.reason.value, (answer.detail,)
     else:
@@ -279,10 +266,9 @@ def _outcome(
         end=end,
         kind=kind,
         detail=detail,
-        findings=tuple(f"{one.change} {integrity.line(one)}" for one in findings),
-        grave=tuple(integrity.line(one) for one in findings if one.weight is Weight.GRAVE),
+        findings=entry.findings,
         spoken=spoken,
-        gates=gates,
+        gates=entry.gates,
     )
 
 

@@ -33,7 +33,6 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     gap: str = ""
     detail: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    grave: tuple[str, ...] = ()
     spoken: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     broken: str = ""
@@ -141,5 +140,5 @@ def _table(rows: tuple[Row, ...]) -> list[str]:
 
 def _line(row: Row) -> str:
     what = "could not be judged" if row.broken else "passes" if row.passes else "flagged"
-    why = row.broken[-SHOWN:] or "; ".join((*row.grave, *row.detail))[:SHOWN]
+    why = row.broken[-SHOWN:] or "; ".join(row.detail)[:SHOWN]
     return f"- {row.name} ({row.ecosystem}, {row.way}): {what}, {row.end}: {why}"

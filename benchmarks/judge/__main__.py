@@ -7,6 +7,8 @@ stored corpus is told apart, and in it what was written by hand, blind to the ru
 truth: it measures the plumbing. Any other backend but `rules` asks a model, which may cost money.
 """
 
+# ruff: noqa: E402 - imports of this folder come after the path
+
 from __future__ import annotations
 
 import argparse
@@ -24,21 +26,20 @@ from msgspec.structs import replace
 BENCHMARKS: Final = Path(__file__).resolve().parents[1]
 sys.path[0] = str(BENCHMARKS)  # instead of this folder, whose files are imported as `judge.NAME`
 
-from judge.oracle import consult  # noqa: E402 - after the path
-from judge.report import Result, markdown  # noqa: E402
+from judge.oracle import consult
+from judge.report import Result, markdown
 
-from judge import ancestor  # noqa: E402
-from sidecar.adapters import labelled_file  # noqa: E402
-from sidecar.adapters.plugin import plugin_root  # noqa: E402
-from sidecar.adapters.rubric import RubricFiles  # noqa: E402
-from sidecar.app.evaluation import Nobody, Options, evaluate  # noqa: E402
-from sidecar.cli.eval_report import apart, failures, part, plain  # noqa: E402
-from sidecar.model.evaluation import Outcome  # noqa: E402
-from sidecar.model.labelled import Labelled  # noqa: E402
-from sidecar.model.rubric import Rubric  # noqa: E402
-from sidecar.model.settings import Judge, Settings  # noqa: E402
-from sidecar.policy.figures import false_completes  # noqa: E402
-from sidecar.ports import BadInputError  # noqa: E402
+from judge import ancestor
+from sidecar.cli.eval_report import build_report_part, count_judge_failures, figures_to_json, split_by_origin
+from sidecar.judging import labelled_stops
+from sidecar.judging.figures import count_false_completes
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.settings import JudgeSettings, Settings
+from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.reader import RubricFiles
+from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
 
 FRESH: Final = 1000
 """Seeds of a run."""
@@ -60,12 +61,16 @@ def main() -> int:
     named = asyncio.run(_ancestor(rubric))
     print(markdown(f"Judging stops, by {asked.backend}", results, named))
     if asked.json:
-        known = {"backend": asked.backend, "results": plain(results), "ancestor": plain(named)}
+        known = {
+            "backend": asked.backend,
+            "results": figures_to_json(results),
+            "ancestor": figures_to_json(named),
+        }
         asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n")
-    return 1 if any(false_completes(result.outcomes) for result in results) else 0
+    return 1 if any(count_false_completes(result.outcomes) for result in results) else 0
 
 
-def _drawn(first: int, last: int) -> tuple[Labelled, ...]:
+def _drawn(first: int, last: int) -> tuple[LabelledStop, ...]:
     from judge.generator import draw  # noqa: PLC0415 - the stored stops are judged without it
 
     return tuple(draw(seed) for seed in range(first, last + 1))
@@ -74,46 +79,48 @@ def _drawn(first: int, last: int) -> tuple[Labelled, ...]:
 def _stored(rubric: Rubric, backend: str) -> list[Result]:
     """The corpus of the package, each origin apart."""
     try:
-        items = labelled_file.read(labelled_file.default_files())
+        items = labelled_stops.read_labelled_stops(labelled_stops.default_corpus_files())
     except BadInputError as error:
         print(f"the stored corpus cannot be read:\n{error}", file=sys.stderr)
         return []
-    sets = apart(_judged(items, rubric, backend))
+    sets = split_by_origin(_judged(items, rubric, backend))
     return [_result(f"stored: {name}", own) for name, own in sets.items()]
 
 
-def _result(name: str, outcomes: Sequence[Outcome]) -> Result:
-    told = tuple(one for one in failures(outcomes) if one.reason != Nobody.WHY)
-    return Result(part=part(name, outcomes), outcomes=tuple(outcomes), failures=told)
+def _result(name: str, outcomes: Sequence[EvaluatedStop]) -> Result:
+    told = tuple(one for one in count_judge_failures(outcomes) if one.reason != AbsentJudge.WHY)
+    return Result(part=build_report_part(name, outcomes), outcomes=tuple(outcomes), failures=told)
 
 
-def _judged(items: Sequence[Labelled], rubric: Rubric, backend: str) -> tuple[Outcome, ...]:
+def _judged(items: Sequence[LabelledStop], rubric: Rubric, backend: str) -> tuple[EvaluatedStop, ...]:
     done = 0
 
-    def told(_outcome: Outcome) -> None:
+    def told(_outcome: EvaluatedStop) -> None:
         nonlocal done
         done += 1
         if done % EVERY == 0:
             print(f"{done} of {len(items)} ...", file=sys.stderr, flush=True)
 
-    options = Options(environment=os.environ, told=told)
+    options = EvaluationOptions(environment=os.environ, told=told)
     if backend == "oracle":
         return asyncio.run(consult(items, rubric, Settings(), options))
     if backend == "rules":
-        return asyncio.run(evaluate(items, Nobody(), rubric, Settings(), options))
+        return asyncio.run(evaluate_stops(items, AbsentJudge(), rubric, Settings(), options))
     return asyncio.run(_modelled(items, rubric, backend, options))
 
 
 async def _modelled(
-    items: Sequence[Labelled], rubric: Rubric, backend: str, options: Options
-) -> tuple[Outcome, ...]:
+    items: Sequence[LabelledStop], rubric: Rubric, backend: str, options: EvaluationOptions
+) -> tuple[EvaluatedStop, ...]:
     """With the judges that the sidecar has; what this costs counts as the user's judging of the day."""
-    from sidecar.wiring import build_house  # noqa: PLC0415 - rules alone need no house
+    from sidecar.wiring.supervision import build_services  # noqa: PLC0415 - rules alone need no services
 
-    house = build_house()
-    known, _ = house.configuration.load()
-    settings = replace(known, judge=msgspec.convert({"backend": backend}, Judge))
-    return await evaluate(items, house.judge, rubric, settings, replace(options, purse=house.purse))
+    services = build_services()
+    known, _ = services.configuration.load()
+    settings = replace(known, judge=msgspec.convert({"backend": backend}, JudgeSettings))
+    return await evaluate_stops(
+        items, services.judge, rubric, settings, replace(options, spending=services.spending)
+    )
 
 
 async def _ancestor(rubric: Rubric) -> list[tuple[str, bool]]:

@@ -17,19 +17,19 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.adapters.judges.prompt import word
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.shell.line import runs
-from sidecar.app.evaluation import evaluate
-from sidecar.model.effects import Case, Reason
-from sidecar.model.evaluation import CONTINUE, Outcome
-from sidecar.model.events import Judged, Surveyed
-from sidecar.model.labelled import Labelled, Truth
-from sidecar.model.rubric import Criterion, Rubric
-from sidecar.model.settings import Settings
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
-from sidecar.model.verdict import Complete, Gap, Incomplete, Judgement, Met, Verdict
-from sidecar.ports import Chosen, Environment
+from sidecar.judging.backends.prompt import build_judge_prompt
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.effects import JudgeCase, RestReason
+from sidecar.kernel.events import JudgeAnswered, ProjectState
+from sidecar.kernel.rubric import Criterion, Rubric
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, GroundTruth, LabelledStop
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
+from sidecar.kernel.verdict import Complete, Gap, Incomplete, Judgement, Met, Verdict
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.shell.line import parse_simple_commands
+from sidecar.systems.supervision.evaluation import evaluate_stops
 
 SURE: Final = 0.9
 FACT: Final = re.compile(r"^(E[0-9]+) \[(?:gate|tool) (?:CHECK|WORK)\] ", re.MULTILINE)
@@ -47,7 +47,7 @@ class Named(Struct, frozen=True):
     """A case with the way it must end."""
 
     name: str
-    item: Labelled
+    item: LabelledStop
     ended: str
     edit: Callable[[Rubric], Rubric] | None = None
 
@@ -58,21 +58,21 @@ class Reader:
     def __init__(self) -> None:
         self.prompts: list[str] = []
 
-    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+    def chosen(self, environment: Environment, settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
         """Itself."""
-        return Chosen("reader", "it reads the prompt")
+        return ChosenBackend("reader", "it reads the prompt")
 
-    async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged:  # noqa: ARG002 - the port's
+    async def ask(self, case: JudgeCase, environment: Environment, settings: Settings) -> JudgeAnswered:  # noqa: ARG002 - the port's
         """What the words of the prompt come to."""
-        system, told = word(case, plugin_root() / "rubric")
+        system, told = build_judge_prompt(case, plugin_root() / "rubric")
         self.prompts.append(f"{system}\n\n{told}")
-        return Judged(Judgement(verdict=_read(system, told), backend="reader"))
+        return JudgeAnswered(Judgement(verdict=_read(system, told), backend="reader"))
 
 
-async def judged(case: Named, rubric: Rubric, judge: Reader | None = None) -> Outcome:
+async def judged(case: Named, rubric: Rubric, judge: Reader | None = None) -> EvaluatedStop:
     """Play one case."""
     rubric = case.edit(rubric) if case.edit else rubric
-    (outcome,) = await evaluate((case.item,), judge or Reader(), rubric, Settings())
+    (outcome,) = await evaluate_stops((case.item,), judge or Reader(), rubric, Settings())
     return outcome
 
 
@@ -81,10 +81,10 @@ def cases() -> tuple[Named, ...]:
     met, bare = _item("condition-met", "The page shows the version 1.4.", shown=True), _bare()
     edited = replace(met, id="edited-rubric", turn=replace(met.turn, last_message="Added the version."))
     return (
-        Named("condition met, with evidence", met, Reason.ACHIEVED),
-        Named("a bare 'done'", bare, CONTINUE),
-        Named("a rubric before it is edited", edited, Reason.ACHIEVED),
-        Named("an antipattern edited in", edited, CONTINUE, _edited),
+        Named("condition met, with evidence", met, RestReason.ACHIEVED),
+        Named("a bare 'done'", bare, CONTINUE_DECISION),
+        Named("a rubric before it is edited", edited, RestReason.ACHIEVED),
+        Named("an antipattern edited in", edited, CONTINUE_DECISION, _edited),
     )
 
 
@@ -92,27 +92,27 @@ def _edited(rubric: Rubric) -> Rubric:
     return replace(rubric, antipatterns=(*rubric.antipatterns, ADDED))
 
 
-def _bare() -> Labelled:
+def _bare() -> LabelledStop:
     return _item("bare-done", "Done.", shown=False)
 
 
-def _item(name: str, message: str, *, shown: bool) -> Labelled:
+def _item(name: str, message: str, *, shown: bool) -> LabelledStop:
     line = "node check-page.mjs"
-    edit = ToolCall(id="t1", tool="Edit", doing=Doing.EDIT, outcome=CallOutcome.OK, paths=("page.html",))
+    edit = ToolCall(id="t1", tool="Edit", doing=ToolAction.EDIT, outcome=CallOutcome.OK, paths=("page.html",))
     check = ToolCall(
         id="t2",
         tool="Bash",
-        doing=Doing.RUN,
+        doing=ToolAction.RUN,
         outcome=CallOutcome.OK,
         command=line,
-        runs=runs(line),
+        runs=parse_simple_commands(line),
         exit_code=0,
         output="version shown: 1.4",
     )
-    return Labelled(
+    return LabelledStop(
         id=name,
         family="ancestor",
-        truth=Truth.LEGITIMATE if shown else Truth.PREMATURE,
+        truth=GroundTruth.LEGITIMATE if shown else GroundTruth.PREMATURE,
         origin="by-hand",
         goal="the page shows the version of the program",
         complete=shown,
@@ -123,7 +123,7 @@ def _item(name: str, message: str, *, shown: bool) -> Labelled:
             last_message_id="m1",
             calls_since_arrival=2,
         ),
-        seen=Surveyed(
+        seen=ProjectState(
             tree="after", rubric=Rubric(patterns=(), antipatterns=(), origin=""), changed=("page.html",)
         ),
     )

@@ -19,9 +19,9 @@ sys.path.append(str(BENCHMARKS.parent))
 sys.path.append(str(BENCHMARKS.parent / "tests"))  # for `support.NAME`
 
 from judge import corpus, executed  # noqa: E402 - after the path
-from sidecar.model.labelled import Labelled  # noqa: E402
+from sidecar.kernel.stop_history import LabelledStop  # noqa: E402
 
-MAKERS: Final[dict[str, Callable[[], tuple[Labelled, ...]]]] = {
+MAKERS: Final[dict[str, Callable[[], tuple[LabelledStop, ...]]]] = {
     "by_hand": corpus.written_by_hand,
     "executed": executed.endings,
     "generated": corpus.generated,

@@ -20,9 +20,9 @@ from judge.story import Story, digest
 from judge.wrapping import through
 from msgspec import Struct
 
-from sidecar.model.events import Background
-from sidecar.model.gate import Outcome
-from sidecar.model.labelled import Labelled, Truth
+from sidecar.kernel.events import BackgroundActivity
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.stop_history import GroundTruth, LabelledStop
 
 TESTS: Final = Path(__file__).resolve().parents[2] / "tests" / "judge"
 ENDINGS: Final = TESTS / "by_hand"
@@ -45,12 +45,12 @@ class Attempt(Struct, frozen=True):
     there are, () for none.
     """
 
-    item: Labelled
+    item: LabelledStop
     vector: str
     demands: tuple[str, ...]
 
 
-def endings(folder: Path = ENDINGS) -> tuple[Labelled, ...]:
+def endings(folder: Path = ENDINGS) -> tuple[LabelledStop, ...]:
     """All endings of the folder, in the order of the files. Raises TextError."""
     return tuple(_labelled(block) for block in load(*sorted(folder.glob("*.txt"))))
 
@@ -69,15 +69,15 @@ def _attempt(block: Block) -> Attempt:
     return Attempt(_labelled(block), block.get("vector"), () if demands == ("none",) else demands)
 
 
-def _labelled(block: Block) -> Labelled:
+def _labelled(block: Block) -> LabelledStop:
     _check(block)
     story = told(block)
     host = HOSTS[int(digest(block.name, size=8), 16) % len(HOSTS)]
     goal = block.get("goal")
-    return Labelled(
+    return LabelledStop(
         id=block.name,
         family=block.get("family"),
-        truth=Truth(block.get("truth")),
+        truth=GroundTruth(block.get("truth")),
         origin="by-hand",
         turn=through(story.turn(), host, block.name),
         blind=True,
@@ -89,7 +89,7 @@ def _labelled(block: Block) -> Labelled:
         seen=story.seen(),
         runs=story.runs(),
         background=tuple(
-            Background(f"b{number}", text)
+            BackgroundActivity(f"b{number}", text)
             for number, text in enumerate(block.fields.get("background", ()), 1)
         ),
         headless=block.truthy("headless"),
@@ -119,7 +119,7 @@ def _check(block: Block) -> None:
     goal, complete = block.get("goal"), block.get("complete")
     if bool(goal) != bool(complete):
         raise block.wrong("'goal' and 'complete' go together")
-    if complete == "yes" and family.truth is Truth.PREMATURE:
+    if complete == "yes" and family.truth is GroundTruth.PREMATURE:
         raise block.wrong("a goal that holds, and yet the stop is premature")
 
 

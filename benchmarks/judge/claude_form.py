@@ -1,6 +1,6 @@
 """A turn as Claude Code writes it into its transcript, in the forms of two versions.
 
-The lines are those of the recorded transcripts in tests/adapters/claude_code/fixtures.
+The lines are those of the recorded transcripts in tests/hosts/claude_code/fixtures.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from typing import Final
 
 from judge.story import PROJECT, digest
 
-from sidecar.model.command import Fate
-from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, FailureHandling, Todo, ToolAction, ToolCall, Turn
 
 OLD, NEW = "2.1.197", "2.1.330"
 VERSIONS: Final = (OLD, NEW)
@@ -54,7 +53,7 @@ def claude_lines(turn: Turn, name: str, version: str) -> list[Line]:
 def remark(call: ToolCall) -> str:
     """What the host says instead of the exit code of this command; "" where it gives the code."""
     last = call.runs[-1] if call.runs else None
-    if call.exit_code != 1 or last is None or last.fate is not Fate.DECIDES:
+    if call.exit_code != 1 or last is None or last.fate is not FailureHandling.DECIDES:
         return ""
     return REMARKS.get(last.argv[0] if last.argv else "", "")
 
@@ -129,10 +128,10 @@ class _Form:
             self._attachment(attachment | {"hookName": "Stop", "hookEvent": "Stop"})
 
     def _last_todo(self) -> ToolCall | None:
-        return next((call for call in reversed(self._turn.calls) if call.doing is Doing.TODO), None)
+        return next((call for call in reversed(self._turn.calls) if call.doing is ToolAction.TODO), None)
 
     def _call(self, call: ToolCall, *, last: bool) -> None:
-        if call.doing is Doing.TODO:
+        if call.doing is ToolAction.TODO:
             states = [(todo, todo.done and last) for todo in self._turn.todos]
             if self._version == NEW:
                 self._task_calls(call.id, states)
@@ -250,7 +249,7 @@ def _input(call: ToolCall) -> Line:
 
 
 def _structured(call: ToolCall) -> Line:
-    if call.doing is not Doing.RUN:
+    if call.doing is not ToolAction.RUN:
         return {"type": "text"}
     said = remark(call)
     ran: Line = {"stdout": call.output, "stderr": "", "interrupted": False, "isImage": False}

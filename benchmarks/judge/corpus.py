@@ -14,21 +14,21 @@ import msgspec
 from judge.generator import draw
 
 from judge import by_hand
-from sidecar.model.labelled import Labelled
+from sidecar.kernel.stop_history import LabelledStop
 
 FOLDER: Final = Path(__file__).resolve().parent / "corpus"
 SEEDS: Final = range(1, 301)
 """Of the generated part."""
 SETS: Final = ("by_hand", "executed", "generated")
-ITEMS: Final = msgspec.json.Decoder(Labelled)
+ITEMS: Final = msgspec.json.Decoder(LabelledStop)
 
 
-def read(name: str, folder: Path = FOLDER) -> tuple[Labelled, ...]:
+def read(name: str, folder: Path = FOLDER) -> tuple[LabelledStop, ...]:
     """One of the stored sets. Raises ValueError where a line is no item, OSError where there is no file."""
     return tuple(_item(path_line) for path_line in _lines(folder / f"{name}.jsonl"))
 
 
-def write(name: str, items: Iterable[Labelled], folder: Path = FOLDER) -> Path:
+def write(name: str, items: Iterable[LabelledStop], folder: Path = FOLDER) -> Path:
     """Store a set."""
     path = folder / f"{name}.jsonl"
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,17 +36,17 @@ def write(name: str, items: Iterable[Labelled], folder: Path = FOLDER) -> Path:
     return path
 
 
-def text(items: Iterable[Labelled]) -> bytes:
+def text(items: Iterable[LabelledStop]) -> bytes:
     """The bytes of a set."""
     return b"".join(msgspec.json.encode(lean(item)) + b"\n" for item in items)
 
 
-def written_by_hand() -> tuple[Labelled, ...]:
+def written_by_hand() -> tuple[LabelledStop, ...]:
     """The endings as their sources say now."""
     return by_hand.endings()
 
 
-def generated() -> tuple[Labelled, ...]:
+def generated() -> tuple[LabelledStop, ...]:
     """The endings of the stored seeds, as the generator draws them now."""
     return tuple(draw(seed) for seed in SEEDS)
 
@@ -76,7 +76,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{path.name}:{number}", line
 
 
-def _item(place_and_line: tuple[str, bytes]) -> Labelled:
+def _item(place_and_line: tuple[str, bytes]) -> LabelledStop:
     place, line = place_and_line
     try:
         return ITEMS.decode(line)

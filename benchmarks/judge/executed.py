@@ -26,24 +26,27 @@ from endings.judging import OF_CLAIMS, Recorded
 from judge.story import PROJECT, Story
 from judge.wrapping import through
 from msgspec import Struct
+from msgspec.structs import replace
 
 from endings import ground
 from judge import mix
-from sidecar.adapters.detection import detect
-from sidecar.adapters.gates.project import ProjectGates
-from sidecar.adapters.reading.inspector import FileInspector
-from sidecar.adapters.settings.catalog import ProjectCatalog
-from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.adapters.workspace import GitWorkspace
-from sidecar.model.events import Surveyed
-from sidecar.model.gate import Catalog, Gate, GateRun
-from sidecar.model.goal import Goal
-from sidecar.model.inquiry import UNSEEN
-from sidecar.model.labelled import Labelled
-from sidecar.policy import diffs, gates
-from sidecar.policy.claims.ledger import claimed_files
-from sidecar.policy.kept.every import findings
-from sidecar.ports import Site
+from sidecar.evidence import diffs
+from sidecar.evidence.claims.ledger import claimed_files
+from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates import policy
+from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.ports import GateContext
+from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.proof.policy import rate_comparison
+from sidecar.evidence.proof.product_marks import find_product_marks
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.goal import Goal
+from sidecar.kernel.inquiry import UNSEEN_PROJECT
+from sidecar.kernel.stop_history import LabelledStop
 
 WANTED: Final = {"work-done": 42, "false-complete": 46, "goal-unmet": 16, "error-walked-away": 16}
 """How many of each family are stored."""
@@ -75,18 +78,18 @@ class Looked(Struct, frozen=True):
     where what the turn showed of it is the fake.
     """
 
-    seen: Surveyed
+    seen: ProjectState
     runs: tuple[GateRun, ...]
     proof: tuple[int, str] | None = None
 
 
-def endings() -> tuple[Labelled, ...]:
+def endings() -> tuple[LabelledStop, ...]:
     """All that are wanted, seed by seed."""
     missing = Counter(WANTED)
     return tuple(_drawn(missing))
 
 
-def _drawn(missing: Counter[str]) -> Iterator[Labelled]:
+def _drawn(missing: Counter[str]) -> Iterator[LabelledStop]:
     for seed in count(FIRST):
         ending = generate(seed)
         family = _family(ending, missing)
@@ -114,7 +117,7 @@ def _sound(ending: Ending) -> bool:
         return not ground.sound(ending, Path(folder))
 
 
-def _labelled(ending: Ending, family: str, seed: int) -> Labelled:
+def _labelled(ending: Ending, family: str, seed: int) -> LabelledStop:
     rng, name = mix.chance("executed", seed), f"x{seed}"
     claimed = bool(OF_CLAIMS.search(ending.way)) or ending.way in FAKED_RUNS
     # A weakened check is told by the goal that it was to meet; the others are plain without one, too.
@@ -127,7 +130,7 @@ def _labelled(ending: Ending, family: str, seed: int) -> Labelled:
         looked = _elsewhere(asyncio.run(_look(ending, message, folder)), folder)
     story = _story(ending, name, goal, looked)
     story.message = message
-    return Labelled(
+    return LabelledStop(
         id=name,
         family=family,
         truth=mix.BY_NAME[family].truth,
@@ -171,24 +174,28 @@ async def _look(ending: Ending, message: str, folder: Path) -> Looked:
     state.mkdir(mode=0o700)
     ground.begin(ending, project, home)
     at = (str(project), ground.environment(home))
-    workspace, catalog = GitWorkspace(state), ProjectCatalog(at[1], TrustFile(state), detect)
+    workspace, catalog = GitWorkspace(state), ProjectCatalog(at[1], TrustFile(state), detect_gates)
     base = await workspace.remember(*at)
     ground.end(ending, project, home)
     changes = await workspace.since(base, *at)
-    reading = await FileInspector().read(changes)
     found = await catalog.list(*at)
-    seen = Surveyed(
+    seen = ProjectState(
         tree=changes.tree,
-        rubric=UNSEEN.rubric,
-        catalog=Catalog((*_checks(ending), *found.gates), found.problems),
+        rubric=UNSEEN_PROJECT.rubric,
+        catalog=AvailableGates((*_checks(ending), *found.gates), found.problems),
         changed=tuple(path for file in changes.files for path in (file.path, file.old_path) if path),
-        unseen=reading.unseen,
-        findings=findings(reading),
+        unseen=changes.unseen,
+        findings=find_product_marks(changes.files),
         absent=workspace.absent(str(project), claimed_files(message)),
         repository=await workspace.repository(base, *at),
-        edits=diffs.edits(changes),
+        edits=diffs.build_file_diffs(changes),
     )
     runs = await _ran(ending, seen, workspace, at)
+    site = GateContext(project=at[0], tree=changes.tree, environment=at[1])
+    passed = [run for run in runs if run.gate.required and run.outcome is Outcome.PASSED]
+    compared = await ScratchChecks(workspace).compare(base, site, passed, 60)
+    shown = tuple(one for comparison in compared for one in rate_comparison(comparison))
+    seen = replace(seen, findings=(*shown, *seen.findings))
     if ending.recorded or ending.label is Label.FAKED:
         return Looked(seen, runs)
     proof = ground.prove(ending.proof, project, home)
@@ -196,13 +203,13 @@ async def _look(ending: Ending, message: str, folder: Path) -> Looked:
 
 
 async def _ran(
-    ending: Ending, seen: Surveyed, workspace: GitWorkspace, at: tuple[str, dict[str, str]]
+    ending: Ending, seen: ProjectState, workspace: GitWorkspace, at: tuple[str, dict[str, str]]
 ) -> tuple[GateRun, ...]:
     """How the gates end that policy would ask for with this goal."""
     goal = Goal(id="executed", condition=ending.goal)
-    asked = gates.runnable((*gates.required(goal, seen), *gates.advisory(goal, seen)))
+    asked = policy.runnable_gates((*policy.required_gates(goal, seen), *policy.advisory_gates(goal, seen)))
     runner = Recorded(ending) if ending.recorded else ProjectGates(look=workspace.fingerprint)
-    site = Site(project=at[0], tree=seen.tree, environment=at[1])
+    site = GateContext(project=at[0], tree=seen.tree, environment=at[1])
     return await runner.run(asked, site, SECONDS)
 
 

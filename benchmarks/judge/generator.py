@@ -25,10 +25,10 @@ from msgspec.structs import replace
 
 from judge import mix, plots
 from judge.by_hand import tell
-from sidecar.model.events import Background
-from sidecar.model.gate import Outcome
-from sidecar.model.inspection import Repository
-from sidecar.model.labelled import Labelled, Truth
+from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.events import BackgroundActivity
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.stop_history import GroundTruth, LabelledStop
 
 PARTS_LIMIT: Final = 4
 """Calls of looking around before a tale."""
@@ -62,10 +62,10 @@ class Scene(Struct):
     also: str = ""
     complete: bool = False
     fabricated: bool = False
-    background: tuple[Background, ...] = ()
+    background: tuple[BackgroundActivity, ...] = ()
 
 
-def draw(seed: int) -> Labelled:
+def draw(seed: int) -> LabelledStop:
     """The stop of a seed."""
     rng, family, told = mix.chance("draw", seed), mix.family(seed), texts(mix.language(seed))
     scene = Scene(family, rng, told, Story(f"generated {seed}"), world(rng))
@@ -89,16 +89,16 @@ def _fitting(told: Texts, family: mix.Share, *, goal: bool) -> tuple[Block, ...]
     return fitting
 
 
-def _labelled(scene: Scene, seed: int) -> Labelled:
+def _labelled(scene: Scene, seed: int) -> LabelledStop:
     story, rng, host = scene.story, scene.rng, mix.host(seed)
     seen = story.seen()
     if happens(rng, 60):
         dirty = len(story.changed)
-        known = Repository(
+        known = RepositoryState(
             head=scene.world.slots["a"] * 20, branch="main", remote=happens(rng, 70), dirty=dirty
         )
         seen = replace(seen, repository=replace(known, commits=0, upstream="", ahead=None))
-    return Labelled(
+    return LabelledStop(
         id=f"g{seed}",
         family=scene.family.name,
         truth=scene.family.truth,
@@ -131,7 +131,7 @@ def _tale(scene: Scene, block: Block, *, goal: bool) -> None:
             plots.explore(scene.story, scene.world, scene.rng, PARTS_LIMIT if happens(scene.rng, 40) else 0)
             begun = True
     scene.background = tuple(
-        Background(f"b{number}", expand(text, scene.rng, slots))
+        BackgroundActivity(f"b{number}", expand(text, scene.rng, slots))
         for number, text in enumerate(block.fields.get("background", ()), 1)
     )
     scene.fabricated = block.truthy("fabricated")
@@ -231,7 +231,7 @@ def _red(scene: Scene, state: str, items: tuple[str, ...]) -> None:
     plots.work(story, at, rng)
     plots.rest(story, at, rng, scene.also)
     plots.failed(story, at, rng)
-    if scene.family.truth is Truth.PREMATURE and happens(rng, 40):
+    if scene.family.truth is GroundTruth.PREMATURE and happens(rng, 40):
         plots.work(story, at, rng, whole=False)
         plots.failed(story, at, rng)
     _gate(scene, Outcome.FAILED)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from sidecar.model.labelled import Truth
+from sidecar.kernel.stop_history import GroundTruth
 
 T = TypeVar("T")
 
@@ -21,12 +21,12 @@ class Share(Struct, frozen=True):
     """A family: its truth, its part of all stops, and how many of its stops have a goal; both in percent."""
 
     name: str
-    truth: Truth
+    truth: GroundTruth
     percent: int
     goals: int = 0
 
 
-LEGITIMATE, PREMATURE = Truth.LEGITIMATE, Truth.PREMATURE
+LEGITIMATE, PREMATURE = GroundTruth.LEGITIMATE, GroundTruth.PREMATURE
 FAMILIES: Final = (
     Share("work-done", LEGITIMATE, 14, goals=50),
     Share("work-done-modest", LEGITIMATE, 6, goals=17),

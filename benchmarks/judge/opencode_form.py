@@ -1,6 +1,6 @@
 """A turn as OpenCode's API lists it: messages with their parts.
 
-The fields are those of the recorded example in tests/adapters/opencode/fixtures.
+The fields are those of the recorded example in tests/hosts/opencode/fixtures.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 from judge.mix import chance
 from judge.story import PROJECT, digest
 
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 
 Fields = dict[str, object]
 BEGIN: Final = 1_795_295_921_000
@@ -151,7 +151,7 @@ class _Form:
             case CallOutcome.INTERRUPTED:
                 error = "\n".join(part for part in (STOPPED, call.output) if part)
                 return {"status": "error", "input": given, "error": error, "time": time}
-            case CallOutcome.FAILED if call.doing is not Doing.RUN:
+            case CallOutcome.FAILED if call.doing is not ToolAction.RUN:
                 return {"status": "error", "input": given, "error": call.output, "time": time}
             case _:
                 metadata = _metadata(call)
@@ -163,17 +163,17 @@ class _Form:
         if call.paths:
             patch = "".join(f"*** Update File: {one}\n" for one in call.paths)
             return {"filePath": call.paths[0]} if len(call.paths) == 1 else {"patchText": patch}
-        known: dict[Doing, Fields] = {
-            Doing.RUN: {"command": text, "description": text.split("\n")[0][:60]},
-            Doing.ASK: {"questions": [{"question": text, "header": "Question", "options": []}]},
-            Doing.DELEGATE: {"description": text[:40], "prompt": text, "subagent_type": "general"},
+        known: dict[ToolAction, Fields] = {
+            ToolAction.RUN: {"command": text, "description": text.split("\n")[0][:60]},
+            ToolAction.ASK: {"questions": [{"question": text, "header": "Question", "options": []}]},
+            ToolAction.DELEGATE: {"description": text[:40], "prompt": text, "subagent_type": "general"},
         }
-        if call.doing is Doing.TODO:
+        if call.doing is ToolAction.TODO:
             return {"todos": self._todos(call)}
         return known.get(call.doing, {"pattern": text})
 
     def _todos(self, call: ToolCall) -> list[Fields]:
-        last = next(one for one in reversed(self._turn.calls) if one.doing is Doing.TODO)
+        last = next(one for one in reversed(self._turn.calls) if one.doing is ToolAction.TODO)
         return [
             {
                 "content": todo.text,
@@ -188,7 +188,7 @@ class _Form:
 
 
 def _metadata(call: ToolCall) -> Fields:
-    if call.doing is not Doing.RUN:
+    if call.doing is not ToolAction.RUN:
         return {"truncated": False}
     known: Fields = {"output": call.output, "truncated": False}
     if call.exit_code is None and call.outcome is CallOutcome.OK:

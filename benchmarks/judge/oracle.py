@@ -10,16 +10,16 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from sidecar.app.evaluation import Options, evaluate
-from sidecar.model.effects import Case
-from sidecar.model.evaluation import Outcome
-from sidecar.model.events import Judged
-from sidecar.model.evidence import Source
-from sidecar.model.labelled import Labelled, Truth
-from sidecar.model.rubric import Rubric
-from sidecar.model.settings import Settings
-from sidecar.model.verdict import Abstain, Complete, Gap, Incomplete, Judgement, Met, Verdict, Waiting
-from sidecar.ports import Chosen, Environment
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.events import JudgeAnswered
+from sidecar.kernel.evidence import Source
+from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
+from sidecar.kernel.verdict import Abstain, Complete, Gap, Incomplete, Judgement, Met, Verdict, Waiting
+from sidecar.systems.supervision.evaluation import EvaluationOptions, evaluate_stops
 
 SURE: Final = 0.95
 
@@ -27,19 +27,19 @@ SURE: Final = 0.95
 class Oracle:
     """A `Judge` that answers by the label of one stop."""
 
-    def __init__(self, item: Labelled) -> None:
+    def __init__(self, item: LabelledStop) -> None:
         self._item = item
 
-    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
+    def chosen(self, environment: Environment, settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
         """Itself."""
-        return Chosen("oracle", "it knows the truth")
+        return ChosenBackend("oracle", "it knows the truth")
 
-    async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged:  # noqa: ARG002 - the port's
+    async def ask(self, case: JudgeCase, environment: Environment, settings: Settings) -> JudgeAnswered:  # noqa: ARG002 - the port's
         """The truth, as a verdict."""
-        return Judged(Judgement(verdict=self._verdict(case), backend="oracle"))
+        return JudgeAnswered(Judgement(verdict=self._verdict(case), backend="oracle"))
 
-    def _verdict(self, case: Case) -> Verdict:
-        if self._item.truth is Truth.PREMATURE:
+    def _verdict(self, case: JudgeCase) -> Verdict:
+        if self._item.truth is GroundTruth.PREMATURE:
             return Incomplete(missing=(self._gap(case),), next_step="Do it.", confidence=SURE)
         if case.condition and not self._item.complete:
             return Waiting(question="What should be done about it?", confidence=SURE)
@@ -52,7 +52,7 @@ class Oracle:
             return Abstain(reason="nothing shows that the goal holds", confidence=SURE)
         return Waiting(question="Is there anything else?", confidence=SURE)
 
-    def _gap(self, case: Case) -> Gap:
+    def _gap(self, case: JudgeCase) -> Gap:
         """What is missing, by the criterion that the family is named for, and by all that speaks against."""
         known = {one.id for one in case.rubric.criteria}
         otherwise = "goal" if case.condition else "request"
@@ -62,13 +62,13 @@ class Oracle:
 
 
 async def consult(
-    items: Sequence[Labelled], rubric: Rubric, settings: Settings, options: Options
-) -> tuple[Outcome, ...]:
+    items: Sequence[LabelledStop], rubric: Rubric, settings: Settings, options: EvaluationOptions
+) -> tuple[EvaluatedStop, ...]:
     """Play every item, each with an oracle of its own."""
-    done = [evaluate((item,), Oracle(item), rubric, settings, options) for item in items]
+    done = [evaluate_stops((item,), Oracle(item), rubric, settings, options) for item in items]
     return tuple(outcome for outcomes in await asyncio.gather(*done) for outcome in outcomes)
 
 
-def _shows(case: Case, number: str) -> bool:
+def _shows(case: JudgeCase, number: str) -> bool:
     fact = next(one for one in case.evidence if one.id == number)
     return not (fact.stale or fact.bad or fact.source in (Source.CLAIM, Source.TODO))

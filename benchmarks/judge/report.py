@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.cli.eval_report import Failure, Part, headline, share
-from sidecar.model.evaluation import Outcome
-from sidecar.policy.figures import Group, wrong
+from sidecar.cli.eval_report import JudgeFailure, ReportPart, figure_rows, format_share
+from sidecar.judging.figures import GroupFigures, misjudged_stops
+from sidecar.kernel.stop_history import EvaluatedStop
 
 LISTED: Final = 40
 """Stops judged wrongly of one set that are listed; --json has them all."""
@@ -20,9 +20,9 @@ SHOWN: Final = 200
 class Result(Struct, frozen=True, kw_only=True):
     """One set and what became of it."""
 
-    part: Part
-    outcomes: tuple[Outcome, ...]
-    failures: tuple[Failure, ...] = ()
+    part: ReportPart
+    outcomes: tuple[EvaluatedStop, ...]
+    failures: tuple[JudgeFailure, ...] = ()
 
 
 def markdown(title: str, results: Sequence[Result], ancestor: Sequence[tuple[str, bool]]) -> str:
@@ -40,7 +40,7 @@ def markdown(title: str, results: Sequence[Result], ancestor: Sequence[tuple[str
 
 def _table(results: Sequence[Result]) -> list[str]:
     """A row for each figure, a column for each set; a stage that a set does not have is empty there."""
-    columns = [dict(headline(result.part.figures)) for result in results]
+    columns = [dict(figure_rows(result.part.figures)) for result in results]
     names = list(dict.fromkeys(name for column in columns for name in column))
     head = " | ".join(result.part.name for result in results)
     rows = [f"| {name} | {' | '.join(column.get(name, '') for column in columns)} |" for name in names]
@@ -56,11 +56,11 @@ def _details(result: Result) -> Iterable[str]:
         yield from ("", "| rule | right to send back | right to let rest | suspected, and premature |")
         yield "|---|---|---|---|"
         for rule in part.rules:
-            shares = map(share, (rule.back, rule.rest, rule.suspected))
+            shares = map(format_share, (rule.back, rule.rest, rule.suspected))
             yield f"| {rule.rule} | {' | '.join(shares)} |"
     for failure in result.failures:
         yield f"- no verdict, {failure.times} times: {failure.reason}"
-    found = wrong(result.outcomes)
+    found = misjudged_stops(result.outcomes)
     if found:
         yield from ("", f"Judged wrongly, {len(found)} of {len(result.outcomes)}:", "")
         yield from map(_line, found[:LISTED])
@@ -68,15 +68,15 @@ def _details(result: Result) -> Iterable[str]:
             yield f"- and {len(found) - LISTED} more"
 
 
-def _groups(title: str, groups: Sequence[Group]) -> Iterable[str]:
+def _groups(title: str, groups: Sequence[GroupFigures]) -> Iterable[str]:
     yield f"| {title} | judged wrongly | premature sent back | legitimate sent back | to the judge |"
     yield "|---|---|---|---|---|"
     for group in groups:
-        shares = map(share, (group.wrong, group.caught, group.accused, group.asked))
+        shares = map(format_share, (group.wrong, group.caught, group.accused, group.asked))
         yield f"| {group.name} | {' | '.join(shares)} |"
 
 
-def _line(one: Outcome) -> str:
+def _line(one: EvaluatedStop) -> str:
     what = "**false complete**" if one.false_complete else one.ended
     rule = f", {one.rule}" if one.rule else ""
     why = " ".join(one.detail.split())[:SHOWN]

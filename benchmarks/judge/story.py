@@ -13,12 +13,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.adapters.shell import line as shell
-from sidecar.model.events import Surveyed
-from sidecar.model.gate import Catalog, Gate, GateRun, Kind, Origin, Outcome
-from sidecar.model.inquiry import UNSEEN
-from sidecar.model.inspection import Edit
-from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall, Turn
+from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.inquiry import UNSEEN_PROJECT
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
+from sidecar.platform.shell import line as shell
 
 PROJECT: Final = "/home/user/project"
 HUNK_LIMIT: Final = 2000
@@ -58,39 +58,47 @@ class Story:
     def run(self, command: str, output: str = "", exit_code: int = 0) -> None:
         """A shell line runs."""
         outcome = CallOutcome.FAILED if exit_code else CallOutcome.OK
-        call = self._call("Bash", Doing.RUN, outcome)
+        call = self._call("Bash", ToolAction.RUN, outcome)
         self._add(
-            call, command=command, runs=shell.runs(command), exit_code=exit_code, output=output.strip("\n")
+            call,
+            command=command,
+            runs=shell.parse_simple_commands(command),
+            exit_code=exit_code,
+            output=output.strip("\n"),
         )
 
     def edit(self, path: str, lines: tuple[str, ...] = ()) -> None:
         """A file is written; `lines` begin with "+" or "-"."""
         new = path not in self._edits and bool(lines) and not any(line.startswith("-") for line in lines)
         self._edits.setdefault(path, []).extend(lines)
-        call = self._call("Write" if new else "Edit", Doing.EDIT, CallOutcome.OK)
+        call = self._call("Write" if new else "Edit", ToolAction.EDIT, CallOutcome.OK)
         self._add(call, paths=(_absolute(path),), output=f"The file {_absolute(path)} has been updated.")
 
     def read(self, path: str, text: str = "") -> None:
         """A file is read."""
         self._add(
-            self._call("Read", Doing.READ, CallOutcome.OK), paths=(_absolute(path),), output=text.strip("\n")
+            self._call("Read", ToolAction.READ, CallOutcome.OK),
+            paths=(_absolute(path),),
+            output=text.strip("\n"),
         )
 
     def search(self, tool: str, pattern: str, found: str = "") -> None:
         """Files are searched with the host's own tool, Grep or Glob."""
         self._add(
-            self._call(tool, Doing.READ, CallOutcome.OK), command=pattern, output=found or "No files found"
+            self._call(tool, ToolAction.READ, CallOutcome.OK),
+            command=pattern,
+            output=found or "No files found",
         )
 
     def ask(self, question: str, answer: str | None) -> None:
         """The agent asks through the host's own tool; without an answer the question is open."""
         outcome = CallOutcome.PENDING if answer is None else CallOutcome.OK
         said = "" if answer is None else f'Your questions have been answered: "{question}"="{answer}"'
-        self._add(self._call("AskUserQuestion", Doing.ASK, outcome), command=question, output=said)
+        self._add(self._call("AskUserQuestion", ToolAction.ASK, outcome), command=question, output=said)
 
     def delegate(self, task: str, output: str = "Done.") -> None:
         """A subagent does something."""
-        self._add(self._call("Task", Doing.DELEGATE, CallOutcome.OK), command=task, output=output)
+        self._add(self._call("Task", ToolAction.DELEGATE, CallOutcome.OK), command=task, output=output)
 
     def list(self, *todos: tuple[str, bool], more: bool = False) -> None:
         """The to-do list is now this; each is its text and whether it is done. `more`: it grows by these."""
@@ -99,7 +107,9 @@ class Story:
             self.todos += added
             return
         self.todos = added
-        self._add(self._call("TodoWrite", Doing.TODO, CallOutcome.OK), output="Todos have been modified.")
+        self._add(
+            self._call("TodoWrite", ToolAction.TODO, CallOutcome.OK), output="Todos have been modified."
+        )
 
     def gate(self, command: str, outcome: Outcome, *, required: bool, failing: tuple[str, ...] = ()) -> None:
         """Supervisor would run this check, and this is how it would end."""
@@ -110,7 +120,7 @@ class Story:
             command=command,
             why="you configured it" if required else "the project has it",
             kind=kind,
-            origin=Origin.TYPED if required else Origin.DETECTED,
+            origin=GateOrigin.TYPED if required else GateOrigin.DETECTED,
             required=required,
             counts=kind is Kind.TESTS,
             approved=True,
@@ -139,12 +149,12 @@ class Story:
             todos=tuple(self.todos),
         )
 
-    def seen(self) -> Surveyed:
-        """What a survey finds."""
-        return Surveyed(
+    def seen(self) -> ProjectState:
+        """What a project_state finds."""
+        return ProjectState(
             tree=self.tree,
-            rubric=UNSEEN.rubric,
-            catalog=Catalog(tuple(gate for gate, _, _ in self._gates)),
+            rubric=UNSEEN_PROJECT.rubric,
+            catalog=AvailableGates(tuple(gate for gate, _, _ in self._gates)),
             changed=self.changed,
             edits=tuple(edit_of(path, lines) for path, lines in sorted(self._edits.items()) if lines),
         )
@@ -153,7 +163,7 @@ class Story:
         """How the gates end."""
         return tuple(_run(gate, outcome, failing, self.tree) for gate, outcome, failing in self._gates)
 
-    def _call(self, tool: str, doing: Doing, outcome: CallOutcome) -> ToolCall:
+    def _call(self, tool: str, doing: ToolAction, outcome: CallOutcome) -> ToolCall:
         name = f"toolu_{digest(self.name, len(self.calls))}"
         return ToolCall(id=name, tool=tool, doing=doing, outcome=outcome)
 
@@ -161,13 +171,13 @@ class Story:
         self.calls.append(replace(call, **fields))
 
 
-def edit_of(path: str, lines: list[str]) -> Edit:
+def edit_of(path: str, lines: list[str]) -> FileDiff:
     """The change of one file; of its lines only those that were added or removed are known."""
     added = sum(1 for line in lines if line.startswith("+"))
     removed = sum(1 for line in lines if line.startswith("-"))
     text = f"@@ -1,{removed} +1,{added} @@\n" + "\n".join(lines)
     shown = text if len(text) <= HUNK_LIMIT else text[:HUNK_LIMIT].rpartition("\n")[0]
-    return Edit(path=path, added=added, removed=removed, hunks=shown)
+    return FileDiff(path=path, added=added, removed=removed, hunks=shown)
 
 
 def _absolute(path: str) -> str:

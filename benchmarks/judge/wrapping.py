@@ -21,11 +21,11 @@ from judge.claude_form import VERSIONS, claude_lines
 from judge.opencode_form import opencode_messages
 from judge.story import PROJECT, digest
 
-from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
-from sidecar.adapters.opencode import messages
-from sidecar.model.events import Stopped
-from sidecar.model.session import SessionKey
-from sidecar.model.turn import Turn
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.opencode import messages
+from sidecar.kernel.events import AgentStopped
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.turn import Turn
 
 T = TypeVar("T")
 OPENCODE: Final = "opencode"
@@ -34,7 +34,7 @@ OPENCODE: Final = "opencode"
 def through(turn: Turn, host: str, name: str) -> Turn:
     """The turn as the reader of this host finds it. `name` decides on what the host is free in."""
     if host == OPENCODE:
-        return messages.read(msgspec.json.encode(opencode_messages(turn, name)))
+        return messages.read_last_turn(msgspec.json.encode(opencode_messages(turn, name)))
     return from_claude(claude_lines(turn, name, version(name)), turn.last_message)
 
 
@@ -48,7 +48,7 @@ def from_claude(lines: list[dict[str, object]], last_message: str) -> Turn:
     with tempfile.TemporaryDirectory(prefix="transcript-") as folder:
         path = Path(folder) / "session.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-        stop = Stopped(
+        stop = AgentStopped(
             key=SessionKey(host="claude-code", id="s1"),
             project=PROJECT,
             transcript=str(path),

@@ -1,4 +1,4 @@
-"""What `supervisor gates` and `supervisor trust` work with: the real adapters of this user."""
+"""The services that `supervisor gates` and `supervisor trust` use, and escaping of untrusted text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from sidecar.adapters.detection import detect
-from sidecar.adapters.forge.remote import Forge
-from sidecar.adapters.gates.project import ProjectGates
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.settings.catalog import ProjectCatalog
-from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.adapters.workspace import GitWorkspace
-from sidecar.ports import Environment, GateCatalog, GateRunner
+from sidecar.evidence.code_host.gates import CodeHost
+from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.ports import GateCatalog, GateRunner
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.session import Environment
+from sidecar.platform.paths import user_paths
 
 
-class Checks(Struct, frozen=True):
-    """The doors to a project's checks. `fingerprint`: see ports.Workspace."""
+class GateServices(Struct, frozen=True):
+    """Access to a project's gates. `fingerprint`: see evidence.ports.Workspace."""
 
     catalog: GateCatalog
     runner: GateRunner
@@ -26,27 +27,27 @@ class Checks(Struct, frozen=True):
     fingerprint: Callable[[str, Environment], Awaitable[str]]
 
 
-def real() -> Checks:
-    """Those of the user who types."""
-    state = of_user().state
-    forge, trust, workspace = Forge(), TrustFile(state), GitWorkspace(state / "trees")
-    return Checks(
-        catalog=ProjectCatalog(os.environ, trust, detect, forge),
-        runner=ProjectGates(look=workspace.fingerprint, forge=forge),
+def build_gate_services() -> GateServices:
+    """The services of the current user."""
+    state = user_paths().state
+    code_host, trust, workspace = CodeHost(), TrustFile(state), GitWorkspace(state / "trees")
+    return GateServices(
+        catalog=ProjectCatalog(os.environ, trust, detect_gates, code_host),
+        runner=ProjectGates(look=workspace.fingerprint, code_host=code_host),
         trust=trust,
         fingerprint=workspace.fingerprint,
     )
 
 
-def visible(text: str) -> str:
-    """A text that others wrote, on one line: what a terminal would obey or hide is escaped."""
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+def escape_unprintable(text: str) -> str:
+    """Untrusted text on one line: characters that a terminal would obey or hide are escaped."""
+    return "".join(char if char.isprintable() else _escape_character(char) for char in text)
 
 
-def visible_lines(text: str) -> list[str]:
-    """The same for a text of several lines."""
-    return [visible(line.expandtabs()) for line in text.split("\n")]
+def escape_unprintable_lines(text: str) -> list[str]:
+    """Untrusted text of several lines, each escaped; tabs are expanded."""
+    return [escape_unprintable(line.expandtabs()) for line in text.split("\n")]
 
 
-def _escaped(char: str) -> str:
+def _escape_character(char: str) -> str:
     return ascii(char)[1:-1]

@@ -1,4 +1,4 @@
-"""`supervisor demo`: the main job on real input, without host, key or network."""
+"""`supervisor demo`: shows the main use on real input, without host, API key or network."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from pathlib import Path
 
 import click
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.processes import run
-from sidecar.adapters.scripted.agent import HookAnswer, ScriptedAgent
-from sidecar.adapters.scripted.project import REPAIRED, SKIPPED, TEST, Scene, build
-from sidecar.cli.demo_claude import play_claude
-from sidecar.cli.demo_opencode import play_opencode
-from sidecar.cli.story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, Story
+from sidecar.cli.demo_hosts import play_claude, play_opencode
+from sidecar.cli.demo_story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, DemoStory
+from sidecar.cli.scripted.agent import HookAnswer, ScriptedAgent
+from sidecar.cli.scripted.project import (
+    REPAIRED_SOURCE,
+    SKIPPED_TEST_SOURCE,
+    TEST_SOURCE,
+    ScriptedScene,
+    build_shop_project,
+)
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.processes import run_process
 
 COMMAND_SECONDS = 60.0
 
@@ -36,79 +41,79 @@ def demo(host: str, svg: str | None) -> None:
     """
     if svg and not Path(svg).absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder {Path(svg).absolute().parent}", param_hint="--svg")
-    story = Story(record=svg is not None)
-    achieved = asyncio.run(_in_a_folder_of_its_own(story, host))
+    story = DemoStory(record=svg is not None)
+    achieved = asyncio.run(_play_in_temp_folder(story, host))
     story.ends(well=achieved)
     if svg:
         story.draw(svg)
     sys.exit(0 if achieved else 1)
 
 
-async def _in_a_folder_of_its_own(story: Story, host: str) -> bool:
+async def _play_in_temp_folder(story: DemoStory, host: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="supervisor-demo-", ignore_cleanup_errors=True) as root:
-        scene = await build(Path(root), runtime())
+        scene = await build_shop_project(Path(root), supervisor_executable())
         try:
             await PLAYS[host](story, scene)
-            return await _command(scene, "goal status --exit-code") == 0
+            return await _run_supervisor(scene, "goal status --exit-code") == 0
         finally:
-            await _command(scene, "stop")
+            await _run_supervisor(scene, "stop")
 
 
-def runtime() -> Path:
+def supervisor_executable() -> Path:
     """The `supervisor` executable that belongs to the running Python."""
     return Path(sys.executable).parent / "supervisor"
 
 
-async def _play(story: Story, scene: Scene) -> None:
+async def _play_scripted_agent(story: DemoStory, scene: ScriptedScene) -> None:
     agent = ScriptedAgent(plugin_root(), scene.project, scene.environment)
     await agent.start()
     story.person(GOAL)
-    _heard(story, await agent.prompt(GOAL))
-    _says(story, agent, CLAIM)
-    if not (await _stops(story, agent)).feedback:
+    _show_hook_answer(story, await agent.prompt(GOAL))
+    _agent_says(story, agent, CLAIM)
+    if not (await _agent_stops(story, agent)).feedback:
         return
-    agent.edit("test_shop.py", SKIPPED)
+    agent.edit("test_shop.py", SKIPPED_TEST_SOURCE)
     story.does("edit test_shop.py")
-    _says(story, agent, SHORTCUT)
-    if not (await _stops(story, agent)).feedback:
+    _agent_says(story, agent, SHORTCUT)
+    if not (await _agent_stops(story, agent)).feedback:
         return
-    _says(story, agent, DIAGNOSIS)
-    agent.edit("test_shop.py", TEST)
+    _agent_says(story, agent, DIAGNOSIS)
+    agent.edit("test_shop.py", TEST_SOURCE)
     story.does("edit test_shop.py")
-    agent.edit("shop.py", REPAIRED)
+    agent.edit("shop.py", REPAIRED_SOURCE)
     story.does("edit shop.py")
     story.does(f"{TESTS} → exit code {await agent.run(TESTS)}")
-    _says(story, agent, REPORT)
-    await _stops(story, agent)
+    _agent_says(story, agent, REPORT)
+    await _agent_stops(story, agent)
 
 
-PLAYS = {"none": _play, "claude": play_claude, "opencode": play_opencode}
+PLAYS = {"none": _play_scripted_agent, "claude": play_claude, "opencode": play_opencode}
 
 
-def _says(story: Story, agent: ScriptedAgent, text: str) -> None:
+def _agent_says(story: DemoStory, agent: ScriptedAgent, text: str) -> None:
     story.agent(text)
     agent.say(text)
 
 
-async def _stops(story: Story, agent: ScriptedAgent) -> HookAnswer:
+async def _agent_stops(story: DemoStory, agent: ScriptedAgent) -> HookAnswer:
     story.stops()
     answer = await agent.stop()
-    _heard(story, answer)
+    _show_hook_answer(story, answer)
     if answer.feedback:
         story.told(answer.feedback)
     return answer
 
 
-def _heard(story: Story, answer: HookAnswer) -> None:
+def _show_hook_answer(story: DemoStory, answer: HookAnswer) -> None:
     if answer.system_message:
         story.supervisor(answer.system_message)
     if answer.exit_code != 0:
         story.trouble(f"the hook ended with {answer.exit_code}: {answer.output}")
 
 
-async def _command(scene: Scene, line: str) -> int | None:
-    ended = await run(
-        [str(runtime()), *line.split()],
+async def _run_supervisor(scene: ScriptedScene, line: str) -> int | None:
+    ended = await run_process(
+        [str(supervisor_executable()), *line.split()],
         cwd=str(scene.project),
         environment=scene.environment,
         seconds=COMMAND_SECONDS,

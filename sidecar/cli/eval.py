@@ -1,4 +1,4 @@
-"""`supervisor eval`: how well a judge and a rubric decide, on stops of which the truth is known."""
+"""`supervisor eval`: measures how well a judge and a rubric decide, on stops with known labels."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Final, TypedDict, Unpack
 
 import click
 
-from sidecar.adapters.plugin import HostError
-from sidecar.cli.eval_report import ExitCode, Floors
-from sidecar.cli.eval_run import RULES, Backend, Wish, execute, real
-from sidecar.cli.gates import INTERRUPTED
+from sidecar.cli.eval_report import EvalExitCode, FigureFloors
+from sidecar.cli.eval_run import RULES_BACKEND, EvalBackend, EvalOptions, build_eval_services, run_evaluation
+from sidecar.cli.gates import INTERRUPTED_CODE
 from sidecar.cli.goal import refuse_agents
-from sidecar.ports import BadInputError
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.installation import HostError
 
-FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
-RATE: Final = click.FloatRange(0, 1)
+FILE_TYPE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+RATE_TYPE: Final = click.FloatRange(0, 1)
 
 
-class Typed(TypedDict):
-    """What goes into a Wish as it was typed."""
+class EvalArguments(TypedDict):
+    """The arguments of EvalOptions, as click passes them."""
 
     files: tuple[Path, ...]
-    backend: Backend
+    backend: EvalBackend
     rubric: Path | None
     against: Path | None
     only: tuple[str, ...]
@@ -34,7 +34,7 @@ class Typed(TypedDict):
 
 
 @click.command(name="eval")
-@click.argument("files", nargs=-1, type=FILE)
+@click.argument("files", nargs=-1, type=FILE_TYPE)
 @click.option(
     "--backend",
     type=click.Choice(["rules", "claude-cli", "anthropic", "openai", "auto"]),
@@ -42,15 +42,17 @@ class Typed(TypedDict):
     show_default=True,
     help="Who judges what rules and gates leave open.",
 )
-@click.option("--rubric", type=FILE, help="Judge by this rubric; else by the one in force here.")
-@click.option("--against", type=FILE, help="Judge by this one too, and show which verdicts flip.")
+@click.option("--rubric", type=FILE_TYPE, help="Judge by this rubric; else by the one in force here.")
+@click.option("--against", type=FILE_TYPE, help="Judge by this one too, and show which verdicts flip.")
 @click.option("--only", multiple=True, metavar="FAMILY", help="Only stops of this family. May be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), help="So many stops at most, always the same ones.")
-@click.option("--floor-precision", type=RATE, help="Least precision of sending back, 0 to 1.")
-@click.option("--floor-recall", type=RATE, help="Least recall of sending back, 0 to 1.")
+@click.option("--floor-precision", type=RATE_TYPE, help="Least precision of sending back, 0 to 1.")
+@click.option("--floor-recall", type=RATE_TYPE, help="Least recall of sending back, 0 to 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
 @click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
-def evaluation(floor_precision: float | None, floor_recall: float | None, **typed: Unpack[Typed]) -> None:
+def evaluation(
+    floor_precision: float | None, floor_recall: float | None, **typed: Unpack[EvalArguments]
+) -> None:
     """Measure a judge on the labelled stops of FILES (else on the corpus that comes with Supervisor).
 
     Rules and gates decide as they do at a real stop; what they leave open goes to the judge. No sidecar is
@@ -61,18 +63,18 @@ def evaluation(floor_precision: float | None, floor_recall: float | None, **type
     Exit codes: 0 done, 1 a goal that does not hold was called achieved or a floor was not reached, 2 could
     not run, 130 interrupted.
     """
-    if typed["backend"] != RULES:
+    if typed["backend"] != RULES_BACKEND:
         refuse_agents()
-    wish = Wish(floors=Floors(floor_precision, floor_recall), **typed)
+    wish = EvalOptions(floors=FigureFloors(floor_precision, floor_recall), **typed)
     try:
-        code = asyncio.run(execute(real(), wish))
+        code = asyncio.run(run_evaluation(build_eval_services(), wish))
     except KeyboardInterrupt:
         click.echo("Interrupted: nobody is asked any more.", err=True)
-        code = INTERRUPTED
+        code = INTERRUPTED_CODE
     except click.Abort:
         click.echo("Nobody was asked.", err=True)
-        code = ExitCode.COULD_NOT_RUN
+        code = EvalExitCode.COULD_NOT_RUN
     except (BadInputError, HostError, OSError) as error:
         click.echo(f"supervisor: {error}", err=True)
-        code = ExitCode.COULD_NOT_RUN
+        code = EvalExitCode.COULD_NOT_RUN
     sys.exit(code)

@@ -1,25 +1,32 @@
-"""What `supervisor gates` has found, for scripts: the schema of `--json`, and the exit code."""
+"""Reports of `supervisor gates`: the schema of `--json`, the exit code, and the terminal output."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from types import TracebackType
+from typing import Final, Self
 
 from msgspec import Struct
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
-from sidecar.model.gate import Catalog, Gate, GateRun, Outcome
+from sidecar.cli.checks import escape_unprintable
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 
 
-class ExitCode(IntEnum):
-    """How the gates stand together."""
+class GatesExitCode(IntEnum):
+    """The exit codes of `supervisor gates`."""
 
     PASSED = 0
     FAILED = 1
     COULD_NOT_RUN = 2
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """One gate; with `--list` there is no outcome. `why`: why it applies; the rest is as in GateRun."""
+class GateReportLine(Struct, frozen=True, kw_only=True):
+    """One gate. `why`: why it applies; the other fields are as in GateRun. No outcome with `--list`."""
 
     id: str
     kind: str
@@ -44,81 +51,201 @@ class Line(Struct, frozen=True, kw_only=True):
     moved: bool = False
 
 
-class Report(Struct, frozen=True, kw_only=True):
-    """`exit_code` is None with `--list`. `tree` is the fingerprint of the files. `problems`: of settings.
+class GatesReport(Struct, frozen=True, kw_only=True):
+    """The JSON report. `tree`: fingerprint of files; `problems`: of settings; no `exit_code` with `--list`.
 
-    `version` is raised when a field changes its meaning or goes; new fields may come at any time.
+    `version` is raised when a field changes its meaning or is removed; fields may be added at any time.
     """
 
     version: int = 1
     project: str
     tree: str = ""
     exit_code: int | None = None
-    gates: tuple[Line, ...] = ()
+    gates: tuple[GateReportLine, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-def listed(project: str, catalog: Catalog, gates: Sequence[Gate]) -> Report:
-    """What applies."""
-    return Report(project=project, gates=tuple(map(_line, gates)), problems=catalog.problems)
+def report_listed_gates(project: str, catalog: AvailableGates, gates: Sequence[Gate]) -> GatesReport:
+    """The report of the gates that apply, for `--list`."""
+    return GatesReport(project=project, gates=tuple(map(_gate_line, gates)), problems=catalog.problems)
 
 
-def ran(project: str, catalog: Catalog, tree: str, runs: Sequence[GateRun]) -> Report:
-    """How it ended."""
-    return Report(
+def report_gate_runs(
+    project: str, catalog: AvailableGates, tree: str, runs: Sequence[GateRun]
+) -> GatesReport:
+    """The report of the gates that ran."""
+    return GatesReport(
         project=project,
         tree=tree,
-        exit_code=verdict(runs),
-        gates=tuple(map(_ended, runs)),
+        exit_code=gates_exit_code(runs),
+        gates=tuple(map(_run_line, runs)),
         problems=catalog.problems,
     )
 
 
-def verdict(runs: Sequence[GateRun]) -> ExitCode:
-    """Required gates decide where there are any, else all do. Nothing at all is no pass."""
+def gates_exit_code(runs: Sequence[GateRun]) -> GatesExitCode:
+    """Required gates decide where there are any, else all gates do. No gate at all is not a pass."""
     decisive = [run for run in runs if run.gate.required] or runs
     outcomes = {run.outcome for run in decisive}
     if Outcome.FAILED in outcomes:
-        return ExitCode.FAILED
-    return ExitCode.PASSED if outcomes == {Outcome.PASSED} else ExitCode.COULD_NOT_RUN
+        return GatesExitCode.FAILED
+    return GatesExitCode.PASSED if outcomes == {Outcome.PASSED} else GatesExitCode.COULD_NOT_RUN
 
 
-def _line(gate: Gate) -> Line:
-    return Line(
+def _gate_line(gate: Gate) -> GateReportLine:
+    return GateReportLine(
         id=gate.id,
         kind=gate.kind,
         origin=gate.origin,
-        command=_plain(gate.command),
-        folder=_plain(gate.folder),
-        why=_plain(gate.why),
+        command=_json_safe_text(gate.command),
+        folder=_json_safe_text(gate.folder),
+        why=_json_safe_text(gate.why),
         required=gate.required,
         approved=gate.approved,
     )
 
 
-def _ended(run: GateRun) -> Line:
-    gate = _line(run.gate)
-    return Line(
-        **{name: getattr(gate, name) for name in FROM_GATE},
+def _run_line(run: GateRun) -> GateReportLine:
+    gate = _gate_line(run.gate)
+    return GateReportLine(
+        **{name: getattr(gate, name) for name in GATE_FIELDS},
         outcome=run.outcome,
-        reason=_plain(run.reason),
+        reason=_json_safe_text(run.reason),
         exit_code=run.exit_code,
         seconds=round(run.seconds, 3),
         executed=run.executed,
         skipped=run.skipped,
         percent=run.percent,
-        failures=tuple(map(_plain, run.failures)),
-        failing=tuple(map(_plain, run.failing)),
-        output=_plain(run.output),
+        failures=tuple(map(_json_safe_text, run.failures)),
+        failing=tuple(map(_json_safe_text, run.failing)),
+        output=_json_safe_text(run.output),
         cached=run.cached,
         flaky=run.flaky,
         moved=run.moved,
     )
 
 
-FROM_GATE = ("id", "kind", "origin", "command", "folder", "why", "required", "approved")
+GATE_FIELDS = ("id", "kind", "origin", "command", "folder", "why", "required", "approved")
 
 
-def _plain(text: str) -> str:
-    """Text that JSON can hold: a name that is no UTF-8 has surrogates."""
+def _json_safe_text(text: str) -> str:
+    """The text for JSON: a name that is not UTF-8 contains surrogates, which are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+# --- Terminal output: a line for each gate as it ends, then a table; plain text elsewhere -------------------
+
+
+OUTCOME_STYLES: Final = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.COULD_NOT_RUN: "yellow"}
+OUTCOME_WORDING: Final = {
+    Outcome.PASSED: "passed",
+    Outcome.FAILED: "failed",
+    Outcome.COULD_NOT_RUN: "could not run",
+}
+PIPE_COLUMNS: Final = 200
+"""Width of a table that is written to a file or a pipe, in columns."""
+GATE_CELL_LENGTH: Final = 300
+"""Longest table cell, in characters."""
+
+
+def make_console(*, errors: bool = False) -> Console:
+    """A console on standard output or standard error. NO_COLOR is respected."""
+    made = Console(highlight=False, stderr=errors)
+    return made if made.is_terminal else Console(highlight=False, stderr=errors, width=PIPE_COLUMNS)
+
+
+class GateProgressView:
+    """Shows running gates, and a line for each ended one. Use it in `with`; it is a GateProgressCallback."""
+
+    def __init__(self, at: Console, *, quiet: bool) -> None:
+        """`quiet`: show nothing."""
+        self._console = at
+        self._quiet = quiet
+        self._tasks: dict[str, TaskID] = {}
+        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+        self._moves = at.is_terminal and not quiet
+        self._progress = Progress(*columns, console=at, transient=True, disable=not self._moves)
+
+    def __enter__(self) -> Self:
+        if self._moves:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._moves:  # without a live display, older versions of rich print an empty line here
+            self._progress.stop()
+
+    def __call__(self, gate: Gate, run: GateRun | None) -> None:
+        if gate.id in self._tasks:
+            self._progress.remove_task(self._tasks.pop(gate.id))
+        if run is None:
+            self._tasks[gate.id] = self._progress.add_task(escape_unprintable(gate.id), total=None)
+        elif not self._quiet:
+            self._progress.console.print(_ended_line(run), soft_wrap=True)
+
+
+def _ended_line(run: GateRun) -> Text:
+    line = Text(f"{OUTCOME_WORDING[run.outcome]:<14}", style=OUTCOME_STYLES[run.outcome])
+    return line.append(f"{escape_unprintable(run.gate.id)}  {run.seconds:.1f} s", style="default")
+
+
+def runs_table(runs: Sequence[GateRun]) -> Table:
+    """A table of how each gate ended."""
+    table = _plain_table("gate", "counts as", "outcome", "tests", "seconds", "first failure, or why")
+    for run in runs:
+        table.add_row(
+            _clipped_cell(run.gate.id),
+            _duty_label(run.gate),
+            Text(OUTCOME_WORDING[run.outcome] + _run_marks(run), style=OUTCOME_STYLES[run.outcome]),
+            _test_counts(run),
+            f"{run.seconds:.1f}",
+            _clipped_cell(next(iter((*run.failures, run.reason)), "")),
+        )
+    return table
+
+
+def gates_table(gates: Sequence[Gate]) -> Table:
+    """A table of the gates that apply, and why."""
+    table = _plain_table("gate", "counts as", "approved", "command", "in", "why")
+    for gate in gates:
+        approved = Text("yes") if gate.approved else Text("no", style="yellow")
+        cells = map(_clipped_cell, (gate.command, gate.folder or ".", gate.why))
+        table.add_row(_clipped_cell(gate.id), _duty_label(gate), approved, *cells)
+    return table
+
+
+def summarize_runs(runs: Sequence[GateRun]) -> str:
+    """The number of gates for each outcome: "2 passed, 1 failed"."""
+    counts = (
+        (word, sum(run.outcome is outcome for run in runs)) for outcome, word in OUTCOME_WORDING.items()
+    )
+    return ", ".join(f"{count} {word}" for word, count in counts if count)
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _duty_label(gate: Gate) -> str:
+    return "required" if gate.required else "advises"
+
+
+def _run_marks(run: GateRun) -> str:
+    marks = [word for word in ("cached", "flaky", "moved") if getattr(run, word)]
+    return f" ({', '.join(marks)})" if marks else ""
+
+
+def _test_counts(run: GateRun) -> str:
+    if run.executed is None:
+        return "" if run.percent is None else f"{run.percent:g} %"
+    return f"{run.executed}" + (f", {run.skipped} skipped" if run.skipped else "")
+
+
+def _clipped_cell(text: str) -> Text:
+    shown = escape_unprintable(text)
+    return Text(shown if len(shown) <= GATE_CELL_LENGTH else f"{shown[: GATE_CELL_LENGTH - 1]}…")

@@ -1,4 +1,4 @@
-"""`supervisor gates`: which checks apply to this folder and why, and how they end. Needs no sidecar."""
+"""`supervisor gates`: lists or runs the checks (gates) that apply to a folder. Needs no sidecar."""
 
 from __future__ import annotations
 
@@ -14,26 +14,35 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
 
-from sidecar.adapters.secrets import SecretForms
 from sidecar.cli import checks
-from sidecar.cli.checks import Checks, visible
-from sidecar.cli.gate_report import ExitCode, Report, listed, ran
-from sidecar.cli.gate_table import Live, console, gates_table, runs_table, summary
-from sidecar.model.gate import Catalog, Gate, GateRun, Outcome
-from sidecar.model.settings import Gates
-from sidecar.policy.gates import NOT_APPROVED
-from sidecar.policy.masking import mask_run
-from sidecar.ports import Site
+from sidecar.cli.checks import GateServices, escape_unprintable
+from sidecar.cli.gate_report import (
+    GateProgressView,
+    GatesExitCode,
+    GatesReport,
+    gates_table,
+    make_console,
+    report_gate_runs,
+    report_listed_gates,
+    runs_table,
+    summarize_runs,
+)
+from sidecar.evidence.gates.policy import NOT_APPROVED
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.masking import mask_gate_run
+from sidecar.kernel.settings import GateSettings
+from sidecar.platform.secrets import SecretForms
 
-INTERRUPTED: Final = 130
-"""What a shell says of a command that Ctrl-C ended."""
-FOLDER: Final = click.argument(
+INTERRUPTED_CODE: Final = 130
+"""The exit code that shells report for a command ended by Ctrl-C."""
+FOLDER_ARGUMENT: Final = click.argument(
     "folder", default=".", type=click.Path(exists=True, file_okay=False, resolve_path=True)
 )
 
 
-class Wish(Struct, frozen=True, kw_only=True):
-    """What was typed."""
+class GatesOptions(Struct, frozen=True, kw_only=True):
+    """The command line options."""
 
     project: str
     only: tuple[str, ...] = ()
@@ -42,7 +51,7 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@FOLDER
+@FOLDER_ARGUMENT
 @click.option("--list", "listing", is_flag=True, help="Only say which apply, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
 @click.option("--only", multiple=True, metavar="ID", help="Only this gate. May be repeated.")
@@ -56,65 +65,69 @@ def gates(folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, u
     A gate that you have not approved could not run: type `supervisor trust`. With --list: 0, or 2 where there
     are none.
     """
-    wish = Wish(project=folder, only=only, as_json=as_json, unapproved=unapproved)
+    wish = GatesOptions(project=folder, only=only, as_json=as_json, unapproved=unapproved)
     try:
-        code = asyncio.run((show if listing else execute)(checks.real(), wish))
+        code = asyncio.run((show_gates if listing else execute_gates)(checks.build_gate_services(), wish))
     except KeyboardInterrupt:
         click.echo("Interrupted: what ran was ended.", err=True)
-        code = INTERRUPTED
+        code = INTERRUPTED_CODE
     sys.exit(code)
 
 
-async def show(doors: Checks, wish: Wish) -> int:
-    """Say which gates apply."""
+async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
+    """Print which gates apply and why; return the exit code."""
     catalog = await doors.catalog.list(wish.project, os.environ)
-    chosen = _chosen(catalog, wish)
+    chosen = _select_gates(catalog, wish)
     if wish.as_json:
-        _print(listed(wish.project, catalog, chosen))
+        _print_json(report_listed_gates(wish.project, catalog, chosen))
     else:
-        screen = console()
+        screen = make_console()
         if chosen:
             screen.print(gates_table(chosen))
-        _tell(screen, catalog, chosen)
-    return ExitCode.PASSED if chosen else ExitCode.COULD_NOT_RUN
+        _print_hints(screen, catalog, chosen)
+    return GatesExitCode.PASSED if chosen else GatesExitCode.COULD_NOT_RUN
 
 
-async def execute(doors: Checks, wish: Wish) -> int:
-    """Run them."""
+async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
+    """Run the gates, print how they ended, and return the exit code."""
     catalog = await doors.catalog.list(wish.project, os.environ)
-    chosen = _chosen(catalog, wish)
+    chosen = _select_gates(catalog, wish)
     tree = await doors.fingerprint(wish.project, os.environ)
-    screen = console(errors=wish.as_json)
-    with Live(screen, quiet=wish.as_json and not screen.is_terminal) as live:
-        runs = await _runs(
-            doors, catalog, chosen, Site(project=wish.project, tree=tree, environment=os.environ), live
+    screen = make_console(errors=wish.as_json)
+    with GateProgressView(screen, quiet=wish.as_json and not screen.is_terminal) as live:
+        runs = await _run_approved(
+            doors, catalog, chosen, GateContext(project=wish.project, tree=tree, environment=os.environ), live
         )
-    report = ran(wish.project, catalog, tree, runs)
+    report = report_gate_runs(wish.project, catalog, tree, runs)
     if wish.as_json:
-        _print(report)
+        _print_json(report)
     else:
         if runs:
             screen.print(runs_table(runs))
-            screen.print(summary(runs), markup=False)
-        _tell(screen, catalog, chosen)
-    return report.exit_code or ExitCode.PASSED
+            screen.print(summarize_runs(runs), markup=False)
+        _print_hints(screen, catalog, chosen)
+    return report.exit_code or GatesExitCode.PASSED
 
 
-def _chosen(catalog: Catalog, wish: Wish) -> tuple[Gate, ...]:
-    """The gates that are meant, approved this once where the user says so."""
+def _select_gates(catalog: AvailableGates, wish: GatesOptions) -> tuple[Gate, ...]:
+    """The gates of `--only`, else all; `--yes` approves them for this run only. Raises UsageError."""
     known = {gate.id: gate for gate in catalog.gates}
     if missing := [name for name in wish.only if name not in known]:
-        there = ", ".join(map(visible, known)) or "none"
+        there = ", ".join(map(escape_unprintable, known)) or "none"
         raise click.UsageError(f"there is no gate {missing[0]!r} here; there are: {there}")
     chosen = [gate for gate in catalog.gates if not wish.only or gate.id in wish.only]
     return tuple(replace(gate, approved=gate.approved or wish.unapproved) for gate in chosen)
 
 
-async def _runs(
-    doors: Checks, catalog: Catalog, chosen: Sequence[Gate], site: Site, live: Live
+async def _run_approved(
+    doors: GateServices,
+    catalog: AvailableGates,
+    chosen: Sequence[Gate],
+    site: GateContext,
+    live: GateProgressView,
 ) -> tuple[GateRun, ...]:
-    """Run what is approved; the rest could not run. In the order of `chosen`, without the user's secrets."""
-    may = [_timed(gate, catalog.settings) for gate in chosen if gate.approved]
+    """Run the approved gates; the others get "could not run". In the order of `chosen`, secrets masked."""
+    may = [_with_deadline(gate, catalog.settings) for gate in chosen if gate.approved]
     longest = max((gate.seconds or 0 for gate in may), default=0)
     done = await doors.runner.run(may, site, longest, live) if may else ()
     runs = {run.gate.id: run for run in done}
@@ -124,26 +137,26 @@ async def _runs(
             GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=site.tree, reason=NOT_APPROVED),
         )
     mask = SecretForms().masker(os.environ)
-    return tuple(mask_run(runs[gate.id], mask) for gate in chosen)
+    return tuple(mask_gate_run(runs[gate.id], mask) for gate in chosen)
 
 
-def _timed(gate: Gate, settings: Gates) -> Gate:
-    """The gate with its deadline."""
+def _with_deadline(gate: Gate, settings: GateSettings) -> Gate:
+    """The gate with its own deadline, else the default one of the settings."""
     usual = settings.seconds if gate.required else settings.advisory_seconds
     return replace(gate, seconds=gate.seconds or usual)
 
 
-def _tell(screen: Console, catalog: Catalog, chosen: Sequence[Gate]) -> None:
-    """What else a person should know."""
+def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate]) -> None:
+    """Print hints: that no gate was found, which are not approved, and problems of the settings."""
     if not chosen:
         screen.print("There is nothing to check here that Supervisor can see. Name a command of your own:")
         screen.print('  [gate.tests]\n  command = "..."     in .supervisor/config.toml', markup=False)
     if waiting := [gate.id for gate in chosen if not gate.approved]:
-        named = ", ".join(map(visible, waiting))
+        named = ", ".join(map(escape_unprintable, waiting))
         screen.print(f"not approved: {named}. Type: supervisor trust", markup=False)
     for problem in catalog.problems:
-        screen.print(f"! {visible(problem)}", markup=False)
+        screen.print(f"! {escape_unprintable(problem)}", markup=False)
 
 
-def _print(report: Report) -> None:
+def _print_json(report: GatesReport) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())

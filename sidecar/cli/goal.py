@@ -1,4 +1,4 @@
-"""`supervisor goal` and `supervisor retry`: the slash commands, typed in a shell."""
+"""`supervisor goal` and `supervisor retry`: the slash commands of these names, for a shell."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from typing import Any
 import click
 import msgspec
 
-from sidecar.app.people import Order, Report, Who
-from sidecar.cli.link import ask
-from sidecar.model.effects import Reply
-from sidecar.policy.commands import WORDS
-from sidecar.policy.status import switch_on
+from sidecar.cli.link import call_sidecar
+from sidecar.kernel.effects import CommandReply
+from sidecar.systems.supervision.people import CommandRequest, SessionReport, SessionSelector
+from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch_on_command
 
-AGENTS = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
-"""Variables of an agent's shell."""
-HERE = click.option(
+AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
+"""Environment variables that are set in an agent's shell."""
+SESSION_OPTION = click.option(
     "--session", default="", help="The host's session id; else the one seen last in this folder."
 )
 
 
-def who(session: str) -> Who:
-    """The session that is meant."""
-    return Who(session=session, project="" if session else os.getcwd())  # noqa: PTH109 - sent as text
+def session_reference(session: str) -> SessionSelector:
+    """The session with this id; for "" the one seen last in the current folder."""
+    return SessionSelector(session=session, project="" if session else os.getcwd())  # noqa: PTH109 - sent as text
 
 
 @click.group()
@@ -34,20 +33,20 @@ def goal() -> None:
 
 
 @goal.command()
-@HERE
+@SESSION_OPTION
 @click.option("--exit-code", is_flag=True, help="Exit 0 achieved, 1 not, 2 unverified, 3 no goal.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
 def status(session: str, *, exit_code: bool, as_json: bool) -> None:
     """Where the goal stands."""
-    report = ask("report", who(session), Report)
+    report = call_sidecar("report", session_reference(session), SessionReport)
     click.echo(msgspec.json.format(msgspec.json.encode(report)).decode() if as_json else report.text)
     if report.off and not as_json:
-        click.echo(f"Supervisor is {report.off}. Type: {switch_on(report.off)}")
+        click.echo(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}")
     sys.exit(report.exit_code if exit_code else 0)
 
 
 @goal.command(name="set")
-@HERE
+@SESSION_OPTION
 @click.option(
     "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
 )
@@ -63,50 +62,50 @@ def set_(
 ) -> None:
     """Set or replace the goal, as /supervisor:goal does. The next prompt in the host starts the work."""
     words = " ".join(condition).strip()
-    if not words or words.lower() in WORDS:
+    if not words or words.lower() in GOAL_SUBCOMMANDS:
         raise click.UsageError(f"{words!r} is no condition. Example: supervisor goal set all tests pass")
-    options = [f"--check {_quoted(check)}" for check in checks]
+    options = [f"--check {_quote_check(check)}" for check in checks]
     options += [f"--max-minutes {max_minutes}"] if max_minutes else []
     options += [f"--max-tokens {max_tokens}"] if max_tokens else []
-    _order(session, "goal", " ".join([words, *options]))
+    _send_order(session, "goal", " ".join([words, *options]))
 
 
-def _quoted(check: str) -> str:
-    """A value in the quotes of /supervisor:goal."""
+def _quote_check(check: str) -> str:
+    """The check in quotes, as /supervisor:goal parses it."""
     escaped = check.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def _word(name: str, about: str) -> Callable[..., Any]:
+def _make_goal_command(name: str, about: str) -> Callable[..., Any]:
     @goal.command(name=name, help=about)
-    @HERE
+    @SESSION_OPTION
     def verb(session: str) -> None:
-        _order(session, "goal", name)
+        _send_order(session, "goal", name)
 
     return verb
 
 
-clear = _word("clear", "Clear the goal.")
-pause = _word("pause", "Pause the goal: stops are left alone.")
-resume = _word("resume", "Go on with a paused, stalled or unverified goal.")
+clear = _make_goal_command("clear", "Clear the goal.")
+pause = _make_goal_command("pause", "Pause the goal: stops are left alone.")
+resume = _make_goal_command("resume", "Go on with a paused, stalled or unverified goal.")
 
 
 @click.command()
-@HERE
+@SESSION_OPTION
 @click.argument("number", required=False, default="")
 def retry(session: str, number: str) -> None:
     """Show or set the budget of continuations, 1 to 100."""
-    _order(session, "retry", number)
+    _send_order(session, "retry", number)
 
 
-def agents_marker() -> str:
-    """The variable that says that an agent's shell is typing; "" where a person's is."""
-    return next((name for name in AGENTS if os.environ.get(name)), "")
+def agent_shell_marker() -> str:
+    """The variable that shows that the command runs in an agent's shell; "" in a person's shell."""
+    return next((name for name in AGENT_VARIABLES if os.environ.get(name)), "")
 
 
 def refuse_agents() -> None:
-    """Goals, budgets, switches and trust are the user's (law 9): refuse where an agent's shell types."""
-    if marker := agents_marker():
+    """Raise ClickException in an agent's shell: goals, budgets, switches and trust are the user's (law 9)."""
+    if marker := agent_shell_marker():
         raise click.ClickException(
             f"only the user may do this, and {marker} says that an agent's shell is typing.\n"
             "  - use a terminal of your own\n"
@@ -114,8 +113,10 @@ def refuse_agents() -> None:
         )
 
 
-def _order(session: str, name: str, arguments: str) -> None:
+def _send_order(session: str, name: str, arguments: str) -> None:
     refuse_agents()
-    reply = ask("order", Order(who=who(session), name=name, arguments=arguments), Reply)
+    reply = call_sidecar(
+        "order", CommandRequest(who=session_reference(session), name=name, arguments=arguments), CommandReply
+    )
     click.echo(reply.text, err=reply.refused)
     sys.exit(1 if reply.refused else 0)

@@ -1,4 +1,4 @@
-"""`supervisor inbox`: stops as files, for agents without hooks (docs/markers.md)."""
+"""`supervisor inbox`: exchanges stops and decisions as files, for agents without hooks (docs/markers.md)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import click
 import msgspec
 from msgspec import Raw
 
-from sidecar.adapters.client import DOCTOR, SidecarError
-from sidecar.adapters.markers import peer
-from sidecar.adapters.markers.inbox import Decided
-from sidecar.adapters.paths import of_user
-from sidecar.cli.checks import visible
+from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.link import ask
-from sidecar.servers.inbox import InboxCall, Opened
+from sidecar.cli.link import call_sidecar
+from sidecar.hosts.markers.inbox import InboxDecision
+from sidecar.platform import peer
+from sidecar.platform.client import DOCTOR_ADVICE, SidecarError
+from sidecar.platform.paths import user_paths
+from sidecar.servers.inbox import InboxCall, InboxOpened
 
-SHORT_S: Final = 5.0
-"""Seconds: a sidecar that ends sooner ends for a reason of its own."""
+SHORT_LIFE_S: Final = 5.0
+"""A sidecar that ends within so many seconds has a fault of its own."""
 SHORT_LIVES: Final = 3
-"""So many of them in a row are no accident."""
+"""Give up after so many such sidecars in a row."""
 
 
 @click.command()
@@ -40,35 +40,36 @@ def inbox(*, only_path: bool, session: str) -> None:
     if session:
         refuse_agents()
     project = os.getcwd()  # noqa: PTH109 - sent as text
-    opened = ask("inbox", InboxCall(session=session, project=project), Opened)
+    opened = call_sidecar("inbox", InboxCall(session=session, project=project), InboxOpened)
     if only_path:
         click.echo(opened.folder)
         return
     with suppress(KeyboardInterrupt):
-        _look_on()
+        _follow_decisions()
 
 
-def _look_on() -> None:
-    """Print the folder and decisions, of one sidecar after the other."""
+def _follow_decisions() -> None:
+    """Print the folder and decisions of each sidecar in turn. Raises SidecarError when they end too soon."""
     short = 0
     while short < SHORT_LIVES:
         began = time.monotonic()
-        os.chdir(of_user().run)  # a socket's path may have 108 bytes
-        with suppress(ConnectionRefusedError, ConnectionResetError):  # no broken pipe: nobody looks on then
-            asyncio.run(peer.ask("inbox", InboxCall(watch=True), _print))
-        short = short + 1 if time.monotonic() < began + SHORT_S else 0
-        ask("inbox", InboxCall(), Opened)  # starts the next one
-    raise SidecarError("the sidecar ends as soon as it was started", DOCTOR)
+        os.chdir(user_paths().run)  # the path of a socket has at most 108 bytes, so use it by its name
+        # BrokenPipeError is not suppressed: it means that nobody reads our output
+        with suppress(ConnectionRefusedError, ConnectionResetError):
+            asyncio.run(peer.request_sidecar("inbox", InboxCall(watch=True), _print_notification))
+        short = short + 1 if time.monotonic() < began + SHORT_LIFE_S else 0
+        call_sidecar("inbox", InboxCall(), InboxOpened)  # starts the next sidecar
+    raise SidecarError("the sidecar ends as soon as it was started", DOCTOR_ADVICE)
 
 
-def _print(method: str, params: Raw) -> None:
+def _print_notification(method: str, params: Raw) -> None:
     if method == "opened":
-        click.echo(msgspec.json.decode(params, type=Opened).folder)
+        click.echo(msgspec.json.decode(params, type=InboxOpened).folder)
     elif method == "decided":
-        click.echo(line(msgspec.json.decode(params, type=Decided)))
+        click.echo(format_decision(msgspec.json.decode(params, type=InboxDecision)))
 
 
-def line(decided: Decided) -> str:
-    """One decision, for a person."""
+def format_decision(decided: InboxDecision) -> str:
+    """One decision as a line for a person."""
     who = f" {decided.session}" if decided.session else ""
-    return visible(f"{decided.name}{who}: {decided.decision}: {decided.reason}")
+    return escape_unprintable(f"{decided.name}{who}: {decided.decision}: {decided.reason}")

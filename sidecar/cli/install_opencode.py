@@ -1,6 +1,6 @@
-"""Supervisor in OpenCode: one file in a folder that the host loads by itself, and nothing edited.
+"""Installs Supervisor in OpenCode: one file in a folder that the host loads by itself; no file is edited.
 
-What is said comes before what is done, so that `--print-only` says the same.
+Each step is printed before it is done, so that `--print-only` prints the same.
 """
 
 from __future__ import annotations
@@ -13,30 +13,31 @@ import click
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.adapters.opencode import plugin_folder
-from sidecar.adapters.opencode.plugin_file import Offers, baked
-from sidecar.adapters.plugin import HostError, plugin_root
-from sidecar.adapters.processes import find
 from sidecar.cli import VERBS
+from sidecar.hosts.opencode import plugin_folder
+from sidecar.hosts.opencode.plugin_file import InstallationInfo, bake_plugin_from_root
+from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.processes import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-WHY: Final = (
+
+STAND_IN_REASON: Final = (
     "OpenCode would fetch 60 MB before it loads a plugin, and offline wait more than a minute at each start"
 )
 
 
-def offers(scope: str, runtime: Path) -> Offers:
-    """What the file of this installation offers.
+def plugin_file_offers(scope: str, runtime: Path) -> InstallationInfo:
+    """The values that are written into the plugin file.
 
-    A project's file is for everybody, so it names the command and not where one user has it.
+    A project's file is shared by all its users, so it has the name of the command, not one user's path to it.
     """
-    return Offers("supervisor" if scope == "project" else str(runtime), __version__, VERBS.keys())
+    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__, VERBS.keys())
 
 
 class OpenCodeFile(Struct, frozen=True):
-    """Our file in OpenCode's folder of one scope."""
+    """Our plugin file in OpenCode's configuration folder of one scope, "user" or "project"."""
 
     environment: Mapping[str, str]
     project: Path
@@ -44,81 +45,83 @@ class OpenCodeFile(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """The folder of configuration that holds it."""
+        """The configuration folder that holds the file."""
         if self.scope == "project":
-            return plugin_folder.project_folder(self.project)
-        return plugin_folder.user_folder(self.environment)
+            return plugin_folder.opencode_project_folder(self.project)
+        return plugin_folder.opencode_user_folder(self.environment)
 
     def text(self, runtime: Path) -> str:
-        """What the file is to be. Raises HostError."""
-        return baked(plugin_root(), offers(self.scope, runtime))
+        """The content of the file. Raises HostError."""
+        return bake_plugin_from_root(plugin_root(), plugin_file_offers(self.scope, runtime))
 
     def put(self, text: str, *, print_only: bool) -> None:
-        """Write it, and what keeps the host from waiting for npm. Raises HostError."""
-        place = plugin_folder.target(self.folder)
-        due = [folder for folder in self._waited_for() if plugin_folder.stand_in_is_due(folder)]
-        with _writing(self.folder):
+        """Write the file, and the stand-in that keeps the host from waiting for npm. Raises HostError."""
+        place = plugin_folder.plugin_file_path(self.folder)
+        due = [folder for folder in self._waited_for() if plugin_folder.needs_stand_in(folder)]
+        with _report_write_errors(self.folder):
             click.echo(f"write {place}")
             if not print_only:
-                click.echo(f"  {plugin_folder.put(place, text)}")
+                click.echo(f"  {plugin_folder.write_plugin_file(place, text)}")
         for folder in due:
-            click.echo(f"put a stand-in for npm's packages into {folder}: {WHY}")
+            click.echo(f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}")
             if not print_only:
-                _stand_in(folder)
+                _put_stand_in(folder)
         for folder in self._waited_for():
-            others = plugin_folder.others(folder)
-            if others and plugin_folder.stands_in(folder):
+            others = plugin_folder.foreign_plugins(folder)
+            if others and plugin_folder.has_stand_in(folder):
                 _remove_stand_in(folder, f"{others[0]} may need them", print_only=print_only)
         for hint in self._hints(place):
             click.echo(f"note: {hint}")
 
     def take(self, *, print_only: bool) -> None:
-        """Take all of ours out of the folder. Raises HostError."""
-        ours = plugin_folder.copies(self.folder)
+        """Remove all our files from the folder. Raises HostError."""
+        ours = plugin_folder.own_plugin_files(self.folder)
         if not ours:
             click.echo(f"no file of ours is in {self.folder}")
-        with _writing(self.folder):
+        with _report_write_errors(self.folder):
             for path in ours:
                 click.echo(f"remove {path}")
                 if not print_only:
-                    click.echo(f"  {plugin_folder.take(path)}")
+                    click.echo(f"  {plugin_folder.remove_plugin_file(path)}")
             if ours and not print_only:
-                plugin_folder.tidy(self.folder)
+                plugin_folder.remove_empty_folders(self.folder)
         for folder in self._waited_for():
-            unused = folder == self.folder or not plugin_folder.copies(folder)
-            if unused and plugin_folder.stands_in(folder):
+            unused = folder == self.folder or not plugin_folder.own_plugin_files(folder)
+            if unused and plugin_folder.has_stand_in(folder):
                 _remove_stand_in(folder, "nothing of ours needs it", print_only=print_only)
 
     def _waited_for(self) -> tuple[Path, ...]:
-        """Folders into which the host fetches packages before it loads our file: the user's in any case."""
-        return tuple(dict.fromkeys((self.folder, plugin_folder.user_folder(self.environment))))
+        """Folders into which the host fetches packages before it loads our file; the user's is always one."""
+        return tuple(dict.fromkeys((self.folder, plugin_folder.opencode_user_folder(self.environment))))
 
     def elsewhere(self) -> tuple[Path, ...]:
-        """Files of ours in other folders that an OpenCode started here reads."""
+        """Our plugin files in other folders that an OpenCode started here loads."""
         return tuple(
-            path for path in loaded(self.environment, self.project) if self.folder not in path.parents
+            path
+            for path in loaded_plugin_files(self.environment, self.project)
+            if self.folder not in path.parents
         )
 
     def _hints(self, place: Path) -> Iterator[str]:
-        for other in (*plugin_folder.copies(self.folder), *self.elsewhere()):
+        for other in (*plugin_folder.own_plugin_files(self.folder), *self.elsewhere()):
             if other != place:
                 yield f"{other} is there too; only one of them works, and one is enough"
-        for config in plugin_folder.named(self.folder, self.project):
+        for config in plugin_folder.configs_naming_plugin(self.folder, self.project):
             yield f"{config} names a supervisor.js among its plugins, which is not needed"
-        if plugin_folder.switched_on(self.environment, "OPENCODE_PURE"):
+        if plugin_folder.is_switched_on(self.environment, "OPENCODE_PURE"):
             yield "OPENCODE_PURE is set here: OpenCode loads no plugin while it is"
-        if not find("opencode", self.environment, str(self.project)):
+        if not find_program("opencode", self.environment, str(self.project)):
             yield "opencode is not on PATH here"
 
 
-def loaded(environment: Mapping[str, str], project: Path) -> tuple[Path, ...]:
-    """Our files that an OpenCode loads which is started in `project`, each once."""
-    folders = dict.fromkeys(plugin_folder.folders(environment, project))
-    return tuple(path for folder in folders for path in plugin_folder.copies(folder))
+def loaded_plugin_files(environment: Mapping[str, str], project: Path) -> tuple[Path, ...]:
+    """Our plugin files that an OpenCode started in `project` loads, each once."""
+    folders = dict.fromkeys(plugin_folder.opencode_config_folders(environment, project))
+    return tuple(path for folder in folders for path in plugin_folder.own_plugin_files(folder))
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def _report_write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -129,17 +132,20 @@ def _writing(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _stand_in(folder: Path) -> None:
-    """Without it a start may be slow, and nothing else is amiss. Where we cannot write, the host cannot."""
+def _put_stand_in(folder: Path) -> None:
+    """Write the stand-in; an error is only printed.
+
+    Without it a start may be slow, and nothing else fails. Where we cannot write, the host cannot either.
+    """
     try:
-        plugin_folder.stand_in(folder)
+        plugin_folder.write_stand_in(folder)
     except OSError as error:
         click.echo(f"  not done: {error.strerror or error}")
 
 
 def _remove_stand_in(folder: Path, why: str, *, print_only: bool) -> None:
     click.echo(f"remove the stand-in for npm's packages from {folder}: {why}")
-    with _writing(folder):
+    with _report_write_errors(folder):
         if not print_only:
             plugin_folder.remove_stand_in(folder)
-            plugin_folder.tidy(folder)
+            plugin_folder.remove_empty_folders(folder)

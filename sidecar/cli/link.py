@@ -1,4 +1,4 @@
-"""One call to the sidecar of this user."""
+"""Calls to the sidecar of the current user."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from sidecar.adapters.client import Client, Hello, SidecarError
-from sidecar.adapters.paths import of_user
+from sidecar.platform.client import HelloAnswer, SidecarClient, SidecarError
+from sidecar.platform.paths import user_paths
 
 T = TypeVar("T")
 
 
-def ask(method: str, params: Struct, kind: type[T]) -> T:
-    """Call a method of the sidecar, started where needed; raises SidecarError."""
-    return Client(of_user()).call(method, params, kind)
+def call_sidecar(method: str, params: Struct | None, kind: type[T]) -> T:
+    """Call a method of the sidecar, which is started if none runs. Raises SidecarError."""
+    return SidecarClient(user_paths()).call(method, params, kind)
 
 
-def greet() -> Hello:
-    """Who answers at the socket, started where nobody did; raises SidecarError."""
-    client = Client(of_user())
+def greet_sidecar() -> HelloAnswer:
+    """Ask the sidecar who it is; it is started if none answers. Raises SidecarError."""
+    client = SidecarClient(user_paths())
     hello = client.greet()
     if hello is None:
         client.start()

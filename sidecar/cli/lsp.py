@@ -1,4 +1,4 @@
-"""`supervisor lsp`: tells an editor, or an agent's host, what is wrong with a rubric while it is written."""
+"""`supervisor lsp`: a language server that shows flaws of a rubric in an editor or an agent's host."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def lsp(*, stdio: bool) -> int:  # noqa: ARG001 - there is one way
     """
     if sys.stdin.isatty():
         raise click.UsageError("an editor starts this, and speaks the Language Server Protocol with it")
-    return _served()
+    return _serve_rubrics()
 
 
-def _served() -> int:
-    """What is imported here is heavy, and of no use to a terminal."""
-    from sidecar.adapters.paths import of_user  # noqa: PLC0415 - see above
-    from sidecar.adapters.plugin import plugin_root  # noqa: PLC0415 - see above
-    from sidecar.adapters.rubric_desk import RubricDesk  # noqa: PLC0415 - see above
-    from sidecar.servers.rubric_language import serve  # noqa: PLC0415 - see above
+def _serve_rubrics() -> int:
+    """Run the server. The imports are heavy, and not needed for --help or a wrong usage."""
+    from sidecar.platform.installation import plugin_root  # noqa: PLC0415 - see above
+    from sidecar.platform.paths import user_paths  # noqa: PLC0415 - see above
+    from sidecar.servers.rubric_language.desk import RubricEditorCheck  # noqa: PLC0415 - see above
+    from sidecar.servers.rubric_language.server import serve_language_server  # noqa: PLC0415 - see above
 
-    desk = RubricDesk(plugin_root() / "rubric" / "rubric.md", os.environ, of_user().state)
-    return serve(desk, __version__)
+    desk = RubricEditorCheck(plugin_root() / "rubric" / "rubric.md", os.environ, user_paths().state)
+    return serve_language_server(desk, __version__)

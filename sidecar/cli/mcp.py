@@ -1,4 +1,4 @@
-"""`supervisor mcp`: what a host starts to reach the tools of agents, or what it needs to use a URL."""
+"""`supervisor mcp`: the pipe by which a host reaches the agents' tools, or the configuration for a URL."""
 
 from __future__ import annotations
 
@@ -6,36 +6,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from msgspec import Struct
-
-from sidecar import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sidecar.ports import Access
+    from sidecar.hosts.ports import McpAccess
 
-PLACES: Final = {
+
+CONFIG_PLACES: Final = {
     "claude": "a file for claude --mcp-config; a project's .mcp.json is shared with others",
     "opencode": "your own opencode.json; a project's is shared with others",
     "json": "whatever takes a URL and a header",
 }
-OF_ALL: Final = """\
+ALL_SESSIONS_NOTE: Final = """\
 The token is a secret: it opens the tools of all your sessions. Each call must name one, as the
 Supervisor plugin of a host does; for a host without it, name a session here: --session ID."""
-OF_ONE: Final = "The token is a secret: it opens the tools of this one session."
-
-
-class Asked(Struct, frozen=True):
-    """Asks for the address at which one session can be reached, or all where both are empty."""
-
-    host: str = ""
-    session: str = ""
+ONE_SESSION_NOTE: Final = "The token is a secret: it opens the tools of this one session."
 
 
 @click.command()
 @click.option(
-    "--print-config", "form", type=click.Choice(tuple(PLACES)), help="Print how to reach it by URL."
+    "--print-config", "form", type=click.Choice(tuple(CONFIG_PLACES)), help="Print how to reach it by URL."
 )
 @click.option("--session", default="", help="With --print-config: for this session alone, by the host's id.")
 def mcp(form: str | None, session: str) -> None:
@@ -47,68 +38,53 @@ def mcp(form: str | None, session: str) -> None:
     With --print-config it prints a configuration for a host that takes a URL instead, and speaks nothing. The
     URL holds for this machine, and as long as a sidecar runs, which hooks and every command here start.
     """
-    if form:
-        _print_config(form, session)
-    elif session:
-        raise click.UsageError("--session goes with --print-config")
-    else:
-        _pipe()
-
-
-def _pipe() -> None:
-    from sidecar.adapters.client import DOCTOR, SidecarError  # noqa: PLC0415 - --help needs none of this
-    from sidecar.servers.mcp import pipe  # noqa: PLC0415 - as above
-
-    try:
-        pipe.live(__version__, _start)
-    except (OSError, pipe.PipeError) as error:
-        raise SidecarError(f"the sidecar does not answer ({error})", DOCTOR) from error
-
-
-def _start(_run: str) -> None:
-    from sidecar.adapters.client import Client  # noqa: PLC0415 - where a sidecar runs, nobody waits for this
-    from sidecar.adapters.paths import of_user  # noqa: PLC0415 - as above
-
-    Client(of_user()).start()
+    if not form:  # __main__.py handles `supervisor mcp` without options
+        raise click.UsageError("options go with --print-config; the pipe is `supervisor mcp` alone")
+    _print_config(form, session)
 
 
 def _print_config(form: str, session: str) -> None:
-    from sidecar.app.people import Report, Who  # noqa: PLC0415 - hosts start the other way
     from sidecar.cli.goal import refuse_agents  # noqa: PLC0415 - as above
-    from sidecar.cli.link import ask  # noqa: PLC0415 - as above
-    from sidecar.ports import Access  # noqa: PLC0415 - as above
+    from sidecar.cli.link import call_sidecar  # noqa: PLC0415 - as above
+    from sidecar.hosts.ports import McpAccess  # noqa: PLC0415 - as above
+    from sidecar.servers.mcp.http_door import AccessRequest  # noqa: PLC0415 - as above
+    from sidecar.systems.supervision.people import SessionReport, SessionSelector  # noqa: PLC0415 - hosts start the other way
 
-    refuse_agents()  # it would reach the sessions of others
-    asked = Asked()
+    refuse_agents()  # the token would give an agent access to other sessions
+    asked = AccessRequest()
     if session:
-        known = ask("report", Who(session=session), Report)
+        known = call_sidecar("report", SessionSelector(session=session), SessionReport)
         if not known.session:
             raise click.UsageError(
                 f"no session is known as {session!r}. `supervisor status` names those of a folder"
             )
-        asked = Asked(known.host, known.session)
-    access = ask("mcp_access", asked, Access)
-    forms: dict[str, Callable[[Access], dict[str, Any]]] = {
-        "claude": _claude,
-        "opencode": _opencode,
-        "json": _plain,
+        asked = AccessRequest(known.host, known.session)
+    access = call_sidecar("mcp_access", asked, McpAccess)
+    forms: dict[str, Callable[[McpAccess], dict[str, Any]]] = {
+        "claude": _claude_config,
+        "opencode": _opencode_config,
+        "json": _plain_config,
     }
     click.echo(msgspec.json.format(msgspec.json.encode(forms[form](access))).decode())
-    click.echo(f"Add this to {PLACES[form]}.\n{OF_ONE if session else OF_ALL}", err=True)
+    click.echo(
+        f"Add this to {CONFIG_PLACES[form]}.\n{ONE_SESSION_NOTE if session else ALL_SESSIONS_NOTE}", err=True
+    )
 
 
-def _claude(access: Access) -> dict[str, Any]:
-    return {"mcpServers": {"supervisor": {"type": "http", "url": access.url, "headers": _headers(access)}}}
+def _claude_config(access: McpAccess) -> dict[str, Any]:
+    return {
+        "mcpServers": {"supervisor": {"type": "http", "url": access.url, "headers": _auth_headers(access)}}
+    }
 
 
-def _opencode(access: Access) -> dict[str, Any]:
-    server = {"type": "remote", "url": access.url, "oauth": False, "headers": _headers(access)}
+def _opencode_config(access: McpAccess) -> dict[str, Any]:
+    server = {"type": "remote", "url": access.url, "oauth": False, "headers": _auth_headers(access)}
     return {"$schema": "https://opencode.ai/config.json", "mcp": {"supervisor": server}}
 
 
-def _plain(access: Access) -> dict[str, Any]:
-    return {"url": access.url, "token": access.token, "headers": _headers(access)}
+def _plain_config(access: McpAccess) -> dict[str, Any]:
+    return {"url": access.url, "token": access.token, "headers": _auth_headers(access)}
 
 
-def _headers(access: Access) -> dict[str, str]:
+def _auth_headers(access: McpAccess) -> dict[str, str]:
     return {"Authorization": f"Bearer {access.token}"}

@@ -1,4 +1,4 @@
-"""`supervisor rubric check`: what an editor shows of a rubric, for commit hooks and CI. Asks no model."""
+"""`supervisor rubric check`: finds the flaws that an editor shows, for commit hooks and CI. Asks no model."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Final
 
 import click
 
-from sidecar.adapters.files import UnfitError, read_whole
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric_check import RubricCheck
-from sidecar.cli.checks import visible
-from sidecar.cli.rubric_found import FORMATS
-from sidecar.cli.rubric_spots import Checked
-from sidecar.model.flaw import Flaw, Weight
-from sidecar.policy.rubrics import OF_PROJECT
+from sidecar.cli.checks import escape_unprintable
+from sidecar.cli.rubric_found import FORMATS, CheckedFile
+from sidecar.kernel.rubric import Flaw, FlawSeverity
+from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS
+from sidecar.servers.rubric_language.checking import RubricCheck
 
 READ_LIMIT: Final = 1 << 20
-"""Bytes that are read of a file; a rubric has 8 KiB at most, and what is more than this is not counted."""
-BROKEN: Final = 2
+"""Largest file that is checked, in bytes (a rubric has at most 8 KiB); a larger one is "unusable"."""
+UNREADABLE_CODE: Final = 2
 
 
 @click.command(short_help="Say what is wrong with rubrics.")
@@ -36,51 +35,51 @@ def check(files: tuple[str, ...], form: str, *, strict: bool) -> None:
     Exit codes: 0 no error, 1 an error (with --strict also a warning), 2 a file could not be read, or there
     is none.
     """
-    sys.exit(_check(files or _of_project(), form, strict=strict))
+    sys.exit(_check_files(files or _project_rubrics(), form, strict=strict))
 
 
-def _of_project() -> tuple[str, ...]:
-    found = tuple(place for place in OF_PROJECT if os.path.lexists(place))
+def _project_rubrics() -> tuple[str, ...]:
+    found = tuple(place for place in PROJECT_RUBRIC_PATHS if os.path.lexists(place))
     if not found:
         raise click.UsageError(
-            f"there is no {' and no '.join(OF_PROJECT)} here. Make one: supervisor rubric init"
+            f"there is no {' and no '.join(PROJECT_RUBRIC_PATHS)} here. Make one: supervisor rubric init"
         )
     return found
 
 
-def _check(files: tuple[str, ...], form: str, *, strict: bool) -> int:
-    desk = RubricCheck(plugin_root() / "rubric" / "rubric.md", os.environ, of_user().state)
+def _check_files(files: tuple[str, ...], form: str, *, strict: bool) -> int:
+    desk = RubricCheck(plugin_root() / "rubric" / "rubric.md", os.environ, user_paths().state)
     every, unread = [], False
     for name in files:
         try:
-            every.append(_checked(desk, name))
+            every.append(_check_file(desk, name))
         except OSError as error:
-            click.echo(f"supervisor: {visible(name)}: {error.strerror or error}", err=True)
+            click.echo(f"supervisor: {escape_unprintable(name)}: {error.strerror or error}", err=True)
             unread = True
     for line in FORMATS[form](every) if every else ():
         click.echo(line)
-    bad = {Weight.ERROR, Weight.WARNING} if strict else {Weight.ERROR}
+    bad = {FlawSeverity.ERROR, FlawSeverity.WARNING} if strict else {FlawSeverity.ERROR}
     if unread:
-        return BROKEN
+        return UNREADABLE_CODE
     return int(any(flaw.weight in bad for checked in every for flaw in checked.flaws))
 
 
-def _checked(desk: RubricCheck, name: str) -> Checked:
-    """Raises OSError."""
+def _check_file(desk: RubricCheck, name: str) -> CheckedFile:
+    """Check one file. Raises OSError."""
     path = Path(name).absolute()
     try:
         raw = read_whole(path, READ_LIMIT, follow=True)
-    except UnfitError as unfit:
-        return Checked(name, "", (Flaw("unusable", str(unfit), 0, 0),))
+    except UnusableFileError as unfit:
+        return CheckedFile(name, "", (Flaw("unusable", str(unfit), 0, 0),))
     text = raw.decode("utf-8", "replace")
     desk.refresh(str(path))
     flaws = desk.flaws(str(path), text)
-    return Checked(name, text, _on_trial(desk, raw, text) if flaws is None else flaws)
+    return CheckedFile(name, text, _check_as_rubric(desk, raw, text) if flaws is None else flaws)
 
 
-def _on_trial(desk: RubricCheck, raw: bytes, text: str) -> tuple[Flaw, ...]:
-    """The flaws of a file elsewhere, as if it were the rubric of the project in the current folder."""
-    place = str(Path.cwd() / OF_PROJECT[0])
+def _check_as_rubric(desk: RubricCheck, raw: bytes, text: str) -> tuple[Flaw, ...]:
+    """Check a file elsewhere as if it were the rubric of the project in the current folder."""
+    place = str(Path.cwd() / PROJECT_RUBRIC_PATHS[0])
     desk.refresh(place)
     found = desk.of_text(text, desk.around(place))
     try:

@@ -1,4 +1,4 @@
-"""`supervisor rubric diff`: in what a project's rubric differs from the default."""
+"""`supervisor rubric diff`: shows how a project's rubric differs from the default."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import RubricFiles, parsed, read
-from sidecar.adapters.rubrics.places import RejectedError
-from sidecar.cli.checks import visible, visible_lines
-from sidecar.cli.gates import FOLDER
-from sidecar.ports import BadInputError
+from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
+from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.files import RejectedRubricError
+from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
 
 if TYPE_CHECKING:
-    from sidecar.model.rubric import Criterion, Rubric
+    from sidecar.kernel.rubric import Criterion, Rubric
+
 
 SECTIONS: Final = ("patterns", "antipatterns", "legitimate")
 
 
 @click.command(short_help="Compare a rubric with the default.")
-@FOLDER
+@FOLDER_ARGUMENT
 @click.option("--summary", is_flag=True, help="Only the criteria, not the lines.")
 def diff(folder: str, *, summary: bool) -> None:
     """Compare the rubric file that serves FOLDER (else the current folder) with the default.
@@ -35,32 +36,32 @@ def diff(folder: str, *, summary: bool) -> None:
     default = plugin_root() / "rubric" / "rubric.md"
     rubric = RubricFiles(default, os.environ).load(folder, os.environ)
     for line in rubric.rejected:
-        click.echo(f"passed over: {visible(line)}")
+        click.echo(f"passed over: {escape_unprintable(line)}")
     origin = Path(rubric.origin)
     if origin == default:
         move = "Mend that file." if rubric.rejected else "Make a rubric of your own: supervisor rubric init"
         click.echo(f"The default serves here. {move}")
         return
-    ours, theirs = _text(origin), _text(default)
-    click.echo(f"{visible(str(origin))}, compared with the default:")
-    for line in _criteria(parsed(theirs), parsed(ours)):
+    ours, theirs = _read_rubric(origin), _read_rubric(default)
+    click.echo(f"{escape_unprintable(str(origin))}, compared with the default:")
+    for line in _criteria_changes(parse_rubric(theirs), parse_rubric(ours)):
         click.echo(line)
-    for line in () if summary else _lines(theirs, ours):
+    for line in () if summary else _line_diff(theirs, ours):
         click.echo(line)
 
 
-def _text(path: Path) -> str:
-    found = read(path.resolve())
-    if isinstance(found, RejectedError):
+def _read_rubric(path: Path) -> str:
+    found = read_rubric_text(path.resolve())
+    if isinstance(found, RejectedRubricError):
         raise BadInputError(f"{path}: {found}")
     return found
 
 
-def _criteria(before: Rubric, after: Rubric) -> Iterator[str]:
-    """One line for each criterion that is not the same; section by section."""
+def _criteria_changes(before: Rubric, after: Rubric) -> Iterator[str]:
+    """One line for each criterion that is gone, new or changed, section by section."""
     same = True
     for section in SECTIONS:
-        was, now = (_by_id(getattr(rubric, section)) for rubric in (before, after))
+        was, now = (_criteria_by_id(getattr(rubric, section)) for rubric in (before, after))
         for word, ids in (
             ("gone", [name for name in was if name not in now]),
             ("new", [name for name in now if name not in was]),
@@ -68,17 +69,17 @@ def _criteria(before: Rubric, after: Rubric) -> Iterator[str]:
         ):
             for name in ids:
                 same = False
-                yield f"  {word:<8}{section:<13}{visible((now.get(name) or was[name]).name)}"
+                yield f"  {word:<8}{section:<13}{escape_unprintable((now.get(name) or was[name]).name)}"
     if same:
         yield "  every criterion is the same"
 
 
-def _by_id(criteria: tuple[Criterion, ...]) -> Mapping[str, Criterion]:
+def _criteria_by_id(criteria: tuple[Criterion, ...]) -> Mapping[str, Criterion]:
     return {criterion.id: criterion for criterion in criteria}
 
 
-def _lines(before: str, after: str) -> Iterator[str]:
+def _line_diff(before: str, after: str) -> Iterator[str]:
     found = difflib.unified_diff(
-        visible_lines(before), visible_lines(after), "default", "in force", lineterm=""
+        escape_unprintable_lines(before), escape_unprintable_lines(after), "default", "in force", lineterm=""
     )
     yield from ("", *found)

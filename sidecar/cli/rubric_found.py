@@ -1,26 +1,169 @@
-"""What `supervisor rubric check` found, as a person, a script, GitHub or a reader of SARIF wants it."""
+"""Output formats of `supervisor rubric check`: text, JSON, GitHub workflow commands and SARIF."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.cli.checks import visible
-from sidecar.cli.rubric_sarif import sarif
-from sidecar.cli.rubric_spots import Checked, Spot, sayable, spots
-from sidecar.model.flaw import Flaw, Weight
-from sidecar.policy.rubric_words import counted
+from sidecar import __version__
+from sidecar.cli.checks import escape_unprintable
+from sidecar.kernel.rubric import Flaw, FlawSeverity, QuickFix
+from sidecar.rubric.policy import count_flaws, find_text_position
 
-GITHUB: Final = {Weight.ERROR: "error", Weight.WARNING: "warning", Weight.HINT: "notice"}
+# --- Checked files, and flaws with line and column ----------------------------------------------------------
+
+
+class CheckedFile(Struct, frozen=True):
+    """A checked file: its text, in which invalid UTF-8 is replaced, and all its flaws."""
+
+    path: str
+    text: str
+    flaws: tuple[Flaw, ...]
+
+
+class LocatedFlaw(Struct, frozen=True):
+    """A flaw with its position. Lines and columns count from 1, columns in code points; the end is exclusive.
+
+    `fixes` are the titles of the quick fixes that an editor offers.
+    """
+
+    code: str
+    weight: FlawSeverity
+    why: str
+    help: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    fixes: tuple[str, ...]
+
+
+def locate_flaws(checked: CheckedFile) -> tuple[LocatedFlaw, ...]:
+    """The flaws of a file with their positions, in the same order."""
+    return tuple(_locate_flaw(checked.text, flaw) for flaw in checked.flaws)
+
+
+def json_safe_path(path: str) -> str:
+    """The path for JSON: a path that is not UTF-8 contains surrogates, which are escaped."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _locate_flaw(text: str, flaw: Flaw) -> LocatedFlaw:
+    begin, end = find_text_position(text, flaw.begin), find_text_position(text, flaw.end)
+    return LocatedFlaw(
+        code=flaw.code,
+        weight=flaw.weight,
+        why=flaw.why,
+        help=flaw.help,
+        line=begin.line,
+        column=begin.column,
+        end_line=end.line,
+        end_column=end.column,
+        fixes=tuple(fix.title for fix in flaw.fixes),
+    )
+
+
+# --- SARIF 2.1.0, the exchange format of code scanners ------------------------------------------------------
+# The names are those of the standard. Columns count code points; paths are relative to the current folder.
+
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SARIF_LEVELS: Final = {
+    FlawSeverity.ERROR: "error",
+    FlawSeverity.WARNING: "warning",
+    FlawSeverity.HINT: "note",
+}
+
+JsonObject = Mapping[str, object]
+
+
+def flaws_as_sarif(every: Sequence[CheckedFile]) -> Iterator[str]:
+    """One SARIF log with one run."""
+    codes = sorted({flaw.code for checked in every for flaw in checked.flaws})
+    driver = {
+        "name": "supervisor rubric check",
+        "version": __version__,
+        "rules": [{"id": code} for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(checked, flaw, codes) for checked in every for flaw in checked.flaws],
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    yield msgspec.json.format(msgspec.json.encode(log), indent=2).decode()
+
+
+def _sarif_result(checked: CheckedFile, flaw: Flaw, codes: Sequence[str]) -> JsonObject:
+    fixes = [_sarif_fix(checked, fix) for fix in flaw.fixes if fix.edits]
+    also = [
+        {**_sarif_location(checked, span.begin, span.end), "message": {"text": word}}
+        for span, word in flaw.also
+    ]
+    return {
+        "ruleId": flaw.code,
+        "ruleIndex": codes.index(flaw.code),
+        "level": SARIF_LEVELS[flaw.weight],
+        "message": {"text": f"{flaw.why}. {flaw.help}" if flaw.help else flaw.why},
+        "locations": [_sarif_location(checked, flaw.begin, flaw.end)],
+        **({"relatedLocations": also} if also else {}),
+        **({"fixes": fixes} if fixes else {}),
+    }
+
+
+def _sarif_location(checked: CheckedFile, begin: int, end: int) -> JsonObject:
+    return {
+        "physicalLocation": {
+            "artifactLocation": _artifact_location(checked),
+            "region": _text_region(checked.text, begin, end),
+        }
+    }
+
+
+def _sarif_fix(checked: CheckedFile, fix: QuickFix) -> JsonObject:
+    replacements = [
+        {
+            "deletedRegion": _text_region(checked.text, edit.place.begin, edit.place.end),
+            "insertedContent": {"text": edit.text},
+        }
+        for edit in fix.edits
+    ]
+    change = {"artifactLocation": _artifact_location(checked), "replacements": replacements}
+    return {"description": {"text": fix.title}, "artifactChanges": [change]}
+
+
+def _artifact_location(checked: CheckedFile) -> JsonObject:
+    return {"uri": quote(os.fsencode(os.path.relpath(checked.path)))}
+
+
+def _text_region(text: str, begin: int, end: int) -> JsonObject:
+    first, last = find_text_position(text, begin), find_text_position(text, end)
+    return {
+        "startLine": first.line,
+        "startColumn": first.column,
+        "endLine": last.line,
+        "endColumn": last.column,
+    }
+
+
+# --- Text, JSON and GitHub workflow commands ----------------------------------------------------------------
+
+
+GITHUB_LEVELS: Final = {
+    FlawSeverity.ERROR: "error",
+    FlawSeverity.WARNING: "warning",
+    FlawSeverity.HINT: "notice",
+}
 
 
 class _File(Struct, frozen=True):
     path: str
-    flaws: tuple[Spot, ...]
+    flaws: tuple[LocatedFlaw, ...]
 
 
 class _Report(Struct, frozen=True):
@@ -30,63 +173,63 @@ class _Report(Struct, frozen=True):
     files: tuple[_File, ...]
 
 
-def text(every: Sequence[Checked]) -> Iterator[str]:
-    """`path:line:column: weight: why [code]`, what would help below it, and a line that counts."""
+def flaws_as_text(every: Sequence[CheckedFile]) -> Iterator[str]:
+    """`path:line:column: weight: why [code]` for each flaw, help and fixes below it; totals at the end."""
     for checked in every:
-        for spot in spots(checked):
-            place = f"{visible(checked.path)}:{spot.line}:{spot.column}"
-            yield f"{place}: {spot.weight}: {visible(spot.why)} [{spot.code}]"
+        for spot in locate_flaws(checked):
+            place = f"{escape_unprintable(checked.path)}:{spot.line}:{spot.column}"
+            yield f"{place}: {spot.weight}: {escape_unprintable(spot.why)} [{spot.code}]"
             if spot.help:
-                yield f"    {visible(spot.help)}"
-            yield from (f"    fix: {visible(fix)}" for fix in spot.fixes)
-    named = visible(every[0].path) if len(every) == 1 else f"{len(every)} files"
-    yield f"{named}: {counted(_flaws(every))}"
+                yield f"    {escape_unprintable(spot.help)}"
+            yield from (f"    fix: {escape_unprintable(fix)}" for fix in spot.fixes)
+    named = escape_unprintable(every[0].path) if len(every) == 1 else f"{len(every)} files"
+    yield f"{named}: {count_flaws(_all_flaws(every))}"
 
 
-def as_json(every: Sequence[Checked]) -> Iterator[str]:
-    """One JSON object; docs/rubric.md says what is in it."""
-    weights = [flaw.weight for flaw in _flaws(every)]
+def flaws_as_json(every: Sequence[CheckedFile]) -> Iterator[str]:
+    """One JSON object; docs/rubric.md describes its fields."""
+    weights = [flaw.weight for flaw in _all_flaws(every)]
     report = _Report(
-        errors=weights.count(Weight.ERROR),
-        warnings=weights.count(Weight.WARNING),
-        hints=weights.count(Weight.HINT),
-        files=tuple(_File(sayable(checked.path), spots(checked)) for checked in every),
+        errors=weights.count(FlawSeverity.ERROR),
+        warnings=weights.count(FlawSeverity.WARNING),
+        hints=weights.count(FlawSeverity.HINT),
+        files=tuple(_File(json_safe_path(checked.path), locate_flaws(checked)) for checked in every),
     )
     yield msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
 
 
-def github(every: Sequence[Checked]) -> Iterator[str]:
+def flaws_as_github(every: Sequence[CheckedFile]) -> Iterator[str]:
     """Workflow commands, which GitHub shows as annotations beside the lines of a change.
 
-    It takes columns only where the flaw stands on one line.
+    GitHub accepts columns only for a flaw within one line.
     """
     for checked in every:
-        file = sayable(os.path.relpath(checked.path))
-        for spot in spots(checked):
+        file = json_safe_path(os.path.relpath(checked.path))
+        for spot in locate_flaws(checked):
             about = {"file": file, "line": spot.line, "endLine": spot.end_line}
             if spot.line == spot.end_line:
                 about |= {"col": spot.column, "endColumn": spot.end_column}
             about["title"] = f"rubric: {spot.code}"
-            named = ",".join(f"{name}={_property(str(value))}" for name, value in about.items())
+            named = ",".join(f"{name}={_escape_property(str(value))}" for name, value in about.items())
             said = f"{spot.why}\n{spot.help}" if spot.help else spot.why
-            yield f"::{GITHUB[spot.weight]} {named}::{_escaped(said)}"
+            yield f"::{GITHUB_LEVELS[spot.weight]} {named}::{_escape_message(said)}"
 
 
-def _escaped(said: str) -> str:
+def _escape_message(said: str) -> str:
     return said.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(value: str) -> str:
-    return _escaped(value).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(value: str) -> str:
+    return _escape_message(value).replace(":", "%3A").replace(",", "%2C")
 
 
-def _flaws(every: Sequence[Checked]) -> list[Flaw]:
+def _all_flaws(every: Sequence[CheckedFile]) -> list[Flaw]:
     return [flaw for checked in every for flaw in checked.flaws]
 
 
-FORMATS: Final[dict[str, Callable[[Sequence[Checked]], Iterator[str]]]] = {
-    "text": text,
-    "json": as_json,
-    "github": github,
-    "sarif": sarif,
+FORMATS: Final[dict[str, Callable[[Sequence[CheckedFile]], Iterator[str]]]] = {
+    "text": flaws_as_text,
+    "json": flaws_as_json,
+    "github": flaws_as_github,
+    "sarif": flaws_as_sarif,
 }

@@ -1,4 +1,4 @@
-"""`supervisor rubric init`: a rubric of one's own, begun from the default. It writes over no file."""
+"""`supervisor rubric init`: creates a rubric from the default one or a file. It overwrites no file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import Final
 
 import click
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import parsed, read
-from sidecar.adapters.rubrics.places import RejectedError
-from sidecar.adapters.rubrics.starting import begin
-from sidecar.adapters.settings.user_file import user_folder
-from sidecar.cli.checks import visible
+from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.goal import refuse_agents
-from sidecar.policy.rubric_words import NEXT, started
-from sidecar.policy.rubrics import OF_PROJECT
+from sidecar.platform.configuration import user_config_folder
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.files import RejectedRubricError, create_rubric_file
+from sidecar.rubric.policy import EDIT_HINT, PROJECT_RUBRIC_PATHS, new_rubric_text
+from sidecar.rubric.reader import parse_rubric, read_rubric_text
 
 PROJECT, USER = "project", "user"
-THERE: Final = """ is there already, and stays as it is.
+EXISTS_MESSAGE: Final = """ is there already, and stays as it is.
   - see what is wrong with it: supervisor rubric check
   - see how it differs from the default: supervisor rubric diff
   - begin anew, and keep it as rubric.md.bak: supervisor rubric init --force"""
@@ -46,43 +44,43 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
     An agent's shell is refused: what it makes here would count as yours.
     """
     refuse_agents()
-    place = _place(scope)
-    text = _begun(source, Path.cwd().name if scope == PROJECT else "")
+    place = _rubric_path(scope)
+    text = _starting_text(source, Path.cwd().name if scope == PROJECT else "")
     if force:
-        _spare(place.with_name(f"{place.name}.bak"))
+        _refuse_existing_backup(place.with_name(f"{place.name}.bak"))
     try:
-        beside = begin(place, text, force=force)
+        beside = create_rubric_file(place, text, force=force)
     except FileExistsError as error:
         if error.filename != str(place):
             raise
-        raise click.ClickException(f"{visible(str(place))}{THERE}") from error
-    kept = f"; what was there is {visible(str(beside))}" if beside else ""
-    click.echo(f"{visible(str(place))} was made{kept}. {NEXT}")
+        raise click.ClickException(f"{escape_unprintable(str(place))}{EXISTS_MESSAGE}") from error
+    kept = f"; what was there is {escape_unprintable(str(beside))}" if beside else ""
+    click.echo(f"{escape_unprintable(str(place))} was made{kept}. {EDIT_HINT}")
 
 
-def _spare(kept: Path) -> None:
-    """Raises ClickException where an earlier --force put something: that may be the user's only copy."""
+def _refuse_existing_backup(kept: Path) -> None:
+    """Raises ClickException where a backup of an earlier --force exists: it may be the user's only copy."""
     if os.path.lexists(kept):
-        raise click.ClickException(f"{visible(str(kept))} is there already: move it away first")
+        raise click.ClickException(f"{escape_unprintable(str(kept))} is there already: move it away first")
 
 
-def _place(scope: str) -> Path:
+def _rubric_path(scope: str) -> Path:
     if scope == PROJECT:
-        return Path.cwd() / OF_PROJECT[0]
-    folder = user_folder(os.environ)
+        return Path.cwd() / PROJECT_RUBRIC_PATHS[0]
+    folder = user_config_folder(os.environ)
     if folder is None:
         raise click.UsageError("neither XDG_CONFIG_HOME nor HOME says where your configuration is")
     return folder / "rubric.md"
 
 
-def _begun(source: str | None, project: str) -> str:
-    """Raises ClickException for a file that could not serve."""
+def _starting_text(source: str | None, project: str) -> str:
+    """The text to start with. Raises ClickException for a file that is not a valid rubric."""
     path = Path(source) if source else plugin_root() / "rubric" / "rubric.md"
     try:
-        text = read(path.resolve())
-        if isinstance(text, RejectedError):
+        text = read_rubric_text(path.resolve())
+        if isinstance(text, RejectedRubricError):
             raise text
-        parsed(text)
-    except (RejectedError, OSError) as error:
-        raise click.ClickException(f"{visible(str(path))} cannot be a rubric: {error}") from error
-    return text if source else started(text, project)
+        parse_rubric(text)
+    except (RejectedRubricError, OSError) as error:
+        raise click.ClickException(f"{escape_unprintable(str(path))} cannot be a rubric: {error}") from error
+    return text if source else new_rubric_text(text, project)

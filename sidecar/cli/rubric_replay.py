@@ -1,94 +1,169 @@
-"""`supervisor rubric replay`: what a rubric makes of the last stops of a project. Needs no sidecar."""
+"""`supervisor rubric replay`: judges the last stops of a project again by a rubric. Needs no sidecar."""
 
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, TypedDict, Unpack
+from typing import Any, Final, Literal, TypedDict, Unpack
 
 import click
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
 
-from sidecar.adapters.kept_stops import STOPS
-from sidecar.adapters.plugin import HostError
-from sidecar.app.asking import Asking
-from sidecar.app.replay import replay as play
-from sidecar.cli.checks import visible
-from sidecar.cli.eval_run import RULES, agree
-from sidecar.cli.eval_table import Bar
-from sidecar.cli.gate_table import console
-from sidecar.cli.gates import FOLDER, INTERRUPTED
+from sidecar.cli import eval_report
+from sidecar.cli.checks import escape_unprintable
+from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost
+from sidecar.cli.eval_table import EvalProgressBar, clipped_cell, new_table, print_plain
+from sidecar.cli.gate_report import make_console
+from sidecar.cli.gates import FOLDER_ARGUMENT, INTERRUPTED_CODE
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.replay_table import Report, plain, tell
-from sidecar.cli.rubric_spots import sayable
-from sidecar.model.kept import KeptStop, Replayed
-from sidecar.model.rubric import Rubric
-from sidecar.model.settings import Settings
-from sidecar.policy.replays import summary
-from sidecar.ports import BadInputError, Judge, KeptStops, Mask, Purse
+from sidecar.cli.rubric_found import json_safe_path
+from sidecar.judging.asking import JudgeAccess
+from sidecar.judging.ports import Judge
+from sidecar.judging.replays import summarize_replays
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import RecordedStop, ReplayedStop
+from sidecar.platform.installation import HostError
+from sidecar.platform.ports import SpendingStore, StopHistory
+from sidecar.platform.stop_history import STOPS_PER_PROJECT
+from sidecar.systems.supervision.replay import replay_stops as play
 
-CHANGES: Final = 1
+# --- The report: the schema of `--json`, and the terminal output --------------------------------------------
+
+
+UNDECIDED_MARK: Final = "?"
+"""Shown for an ending that only a model can decide."""
+NEEDS_BACKEND: Final = "the judge would see other criteria: add --backend"
+
+
+class ReplayReport(Struct, frozen=True, kw_only=True):
+    """One replay.
+
+    `rubric` is where the rubric was read from; `stops` are in order of time. `version` is raised when a field
+    changes its meaning or is removed; fields may be added at any time.
+    """
+
+    version: int = 1
+    project: str
+    rubric: str
+    stops: tuple[ReplayedStop, ...]
+    problems: tuple[str, ...]
+    summary: str
+    exit_code: int
+
+
+def replay_to_json(report: ReplayReport) -> Any:  # noqa: ANN401 - what JSON can say of it
+    """Convert the report for JSON; each stop also has `changed`."""
+    stops = [eval_report.figures_to_json(one) | {"changed": one.changed} for one in report.stops]
+    return eval_report.figures_to_json(report) | {"stops": stops}
+
+
+def print_replay_report(screen: Console, report: ReplayReport) -> None:
+    """Print every stop, the problems, and a line with the totals."""
+    print_plain(screen, f"rubric: {report.rubric}")
+    if report.stops:
+        shown = new_table("when", "session", "ended then", "ends now", "why")
+        for one in report.stops:
+            shown.add_row(
+                format_local_time(one.at),
+                clipped_cell(one.session),
+                one.before,
+                _ending_cell(one),
+                clipped_cell(_explain_ending(one)),
+            )
+        screen.print(shown)
+    for problem in report.problems:
+        print_plain(screen, f"! {problem}")
+    print_plain(screen, report.summary)
+
+
+def format_local_time(at: float) -> str:
+    """A time, in seconds since the epoch, in the local time zone."""
+    return f"{dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _ending_cell(one: ReplayedStop) -> Text:
+    if one.asks:
+        return Text(UNDECIDED_MARK, style="yellow")
+    return Text(one.now, style="red" if one.changed else "")
+
+
+def _explain_ending(one: ReplayedStop) -> str:
+    if one.failed:
+        return f"no verdict: {one.failed}"
+    return NEEDS_BACKEND if one.asks and one.other_case else one.detail
+
+
+# --- The command --------------------------------------------------------------------------------------------
+
+
+CHANGES_FOUND: Final = 1
 COULD_NOT_RUN: Final = 2
 
-Backend = Literal["rules", "claude-cli", "opencode", "anthropic", "openai", "auto"]
+ReplayBackend = Literal["rules", "claude-cli", "opencode", "anthropic", "openai", "auto"]
 
 
-class Wish(Struct, frozen=True, kw_only=True):
-    """What was typed."""
+class ReplayOptions(Struct, frozen=True, kw_only=True):
+    """The command line options."""
 
     folder: str
     rubric: Path | None = None
-    last: int = STOPS
-    backend: Backend = RULES
+    last: int = STOPS_PER_PROJECT
+    backend: ReplayBackend = RULES_BACKEND
     as_json: bool = False
     yes: bool = False
 
 
-class Doors(Struct, frozen=True, kw_only=True):
-    """What a replay works with."""
+class ReplayServices(Struct, frozen=True, kw_only=True):
+    """The services that a replay needs."""
 
-    kept: KeptStops
+    stop_history: StopHistory
     judge: Judge
     settings: Settings
-    purse: Purse
-    mask: Mask
+    spending: SpendingStore
+    mask: SecretMask
 
 
-def real() -> Doors:
-    """Those of the user who types."""
-    from sidecar import wiring  # noqa: PLC0415 - a wrong usage and --help need no house
+def build_replay_services() -> ReplayServices:
+    """The services of the current user."""
+    from sidecar.wiring import supervision  # noqa: PLC0415 - a wrong usage and --help need no services
 
-    house = wiring.build_house()
-    settings, problems = house.configuration.load()
+    services = supervision.build_services()
+    settings, problems = services.configuration.load()
     for problem in problems:
-        click.echo(f"! {visible(problem)}", err=True)
-    return Doors(
-        kept=house.kept,
-        judge=house.judge,
+        click.echo(f"! {escape_unprintable(problem)}", err=True)
+    return ReplayServices(
+        stop_history=services.stop_history,
+        judge=services.judge,
         settings=settings,
-        purse=house.purse,
-        mask=house.secrets.masker(os.environ),
+        spending=services.spending,
+        mask=services.secrets.masker(os.environ),
     )
 
 
-class Typed(TypedDict):
-    """What goes into a Wish as it was typed."""
+class ReplayArguments(TypedDict):
+    """The arguments of ReplayOptions, as click passes them."""
 
     folder: str
     rubric: Path | None
     last: int
-    backend: Backend
+    backend: ReplayBackend
     as_json: bool
     yes: bool
 
 
 @click.command(short_help="Play the last stops again under a rubric.")
-@FOLDER
+@FOLDER_ARGUMENT
 @click.option(
     "--rubric",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -96,21 +171,21 @@ class Typed(TypedDict):
 )
 @click.option(
     "--last",
-    type=click.IntRange(1, STOPS),
-    default=STOPS,
+    type=click.IntRange(1, STOPS_PER_PROJECT),
+    default=STOPS_PER_PROJECT,
     show_default=True,
     help="So many stops at most, the newest.",
 )
 @click.option(
     "--backend",
     type=click.Choice(["rules", "claude-cli", "opencode", "anthropic", "openai", "auto"]),
-    default=RULES,
+    default=RULES_BACKEND,
     show_default=True,
     help="Who is asked where the judge would see another case; with rules nobody is.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
 @click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
-def replay(**typed: Unpack[Typed]) -> None:
+def replay(**typed: Unpack[ReplayArguments]) -> None:
     """Play the last judged stops of FOLDER (else of the current folder) again, under a rubric.
 
     What was found out at each stop is kept on this machine and taken as it was. With --backend rules nobody
@@ -120,76 +195,78 @@ def replay(**typed: Unpack[Typed]) -> None:
 
     Exit codes: 0 nothing ends otherwise, 1 something does, 2 could not run, 130 interrupted.
     """
-    if typed["backend"] != RULES:
+    if typed["backend"] != RULES_BACKEND:
         refuse_agents()
     try:
-        code = asyncio.run(execute(real(), Wish(**typed)))
+        code = asyncio.run(execute_replay(build_replay_services(), ReplayOptions(**typed)))
     except KeyboardInterrupt:
         click.echo("Interrupted: nobody is asked any more.", err=True)
-        code = INTERRUPTED
+        code = INTERRUPTED_CODE
     except click.Abort:
         click.echo("Nobody was asked.", err=True)
         code = COULD_NOT_RUN
     except (BadInputError, HostError, OSError) as error:
-        click.echo(f"supervisor: {visible(str(error))}", err=True)
+        click.echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
         code = COULD_NOT_RUN
     sys.exit(code)
 
 
-async def execute(doors: Doors, wish: Wish) -> int:
-    """Replay, and tell. Raises BadInputError and click.Abort."""
-    rubric = _rubric(wish)
-    recalled = doors.kept.last(wish.folder, wish.last)
+async def execute_replay(doors: ReplayServices, wish: ReplayOptions) -> int:
+    """Replay, print the report, and return the exit code. Raises BadInputError and click.Abort."""
+    rubric = _rubric_to_try(wish)
+    recalled = doors.stop_history.last(wish.folder, wish.last)
     if recalled.problems and not recalled.stops:
         raise BadInputError("; ".join(recalled.problems))
-    asking = await _asking(doors, recalled.stops, rubric, wish)
-    done = await _played(recalled.stops, rubric, asking, wish)
-    report = Report(
-        project=sayable(wish.folder),
-        rubric=sayable(rubric.origin),
+    asking = await _confirm_asking(doors, recalled.stops, rubric, wish)
+    done = await _replay_stops(recalled.stops, rubric, asking, wish)
+    report = ReplayReport(
+        project=json_safe_path(wish.folder),
+        rubric=json_safe_path(rubric.origin),
         stops=done,
         problems=recalled.problems,
-        summary=summary(done),
-        exit_code=CHANGES if any(one.changed for one in done) else 0,
+        summary=summarize_replays(done),
+        exit_code=CHANGES_FOUND if any(one.changed for one in done) else 0,
     )
     if wish.as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(plain(report))).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(replay_to_json(report))).decode())
     else:
-        tell(console(), report)
+        print_replay_report(make_console(), report)
     return report.exit_code
 
 
-def _rubric(wish: Wish) -> Rubric:
-    """The rubric to try. Raises BadInputError where a file cannot serve; no other one is tried instead."""
-    from sidecar import wiring  # noqa: PLC0415 - see `real`
+def _rubric_to_try(wish: ReplayOptions) -> Rubric:
+    """The rubric to try. Raises BadInputError where its file is not valid; no other one is tried instead."""
+    from sidecar.wiring import rubric  # noqa: PLC0415 - see `real`
 
-    return wiring.rubric_of(wish.rubric) if wish.rubric else wiring.rubric_on_disk(wish.folder)
+    return rubric.load_rubric_file(wish.rubric) if wish.rubric else rubric.load_project_rubric(wish.folder)
 
 
-async def _asking(doors: Doors, stops: Sequence[KeptStop], rubric: Rubric, wish: Wish) -> Asking | None:
-    """Who is asked, after the person agreed to what that may cost; None where nobody is."""
-    if wish.backend == RULES:
+async def _confirm_asking(
+    doors: ReplayServices, stops: Sequence[RecordedStop], rubric: Rubric, wish: ReplayOptions
+) -> JudgeAccess | None:
+    """The judge to ask, after the user agreed to the cost; None for rules alone. Raises BadInputError."""
+    if wish.backend == RULES_BACKEND:
         return None
     settings = replace(doors.settings, judge=replace(doors.settings.judge, backend=wish.backend))
     chosen = doors.judge.chosen(os.environ, settings)
     if not chosen.backend:
         raise BadInputError(f"no judge can be asked: {chosen.why}")
     calls = sum(one.other_case for one in await play(stops, rubric))
-    agree(f"{chosen.backend} ({chosen.why})", calls, yes=wish.yes)
-    return Asking(
+    confirm_model_cost(f"{chosen.backend} ({chosen.why})", calls, yes=wish.yes)
+    return JudgeAccess(
         judge=doors.judge,
         settings=settings,
         environment=os.environ,
-        purse=doors.purse,
+        spending=doors.spending,
         mask=doors.mask,
     )
 
 
-async def _played(
-    stops: Sequence[KeptStop], rubric: Rubric, asking: Asking | None, wish: Wish
-) -> tuple[Replayed, ...]:
-    screen = console(errors=wish.as_json)
-    with Bar(screen, len(stops), quiet=wish.as_json and not screen.is_terminal) as bar:
+async def _replay_stops(
+    stops: Sequence[RecordedStop], rubric: Rubric, asking: JudgeAccess | None, wish: ReplayOptions
+) -> tuple[ReplayedStop, ...]:
+    screen = make_console(errors=wish.as_json)
+    with EvalProgressBar(screen, len(stops), quiet=wish.as_json and not screen.is_terminal) as bar:
         done = await play(stops, rubric, asking, bar)
     asked = [one for one in done if one.other_case]
     if asking is not None and asked and all(one.failed for one in asked):

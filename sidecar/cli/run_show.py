@@ -1,4 +1,4 @@
-"""What a run looks like: a story for people, one JSON object a line for scripts."""
+"""Output of `supervisor run`: text for people, one JSON object a line for scripts."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from sidecar.cli.checks import visible
-from sidecar.model.iterations import (
-    Completed,
-    Ended,
-    Happening,
-    Hooked,
-    Judged,
-    Opened,
-    Rested,
-    Started,
-    Warned,
+from sidecar.cli.checks import escape_unprintable
+from sidecar.kernel.runs import (
+    AgentEnded,
+    HookRan,
+    IterationStarted,
+    RunFinished,
+    RunProgressEvent,
+    RunStarted,
+    RunWarning,
+    StopJudged,
+    TaskCompleted,
 )
 
-SHOWN = 160
-"""Characters of one line that others wrote."""
-REASON = 1_000
-"""Characters of a reason that Supervisor gives: it says what to do."""
-SAID = 2_000
-"""Characters of what an agent said that a script is told: the end."""
+SHOWN_LENGTH = 160
+"""Characters shown of one line of untrusted text."""
+REASON_LENGTH = 1_000
+"""Characters shown of a reason that Supervisor gives; more, because it says what to do."""
+SAID_LENGTH = 2_000
+"""Characters of an agent's output that are kept, from its end."""
 
 
-class Show(Protocol):
-    """Tells what happens, between its beginning and its end."""
+class RunView(Protocol):
+    """Shows the events of a run, as a context manager."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -42,14 +42,14 @@ class Show(Protocol):
     ) -> None:
         """End, whatever happened."""
 
-    def tell(self, what: Happening) -> None:
-        """Something happened."""
+    def tell(self, what: RunProgressEvent) -> None:
+        """Show an event."""
 
     def hear(self, said: str) -> None:
-        """The agent prints."""
+        """Show output of the agent."""
 
 
-class Lines:
+class RunJsonLines:
     """JSON lines on standard output, as docs/run.md describes them."""
 
     def __enter__(self) -> Self:
@@ -60,20 +60,20 @@ class Lines:
     ) -> None:
         pass
 
-    def tell(self, what: Happening) -> None:
-        if isinstance(what, Rested):
-            what = msgspec.structs.replace(what, said=what.said[-SAID:])
+    def tell(self, what: RunProgressEvent) -> None:
+        if isinstance(what, AgentEnded):
+            what = msgspec.structs.replace(what, said=what.said[-SAID_LENGTH:])
         click.echo(msgspec.json.encode(what).decode())
 
     def hear(self, said: str) -> None:
         pass
 
 
-class Story:
-    """Lines for a person. On a terminal the last one moves: which agent works, and what it says."""
+class RunTerminalView:
+    """Lines for a person. On a terminal the last one is live: the iteration and the agent's output."""
 
     def __init__(self, console: Console | None = None) -> None:
-        """`console`: another one than the terminal's, for tests."""
+        """`console`: used instead of the terminal's, for tests."""
         self._console = console or Console(highlight=False, soft_wrap=True)
         self._status = self._console.status("")
         self._now = ""
@@ -88,66 +88,68 @@ class Story:
         self._status.stop()
 
     def hear(self, said: str) -> None:
-        *_, last = (self._heard + said[-SAID:]).rstrip().split("\n")
-        self._heard = last[-SAID:]
-        self._status.update(f"{self._now}  [dim]{_shown(last)}[/]")
+        *_, last = (self._heard + said[-SAID_LENGTH:]).rstrip().split("\n")
+        self._heard = last[-SAID_LENGTH:]
+        self._status.update(f"{self._now}  [dim]{_escape_line(last)}[/]")
 
-    def tell(self, what: Happening) -> None:
+    def tell(self, what: RunProgressEvent) -> None:
         match what:
-            case Opened():
+            case RunStarted():
                 self._opened(what)
-            case Started():
+            case IterationStarted():
                 self._heard, self._now = "", f"[bold]iteration {what.iteration}/{what.most}[/]"
-                task = f": {_shown(what.task)}" if what.task else ""
+                task = f": {_escape_line(what.task)}" if what.task else ""
                 self._console.print(f"{self._now}{task}")
                 self._status.update(self._now)
                 self._status.start()
-            case Rested():
+            case AgentEnded():
                 self._rested(what)
-            case Completed():
-                self._console.print(f"  [green]✔[/] {_shown(what.id)} {_shown(what.content)}")
-            case Judged():
+            case TaskCompleted():
+                self._console.print(f"  [green]✔[/] {_escape_line(what.id)} {_escape_line(what.content)}")
+            case StopJudged():
                 self._judged(what)
-            case Hooked():
+            case HookRan():
                 if what.exit_code != 0:
                     how = what.trouble or f"exit code {what.exit_code}"
-                    self._console.print(f"  [red]hook {what.name}: {_shown(how)}: {_shown(what.command)}[/]")
-            case Warned():
-                self._console.print(f"  [yellow]{_shown(what.text)}[/]")
-            case Ended():
+                    self._console.print(
+                        f"  [red]hook {what.name}: {_escape_line(how)}: {_escape_line(what.command)}[/]"
+                    )
+            case RunWarning():
+                self._console.print(f"  [yellow]{_escape_line(what.text)}[/]")
+            case RunFinished():
                 self._ended(what)
 
-    def _opened(self, what: Opened) -> None:
+    def _opened(self, what: RunStarted) -> None:
         goes_on = " goes on" if what.resumed else ""
         self._console.print(f"[bold]session {what.session}{goes_on}[/] (at most {what.most} iterations)")
-        self._console.print(f"  goal: {_shown(what.goal)}")
+        self._console.print(f"  goal: {_escape_line(what.goal)}")
 
-    def _rested(self, what: Rested) -> None:
+    def _rested(self, what: AgentEnded) -> None:
         lines = [line for line in what.said.splitlines() if line.strip()]
-        last = f": {_shown(lines[-1])}" if lines else ""
+        last = f": {_escape_line(lines[-1])}" if lines else ""
         self._console.print(f"  [cyan]agent[/] ({what.seconds:.0f} s){last}")
         if what.trouble or what.exit_code not in (0, None):
             why = what.trouble or f"it ended with exit code {what.exit_code}"
-            self._console.print(f"  [red]agent: {_shown(why)}[/]")
+            self._console.print(f"  [red]agent: {_escape_line(why)}[/]")
         self._status.update(f"{self._now}  [dim]Supervisor is judging[/]")
 
-    def _judged(self, what: Judged) -> None:
+    def _judged(self, what: StopJudged) -> None:
         self._status.stop()
         words = what.note or f"{what.decision}: {what.reason} {what.detail}"
         self._console.print(
-            f"  [bold yellow]supervisor[/] {_shown(words.removeprefix('Supervisor: '), REASON)}"
+            f"  [bold yellow]supervisor[/] {_escape_line(words.removeprefix('Supervisor: '), REASON_LENGTH)}"
         )
 
-    def _ended(self, what: Ended) -> None:
+    def _ended(self, what: RunFinished) -> None:
         self._status.stop()
         good = what.outcome == "achieved"
         mark = "[bold green]✔" if good else "[bold red]✘"
         times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"
-        why = "" if good or not what.detail else f": {_shown(what.detail, REASON)}"
+        why = "" if good or not what.detail else f": {_escape_line(what.detail, REASON_LENGTH)}"
         self._console.print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
 
 
-def _shown(text: str, limit: int = SHOWN) -> str:
-    """A text that others wrote, on one line, and nothing in it is obeyed."""
-    line = visible(" ".join(text[: 4 * limit].split()))
+def _escape_line(text: str, limit: int = SHOWN_LENGTH) -> str:
+    """Untrusted text on one line, cut at `limit`; control characters and markup are escaped."""
+    line = escape_unprintable(" ".join(text[: 4 * limit].split()))
     return escape(line if len(line) <= limit else f"{line[: limit - 1]}…")

@@ -1,4 +1,4 @@
-"""`supervisor serve` and `supervisor stop`: the sidecar's life, by hand."""
+"""`supervisor serve` and `supervisor stop`: start and end the sidecar by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from sidecar.adapters import paths
-from sidecar.adapters.client import Client
+from sidecar.platform import paths
+from sidecar.platform.client import SidecarClient
 
 
 @click.command()
@@ -28,4 +28,4 @@ def stop() -> None:
     What it judges at this moment is given up: those agents rest. The next event of a host starts it again; to
     switch Supervisor off, see `supervisor off`.
     """
-    click.echo(f"The sidecar: {Client(paths.of_user()).stop()}.")
+    click.echo(f"The sidecar: {SidecarClient(paths.user_paths()).stop()}.")

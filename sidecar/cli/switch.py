@@ -1,4 +1,4 @@
-"""`supervisor off` and `supervisor on`: for you, or for one project."""
+"""`supervisor off` and `supervisor on`: switch Supervisor for the user, or for one project."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import os
 
 import click
 
-from sidecar.app.people import Toggle
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.link import ask
+from sidecar.cli.link import call_sidecar
+from sidecar.systems.supervision.people import SwitchRequest
 
-PROJECT = click.option("--project", is_flag=True, help="For this folder and what is below it only.")
+PROJECT_OPTION = click.option("--project", is_flag=True, help="For this folder and what is below it only.")
 
 
 @click.command()
-@PROJECT
+@PROJECT_OPTION
 def off(*, project: bool) -> None:
     """Switch Supervisor off: stops are left alone, goals cannot be set."""
-    _toggle(on=False, project=project)
+    _switch_supervisor(on=False, project=project)
 
 
 @click.command()
-@PROJECT
+@PROJECT_OPTION
 def on(*, project: bool) -> None:
     """Switch Supervisor on again."""
-    _toggle(on=True, project=project)
+    _switch_supervisor(on=True, project=project)
 
 
-def _toggle(*, on: bool, project: bool) -> None:
+def _switch_supervisor(*, on: bool, project: bool) -> None:
     refuse_agents()
     folder = os.getcwd() if project else None  # noqa: PTH109 - sent as text
-    click.echo(ask("toggle", Toggle(on=on, project=folder), str))
+    click.echo(call_sidecar("toggle", SwitchRequest(on=on, project=folder), str))

@@ -1,4 +1,4 @@
-"""`supervisor tool`: call a tool of agents yourself, by the same registry and the same checks."""
+"""`supervisor tool`: calls a tool of agents by hand, through the same registry and the same checks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from sidecar.adapters.client import Client
-from sidecar.adapters.paths import of_user
-from sidecar.cli.goal import agents_marker
-from sidecar.cli.link import ask
-from sidecar.model.journal import Author
-from sidecar.servers.tools.door import Done, Listing, ToolCall
-from sidecar.servers.wire import LINE_LIMIT
+from sidecar.cli.goal import agent_shell_marker
+from sidecar.cli.link import call_sidecar
+from sidecar.kernel.journal import Author
+from sidecar.platform.client import SidecarClient
+from sidecar.platform.paths import user_paths
+from sidecar.servers.connection import LINE_LIMIT
+from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 LONGEST_S: Final = 900.0
 """Longest call, in seconds: as long as a stop may take."""
-STDIN: Final = "-"
-ALONE: Final = ""
-"""What `--json` is without a value: no arguments, and an answer in JSON."""
-
-
-class Everything(msgspec.Struct, frozen=True):
-    """The method `tools` takes nothing."""
+STDIN_MARK: Final = "-"
+NO_VALUE: Final = ""
+"""The value of `--json` without an argument: the tool gets no arguments, and the answer is JSON."""
 
 
 @click.command()
@@ -39,7 +36,7 @@ class Everything(msgspec.Struct, frozen=True):
     "--json",
     "json",
     is_flag=False,
-    flag_value=ALONE,
+    flag_value=NO_VALUE,
     metavar="[ARGS]",
     help="Arguments as a JSON object, `-` to read it from standard input. The answer is JSON then.",
 )
@@ -54,21 +51,24 @@ def tool(name: str | None, session: str, project: str, json: str | None, *, list
     if listing:
         if name or session or project or json:
             raise click.UsageError("--list goes with nothing else but --json, which has no value then")
-        _show(ask("tools", Everything(), list[Listing]), as_json=json is not None)
+        _print_tools(call_sidecar("tools", None, list[ToolListing]), as_json=json is not None)
         return
     if not name:
         raise click.UsageError("which tool? `supervisor tool --list` names them")
-    call = _call(name, _arguments(json), session, project)
-    done = Client(of_user()).call("tool", call, Done, seconds=LONGEST_S)
+    call = _build_call(name, _parse_arguments(json), session, project)
+    done = SidecarClient(user_paths()).call("tool", call, ToolOutcome, seconds=LONGEST_S)
     if done.refused:
         click.echo(done.text, err=True)
         sys.exit(1)
     click.echo(done.text if json is None else msgspec.json.format(bytes(done.data)).decode())
 
 
-def _call(name: str, arguments: dict[str, Any], session: str, project: str) -> ToolCall:
-    """A person may call for any session by its id; an agent names its own, in the folder it works in."""
-    agent = bool(agents_marker())
+def _build_call(name: str, arguments: dict[str, Any], session: str, project: str) -> ToolCall:
+    """Build the call. Raises UsageError for an agent that names no session.
+
+    A person may name any session by its id; an agent must name its own, in the folder it works in.
+    """
+    agent = bool(agent_shell_marker())
     session = session or (os.environ.get("CLAUDE_CODE_SESSION_ID", "") if agent else "")
     if agent and not session:
         raise click.UsageError(
@@ -84,11 +84,11 @@ def _call(name: str, arguments: dict[str, Any], session: str, project: str) -> T
     )
 
 
-def _arguments(json: str | None) -> dict[str, Any]:
-    """Raises UsageError for what is no JSON object."""
+def _parse_arguments(json: str | None) -> dict[str, Any]:
+    """Parse the arguments. Raises UsageError where they are no JSON object or exceed LINE_LIMIT bytes."""
     if not json:
         return {}
-    text = sys.stdin.buffer.read(LINE_LIMIT + 1) if json == STDIN else os.fsencode(json)
+    text = sys.stdin.buffer.read(LINE_LIMIT + 1) if json == STDIN_MARK else os.fsencode(json)
     if len(text) > LINE_LIMIT:
         raise click.UsageError(f"the arguments are longer than {LINE_LIMIT} bytes")
     try:
@@ -99,7 +99,7 @@ def _arguments(json: str | None) -> dict[str, Any]:
         ) from error
 
 
-def _show(found: Sequence[Listing], *, as_json: bool) -> None:
+def _print_tools(found: Sequence[ToolListing], *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
         return

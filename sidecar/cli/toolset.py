@@ -1,4 +1,4 @@
-"""`supervisor toolset`: which tools agents are offered."""
+"""`supervisor toolset`: chooses which tools agents are offered."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Final, get_args
 import click
 from msgspec import Raw
 
-from sidecar.adapters.client import Client, SidecarError
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.settings.list_edit import write_list
-from sidecar.adapters.settings.toml_file import UnusableError
-from sidecar.adapters.settings.user_file import ConfigurationFile, user_folder
 from sidecar.cli.goal import refuse_agents
-from sidecar.model.settings import TOOLSET
+from sidecar.kernel.settings import TOOLSET
+from sidecar.platform.client import SidecarClient, SidecarError
+from sidecar.platform.configuration import ConfigurationFile, user_config_folder
+from sidecar.platform.paths import user_paths
+from sidecar.platform.toml import UnusableError
+from sidecar.platform.toml_edit import write_toml_list
 
-KNOWN: Final = get_args(TOOLSET)
-NAME: Final = click.argument("name", type=click.Choice(KNOWN))
-KEY: Final = "toolsets"
+TOOLSET_NAMES: Final = get_args(TOOLSET)
+NAME_ARGUMENT: Final = click.argument("name", type=click.Choice(TOOLSET_NAMES))
+CONFIG_KEY: Final = "toolsets"
 
 
 @click.group(invoke_without_command=True)
@@ -34,47 +34,47 @@ def toolset(context: click.Context) -> None:
 def list_() -> None:
     """Show the toolsets, and which are on."""
     settings, problems = ConfigurationFile(os.environ).load()
-    for name in KNOWN:
+    for name in TOOLSET_NAMES:
         click.echo(f"{name}: {'on' if name in settings.toolsets else 'off'}")
     for problem in problems:
         click.echo(f"! {problem}", err=True)
 
 
 @toolset.command()
-@NAME
+@NAME_ARGUMENT
 def enable(name: str) -> None:
     """Offer the tools of NAME."""
-    _switch(name, on=True)
+    _switch_toolset(name, on=True)
 
 
 @toolset.command()
-@NAME
+@NAME_ARGUMENT
 def disable(name: str) -> None:
     """Offer the tools of NAME no more."""
-    _switch(name, on=False)
+    _switch_toolset(name, on=False)
 
 
-def _switch(name: str, *, on: bool) -> None:
-    """Write it into the user's config.toml, and tell agents that are connected."""
+def _switch_toolset(name: str, *, on: bool) -> None:
+    """Write the choice into the user's config.toml, and notify connected agents."""
     refuse_agents()
     settings, _ = ConfigurationFile(os.environ).load()
     others = [one for one in settings.toolsets if one != name]
     wanted = ([*settings.toolsets] if name in settings.toolsets else [*others, name]) if on else others
-    folder = user_folder(os.environ)
+    folder = user_config_folder(os.environ)
     if folder is None:
         raise click.ClickException("the environment names no home: set HOME")
     place = folder / "config.toml"
     try:
-        write_list(place, KEY, wanted)
+        write_toml_list(place, CONFIG_KEY, wanted)
     except UnusableError as error:
         raise click.ClickException(f"{place}: {error}") from error
-    _tell()
+    _notify_sidecar()
     click.echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")
 
 
-def _tell() -> None:
-    """Let a running sidecar tell its clients; none is started for that."""
-    client = Client(of_user())
+def _notify_sidecar() -> None:
+    """Let a running sidecar notify its clients; none is started for that."""
+    client = SidecarClient(user_paths())
     hello = client.greet()
     if hello is not None and not hello.leaving:
         with suppress(SidecarError):

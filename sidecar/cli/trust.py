@@ -1,4 +1,4 @@
-"""`supervisor trust`: approve the commands that a project's files name, once and exactly (law 12)."""
+"""`supervisor trust`: approves the commands that a project's files name, once and exactly (law 12)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from sidecar.adapters.settings.trust_file import KEPT, Approval, covers, kept
 from sidecar.cli import checks
-from sidecar.cli.checks import Checks, visible, visible_lines
-from sidecar.cli.gates import FOLDER
+from sidecar.cli.checks import GateServices, escape_unprintable, escape_unprintable_lines
+from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
-from sidecar.model.gate import REMOTE, Catalog, Gate, Origin
+from sidecar.evidence.gates.trust import (
+    APPROVAL_TEXT_LIMIT,
+    Approval,
+    approval_covers,
+    truncate_approval_text,
+)
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin
 
 DECLINED = 1
 
 
 @click.command()
-@FOLDER
+@FOLDER_ARGUMENT
 @click.option("--yes", is_flag=True, help="Approve what is shown without asking.")
 @click.option("--list", "listing", is_flag=True, help="Only show what is approved and what is not.")
 @click.option("--revoke", is_flag=True, help="Take all approvals for FOLDER back.")
@@ -36,102 +41,108 @@ def trust(folder: str, *, yes: bool, listing: bool, revoke: bool) -> None:
         raise click.UsageError("--list goes with nothing else")
     if revoke and yes:
         raise click.UsageError("--revoke goes with nothing else")
-    doors = checks.real()
+    doors = checks.build_gate_services()
     if listing:
-        _show(doors, folder)
+        _print_approvals(doors, folder)
         return
     refuse_agents()
     if revoke:
         count = doors.trust.revoke(folder)
-        click.echo(f"{count} approved before, none now: {visible(folder)}")
+        click.echo(f"{count} approved before, none now: {escape_unprintable(folder)}")
         return
-    sys.exit(_approve(doors, folder, yes=yes))
+    sys.exit(_approve_gates(doors, folder, yes=yes))
 
 
-def _catalog(doors: Checks, folder: str) -> Catalog:
+def _load_catalog(doors: GateServices, folder: str) -> AvailableGates:
     return asyncio.run(doors.catalog.list(folder, os.environ))
 
 
-def _show(doors: Checks, folder: str) -> None:
-    catalog, approvals = _catalog(doors, folder), doors.trust.approvals(folder)
-    _say(catalog.gates, approvals)
-    _problems(catalog)
+def _print_approvals(doors: GateServices, folder: str) -> None:
+    catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
+    _print_gates(catalog.gates, approvals)
+    _print_problems(catalog)
 
 
-def _approve(doors: Checks, folder: str, *, yes: bool) -> int:
-    """Show all, ask once, and approve exactly what was shown."""
-    catalog, approvals = _catalog(doors, folder), doors.trust.approvals(folder)
-    _say(catalog.gates, approvals)
-    _problems(catalog)
+def _approve_gates(doors: GateServices, folder: str, *, yes: bool) -> int:
+    """Show all gates, ask once, and approve exactly what was shown."""
+    catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
+    _print_gates(catalog.gates, approvals)
+    _print_problems(catalog)
     new = [gate for gate in catalog.gates if not gate.approved]
     if not new:
         click.echo("There is nothing to approve.")
         return 0
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
-    if not yes and not click.confirm(f"Approve {len(new)} of them for {visible(folder)}?", default=False):
+    if not yes and not click.confirm(
+        f"Approve {len(new)} of them for {escape_unprintable(folder)}?", default=False
+    ):
         click.echo("Nothing was approved.")
         return DECLINED
     doors.trust.approve(folder, new)
-    click.echo(f"Approved: {', '.join(visible(gate.id) for gate in new)}. `supervisor gates` runs them.")
+    click.echo(
+        f"Approved: {', '.join(escape_unprintable(gate.id) for gate in new)}. `supervisor gates` runs them."
+    )
     return 0
 
 
-def _problems(catalog: Catalog) -> None:
+def _print_problems(catalog: AvailableGates) -> None:
     for problem in catalog.problems:
-        click.echo(f"! {visible(problem)}")
+        click.echo(f"! {escape_unprintable(problem)}")
 
 
-def _say(gates: Sequence[Gate], approvals: Mapping[str, Approval]) -> None:
+def _print_gates(gates: Sequence[Gate], approvals: Mapping[str, Approval]) -> None:
     for gate in gates:
-        for line in told(gate, approvals.get(gate.id)):
+        for line in describe_approval(gate, approvals.get(gate.id)):
             click.echo(line)
         click.echo()
 
 
-def told(gate: Gate, approval: Approval | None) -> Iterator[str]:
-    """All that an approval covers, with what was approved before where that is something else."""
-    yield f"{visible(gate.id)}: {_standing(gate, approval)}"
-    yield f"    why      {visible(gate.why)}"
-    yield from _text("command", gate.command)
+def describe_approval(gate: Gate, approval: Approval | None) -> Iterator[str]:
+    """Everything that an approval covers; where it has changed, also the differences from before."""
+    yield f"{escape_unprintable(gate.id)}: {_approval_status(gate, approval)}"
+    yield f"    why      {escape_unprintable(gate.why)}"
+    yield from _labelled_text("command", gate.command)
     if gate.folder:
-        yield f"    in       {visible(gate.folder)}"
+        yield f"    in       {escape_unprintable(gate.folder)}"
     if gate.behind:
-        yield from _text("behind", gate.behind)
+        yield from _labelled_text("behind", gate.behind)
     if gate.least is not None:
         yield f"    least    {gate.least:g} percent of coverage"
     if approval and not gate.approved:
-        yield from _before(gate, approval)
+        yield from _approval_changes(gate, approval)
 
 
-def _standing(gate: Gate, approval: Approval | None) -> str:
-    if gate.kind in REMOTE:
+def _approval_status(gate: Gate, approval: Approval | None) -> str:
+    if gate.kind in REMOTE_GATE_KINDS:
         return "needs no approval, it only reads"
-    if gate.origin is Origin.USER:
+    if gate.origin is GateOrigin.USER:
         return "approved by your own config.toml"
-    if gate.approved or covers(approval, gate):
+    if gate.approved or approval_covers(approval, gate):
         return "approved"
     return "CHANGED since you approved it" if approval else "not approved"
 
 
-def _before(gate: Gate, approval: Approval) -> Iterator[str]:
-    """What was approved, where that differs in what people can see."""
+def _approval_changes(gate: Gate, approval: Approval) -> Iterator[str]:
+    """The differences from what was approved, as far as the recorded texts show them."""
     pairs = (
-        ("command", approval.command, kept(gate.command)),
-        ("folder", approval.folder, kept(gate.folder)),
-        ("behind", approval.behind, kept(gate.behind)),
+        ("command", approval.command, truncate_approval_text(gate.command)),
+        ("folder", approval.folder, truncate_approval_text(gate.folder)),
+        ("behind", approval.behind, truncate_approval_text(gate.behind)),
     )
     changed = [pair for pair in pairs if pair[1] != pair[2]]
     for name, old, new in changed:
         yield f"    {name} before -> after:"
-        lines = difflib.unified_diff(visible_lines(old), visible_lines(new), n=1, lineterm="")
+        lines = difflib.unified_diff(
+            escape_unprintable_lines(old), escape_unprintable_lines(new), n=1, lineterm=""
+        )
         yield from (f"      {line}" for line in itertools.islice(lines, 2, None) if not line.startswith("@@"))
     if not changed:
-        yield f"    what changed is how it counts, or lies beyond the first {KEPT} characters"
+        yield f"    what changed is how it counts, or lies beyond the first {APPROVAL_TEXT_LIMIT} characters"
 
 
-def _text(name: str, text: str) -> Iterator[str]:
-    """A text under its name, every line of it."""
-    first, *rest = visible_lines(text)
+def _labelled_text(name: str, text: str) -> Iterator[str]:
+    """A text of one or more lines beside its label."""
+    first, *rest = escape_unprintable_lines(text)
     yield f"    {name:<8} {first}"
     yield from (f"    {'':<8} {line}" for line in rest)

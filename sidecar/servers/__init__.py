@@ -1,1 +1,1 @@
-"""Doors in: the socket that hosts and the command line speak to, and the life of the process behind it."""
+"""Entry points: the socket for hosts and the command line, and the life of the process behind it."""

@@ -1,4 +1,4 @@
-"""The door of `supervisor inbox`: opens the inbox, tells of work that begins, and lets a person look on."""
+"""Server side of `supervisor inbox`: opens the inbox, starts sessions, and reports decisions."""
 
 from __future__ import annotations
 
@@ -8,43 +8,46 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.servers import wire
-from sidecar.servers.control import Control, Peer
+from sidecar.servers import connection
+from sidecar.servers.control import Peer, SidecarControl
 
 
 class InboxCall(Struct, frozen=True, kw_only=True):
-    """`session` is about to begin in `project`, "" where none is. `watch`: tell of decisions from now on."""
+    """Parameters: `session` begins in `project`, "" for none; `watch`: report decisions from now on."""
 
     session: str = ""
     project: str = ""
     watch: bool = False
 
 
-class Opened(Struct, frozen=True):
-    """Where the inbox is: the answer, and what whoever looks on hears first."""
+class InboxOpened(Struct, frozen=True):
+    """Where the inbox is: the answer, and the first notification to a peer that watches."""
 
     folder: str
 
 
-class InboxDoor:
-    """Every peer that looks on hears of every decision, and gets its answer when the sidecar ends."""
+class InboxHandler:
+    """Notifies every watching peer of each decision; its call is answered when the sidecar ends."""
 
     def __init__(
-        self, control: Control, reach: Callable[[], Path], begin: Callable[[str, str], Awaitable[object]]
+        self,
+        control: SidecarControl,
+        reach: Callable[[], Path],
+        begin: Callable[[str, str], Awaitable[object]],
     ) -> None:
         """`reach` opens the inbox; `begin` takes a session and its project."""
         self._control, self._reach, self._begin = control, reach, begin
         self._lookers: list[Peer] = []
 
     def tell(self, decided: Struct) -> None:
-        """Tell all who look on."""
+        """Notify all peers that watch."""
         for peer in self._lookers:
             peer.notify("decided", decided)
 
     async def open(self, params: Raw, peer: Peer) -> bytes:
-        """Answer one call: where the inbox is. Raises BadInputError."""
-        call = wire.read(params, InboxCall)
-        opened = Opened(str(self._reach()))
+        """Answer one call with the place of the inbox. Raises BadInputError."""
+        call = connection.read_params(params, InboxCall)
+        opened = InboxOpened(str(self._reach()))
         if call.session:
             await self._begin(call.session, call.project)
         if call.watch:

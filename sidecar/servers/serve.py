@@ -1,77 +1,181 @@
-"""The life of the sidecar's process: take the place or leave it to another, listen, serve, end.
+"""Life of the sidecar process: take the lock or leave it to another one, listen, serve, end.
 
-Whoever started us may wait for the end of our standard output: then the socket is open, or another sidecar is
-at it, or there will be none.
+Whoever started the process may wait for the end of its standard output: then the socket is open, another
+sidecar has it, or there will be none.
 """
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
 import signal
+import socket
+import threading
 import time
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from sidecar.servers.place import Lock, open_socket
-
 if TYPE_CHECKING:
-    import socket
+    from sidecar.servers.sidecar import BuildMethods, SidecarIntervals
 
-    from sidecar.servers.sidecar import Build, Pace
 
-LOCK: Final = "sidecar.lock"
-SOCKET: Final = "sidecar.sock"
+# --- The sidecar's lock and socket --------------------------------------------------------------------------
+# The lock is held for the process's life and released by the kernel, however that ends; its file is never
+# removed. The holder may remove a stale socket. Names are relative to the working folder, because the path of
+# a socket may have at most 108 bytes.
+
+
+SOCKET_BACKLOG = 128
+"""Connections that the kernel queues before they are accepted."""
+
+
+class SidecarLock:
+    """The sidecar's lock. An instance belongs to one thread, except for its own waiting thread."""
+
+    def __init__(self, name: str) -> None:
+        """Open the lock file; raises OSError."""
+        self._file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        self._ours = threading.Event()
+        self._waiting: threading.Thread | None = None
+
+    def take(self) -> bool:
+        """Take the lock if it is free; return whether it is ours now."""
+        with suppress(BlockingIOError):
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._ours.set()
+        return self._ours.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether the lock became ours in that time; a thread goes on waiting until it does."""
+        if self._waiting is None:
+            self._waiting = threading.Thread(target=self._block, name="waiting for the lock", daemon=True)
+            self._waiting.start()
+        return self._ours.wait(seconds)
+
+    def sign(self) -> None:
+        """Write our process id into the file, for diagnosis."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
+
+    def _block(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._ours.set()
+
+
+def open_socket(name: str) -> socket.socket:
+    """Listen at `name`, for our own user only; raises OSError. Only for the holder of the lock."""
+    Path(name).unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(name)
+    finally:
+        os.umask(before)
+    listener.listen(SOCKET_BACKLOG)
+    return listener
+
+
+# --- The log: events, never contents ------------------------------------------------------------------------
+# Hosts send prompts and environments, and an exception's message may quote them. So the log has an
+# exception's type and place; only errors of the system itself (files, imports) are logged with their message.
+
+
+SIZE: Final = 1_000_000
+"""Bytes after which a log file is rotated."""
+KEPT_FILES: Final = 3
+"""Rotated files that are kept."""
+QUOTED_ERRORS: Final = (OSError, ImportError)
+
+ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+def log_to_file(path: Path) -> None:
+    """Send all logging of this process to a file; raises OSError. The umask sets the file's permissions."""
+    handler = RotatingFileHandler(path, maxBytes=SIZE, backupCount=KEPT_FILES, encoding="utf-8")
+    handler.setFormatter(_MessageFreeFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    logging.raiseExceptions = False  # a full disk is no reason to fail
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+class _MessageFreeFormatter(logging.Formatter):
+    """Logs where an exception was raised, without its message."""
+
+    def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - logging's name
+        error = ei[1]
+        return "" if error is None else "\n".join(_exception_lines(error))
+
+
+def _exception_lines(error: BaseException) -> list[str]:
+    said = f": {error}" if isinstance(error, QUOTED_ERRORS) else ""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return [
+        f"  {type(error).__qualname__}{said}",
+        *(f"    {at.filename}:{at.lineno} in {at.name}" for at in traceback.extract_tb(error.__traceback__)),
+        *(_exception_lines(cause) if cause is not None else ()),
+    ]
+
+
+# --- The process --------------------------------------------------------------------------------------------
+
+
+LOCK_NAME: Final = "sidecar.lock"
+SOCKET_NAME: Final = "sidecar.sock"
 SUCCESSION_S: Final = 45.0
-"""Longest wait for an older sidecar to make room: more than it may drain."""
+"""Maximum seconds to wait for an older sidecar to make room: more than it may drain."""
 RETRY_S: Final = 0.1
-"""Between two tries to greet the holder of the lock: it may be about to listen."""
-FAILED: Final = 1
+"""Seconds between two attempts to greet the holder of the lock, which may be about to listen."""
+PLACE_HELD_CODE: Final = 1
 
 
-class Holder(Protocol):
-    """What the sidecar at the place says of itself."""
+class RunningSidecar(Protocol):
+    """What the sidecar that holds the lock reports of itself."""
 
     @property
     def leaving(self) -> bool:
         """Whether it makes room for us."""
 
 
-Greet = Callable[[], Holder | None]
-"""Says hello, with our version, to the sidecar at the place; None where none answers."""
+GreetHolder = Callable[[], RunningSidecar | None]
+"""Says hello, with our version, to the sidecar that holds the lock; None where none answers."""
 
 
-class Life(NamedTuple):
-    """Whose sidecar this is: the folder of socket and lock, the log's file, and what it serves."""
+class SidecarSetup(NamedTuple):
+    """The folder of socket and lock, the log file, the version, and what the sidecar serves."""
 
     run: Path
     log: Path
     version: str
-    build: Build
+    build: BuildMethods
 
 
-def serve(life: Life, greet: Greet, pace: Pace | None = None) -> int:
-    """Be the sidecar, to the end of its life; the exit code.
+def serve_sidecar(life: SidecarSetup, greet: GreetHolder, pace: SidecarIntervals | None = None) -> int:
+    """Run the sidecar until it ends; return the exit code.
 
-    0: it ended as it should, or another one is there that is not older. 1: the place is held by a process
-    that does not answer. 70: an internal error, see the log. Raises OSError where a folder cannot be used.
+    0: it ended normally, or another one is there that is not older. 1: the lock is held by a process that
+    does not answer. 70: an internal error, see the log. Raises OSError where a folder cannot be used.
     """
     os.umask(0o077)
     os.chdir(life.run)
-    lock = Lock(LOCK)
-    if not lock.take() and (ending := _succeed(lock, greet)) is not None:
+    lock = SidecarLock(LOCK_NAME)
+    if not lock.take() and (ending := _wait_for_place(lock, greet)) is not None:
         return ending
     lock.sign()
-    with open_socket(SOCKET) as listener:
-        _tell_starter()
+    with open_socket(SOCKET_NAME) as listener:
+        _close_stdout()
         try:
-            return _live(listener, life, pace)
+            return _run_event_loop(listener, life, pace)
         finally:
-            Path(SOCKET).unlink(missing_ok=True)
+            Path(SOCKET_NAME).unlink(missing_ok=True)
 
 
-def _succeed(lock: Lock, greet: Greet) -> int | None:
-    """Wait for a place that is held; None when it became ours, else the exit code."""
+def _wait_for_place(lock: SidecarLock, greet: GreetHolder) -> int | None:
+    """Wait for a lock that is held; None when it became ours, else the exit code."""
     end = time.monotonic() + SUCCESSION_S
     while (left := end - time.monotonic()) > 0:
         holder = greet()
@@ -79,33 +183,31 @@ def _succeed(lock: Lock, greet: Greet) -> int | None:
             return 0
         if lock.wait(RETRY_S if holder is None else left):
             return None
-    return FAILED
+    return PLACE_HELD_CODE
 
 
-def _tell_starter() -> None:
-    """Close standard output, but keep its number taken; a terminal is left alone."""
+def _close_stdout() -> None:
+    """Close standard output, but keep its number in use; a terminal is left alone."""
     if not os.isatty(1):
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         os.dup2(null, 1, inheritable=False)
         os.close(null)
 
 
-def _live(listener: socket.socket, life: Life, pace: Pace | None) -> int:
-    """Serve. What is imported here comes after the socket, where the first caller already waits."""
+def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIntervals | None) -> int:
+    """Serve. Imports here come after the socket is open, because the first caller already waits there."""
     import asyncio  # noqa: PLC0415
-    import logging  # noqa: PLC0415
 
-    from sidecar.servers.control import Control  # noqa: PLC0415
-    from sidecar.servers.log import write_to  # noqa: PLC0415
+    from sidecar.servers.control import SidecarControl  # noqa: PLC0415
     from sidecar.servers.sidecar import INTERNAL_ERROR, Sidecar  # noqa: PLC0415
 
     async def live() -> int:
-        control = Control(life.version, life.log)
+        control = SidecarControl(life.version, life.log)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, control.stop)
         return await Sidecar(control, life.build, pace=pace).run(listener)
 
-    write_to(life.log)
+    log_to_file(life.log)
     journal = logging.getLogger(__name__)
     journal.info("listening, version %s", life.version)
     try:

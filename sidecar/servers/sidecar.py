@@ -1,11 +1,11 @@
-"""The sidecar's event loop: takes peers in, answers their requests, and knows when to end.
+"""The sidecar's event loop: accepts peers, answers their requests, and decides when to end.
 
-The laws of this file:
+Rules of this module:
 
-- It listens before it can answer: requests that come early wait until the methods are built.
-- A peer gets an answer to whatever it asks; what went wrong inside is in the log and never in the answer.
-- It ends when a newer one asks for its place, when it is told to, and when nobody has come for a while.
-- What runs beside the serving may fail: that is in the log, and all else goes on.
+- It listens before it can answer: early requests wait until the methods are built.
+- Every request of a peer gets an answer; internal errors are in the log and never in the answer.
+- It ends when a newer sidecar asks for its place, when it is told to, and when nobody has come for a while.
+- Background work may fail: that is logged, and everything else goes on.
 """
 
 from __future__ import annotations
@@ -21,49 +21,58 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from sidecar.ports import BadInputError
-from sidecar.servers import wire
-from sidecar.servers.connection import Connection
-from sidecar.servers.control import Beside, Control, Methods, Peer, newer
+from sidecar.kernel.errors import BadInputError
+from sidecar.servers.connection import (
+    BAD_INPUT,
+    INTERNAL_FAULT,
+    LINE_LIMIT,
+    UNKNOWN_METHOD,
+    Connection,
+    RpcMessage,
+    encode_fault,
+    encode_result,
+    read_params,
+)
+from sidecar.servers.control import BackgroundWork, Methods, Peer, SidecarControl, is_newer_version
 
 CANCEL_S: Final = 5.0
-"""Seconds that cancelled requests get to put away what they hold, such as processes."""
+"""Seconds that cancelled requests have to release what they hold, such as processes."""
 INTERNAL_ERROR: Final = 70
 
-Build = Callable[[Control], Methods]
+BuildMethods = Callable[[SidecarControl], Methods]
 
 log = logging.getLogger(__name__)
 
 
 class _UnknownMethodError(Exception):
-    """A peer asked for what is not there."""
+    """A peer called a method that does not exist."""
 
 
 class Timer(Protocol):
-    """Something that will happen."""
+    """A scheduled callback."""
 
     def cancel(self) -> None:
-        """Let it not happen."""
+        """Cancel the callback."""
 
 
-Later = Callable[[float, Callable[[], None]], Timer]
+CallLater = Callable[[float, Callable[[], None]], Timer]
 
 
-class Pace(Struct, frozen=True, kw_only=True):
-    """Seconds between two signs of work, and between two requests to one peer's version to renew us."""
+class SidecarIntervals(Struct, frozen=True, kw_only=True):
+    """Seconds between two "working" notifications, and between two renewal requests to one peer version."""
 
     beat_s: float = 2.0
     renew_s: float = 600.0
 
 
 class Greeting(Struct, frozen=True):
-    """What a caller says of itself; everything else in the parameters is not ours to read."""
+    """What a caller reports of itself; all other parameters are ignored here."""
 
     version: str = ""
 
 
 class Hello(Struct, frozen=True):
-    """Who answers. `leaving`: the caller is newer, so it will get this place as soon as we are done."""
+    """Who answers. `leaving`: the caller is newer, so it will get the lock as soon as we are done."""
 
     version: str
     pid: int
@@ -74,12 +83,17 @@ class Sidecar:
     """Serves from one listening socket."""
 
     def __init__(
-        self, control: Control, build: Build, *, pace: Pace | None = None, later: Later | None = None
+        self,
+        control: SidecarControl,
+        build: BuildMethods,
+        *,
+        pace: SidecarIntervals | None = None,
+        later: CallLater | None = None,
     ) -> None:
-        """Serve the methods that `build` makes in a thread; `later` calls back after seconds, as loops do."""
+        """Serve the methods that `build` makes in a thread; `later` schedules a callback after seconds."""
         self._control = control
         self._build = build
-        self._pace = pace or Pace()
+        self._pace = pace or SidecarIntervals()
         self._later = later
         self._idle: Timer | None = None
         self._methods: asyncio.Future[Methods] | None = None
@@ -89,13 +103,13 @@ class Sidecar:
         self._own: Methods = {"hello": self._hello, "shutdown": self._shutdown}
 
     async def run(self, listener: socket.socket) -> int:
-        """Serve until the control says that it ends; the exit code. Removes the socket's file."""
+        """Serve until the control says that it ends; return the exit code. Removes the socket's file."""
         loop = asyncio.get_running_loop()
         self._later = self._later or loop.call_later
         self._control.stirred = self._await_visitors
         self._methods = loop.run_in_executor(None, self._build, self._control)
         self._methods.add_done_callback(self._built)
-        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=wire.LINE_LIMIT)
+        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=LINE_LIMIT)
         await self._control.ending.wait()
         Path(listener.getsockname()).unlink(missing_ok=True)  # noqa: ASYNC240 - one system call
         server.close()
@@ -107,7 +121,7 @@ class Sidecar:
         return self._control.exit_code
 
     async def _see_off(self) -> None:
-        """Let the peers have what they asked for, within the control's patience, then cancel the rest."""
+        """Let requests finish within the control's patience, then cancel the rest."""
         for connection in self._open:
             connection.finish()
         for limit in (self._control.patience_s, CANCEL_S):
@@ -125,7 +139,7 @@ class Sidecar:
             self._control.drain()
             return
         if not self._control.ending.is_set():
-            self._beside = {asyncio.create_task(_beside(work)) for work in self._control.beside}
+            self._beside = {asyncio.create_task(_run_background(work)) for work in self._control.beside}
         if not self._open:
             self._await_visitors()
 
@@ -140,7 +154,7 @@ class Sidecar:
         if self._idle is not None:
             self._idle.cancel()
         try:
-            # Only seeing off cancels; Python 3.11's streams would log that as an error.
+            # Only `_see_off` cancels this task; Python 3.11's streams would log that as an error.
             with suppress(asyncio.CancelledError):
                 await connection.run()
         finally:
@@ -150,24 +164,24 @@ class Sidecar:
                 self._await_visitors()
 
     def _await_visitors(self) -> None:
-        """End when nobody has come for a while."""
+        """End when nobody has come for `idle_s` seconds."""
         if self._idle is not None:
             self._idle.cancel()
         if self._later is not None and not self._open and not self._control.visitors:
             self._idle = self._later(self._control.idle_s, self._control.drain)
 
-    async def _answer(self, message: wire.Message, peer: Peer) -> bytes:
-        """Word what a request gets; raises nothing but CancelledError."""
+    async def _answer(self, message: RpcMessage, peer: Peer) -> bytes:
+        """Answer a request; raises nothing but CancelledError."""
         ident, method = None if message.id is UNSET else message.id, str(message.method)
         try:
-            return wire.result(ident, await self._carry_out(method, message.params, peer))
+            return encode_result(ident, await self._carry_out(method, message.params, peer))
         except _UnknownMethodError:
-            return wire.fault(ident, wire.UNKNOWN_METHOD, "there is no such method")
+            return encode_fault(ident, UNKNOWN_METHOD, "there is no such method")
         except BadInputError as error:
-            return wire.fault(ident, wire.BAD_INPUT, str(error))
+            return encode_fault(ident, BAD_INPUT, str(error))
         except Exception:
             log.exception("a request failed")
-            return wire.fault(ident, wire.INTERNAL, f"internal error, see {self._control.log}")
+            return encode_fault(ident, INTERNAL_FAULT, f"internal error, see {self._control.log}")
 
     async def _carry_out(self, method: str, params: Raw, peer: Peer) -> Raw | bytes:
         handler = self._own.get(method)
@@ -176,7 +190,7 @@ class Sidecar:
         if handler is None:
             raise _UnknownMethodError
         if method == "hook":
-            self._suggest_renewal(wire.read(params, Greeting).version, peer)
+            self._suggest_renewal(read_params(params, Greeting).version, peer)
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
@@ -185,14 +199,14 @@ class Sidecar:
             log.info("%s took %.3f s", method, clock() - started)
 
     def _suggest_renewal(self, version: str, peer: Peer) -> None:
-        """Ask a relay that is newer than we are to start its own sidecar: seldom, as it may have none."""
+        """Ask a newer relay to start its own sidecar: seldom, because it may have none."""
         now = asyncio.get_running_loop().time()
-        if newer(version, self._control.version) and now >= self._renewals.get(version, now):
+        if is_newer_version(version, self._control.version) and now >= self._renewals.get(version, now):
             self._renewals[version] = now + self._pace.renew_s
             peer.notify("replace")
 
     async def _hello(self, params: Raw, _peer: Peer) -> bytes:
-        if newer(wire.read(params, Greeting).version, self._control.version):
+        if is_newer_version(read_params(params, Greeting).version, self._control.version):
             self._control.drain()
         leaving = self._control.ending.is_set()
         return msgspec.json.encode(Hello(self._control.version, self._control.pid, leaving))
@@ -202,7 +216,7 @@ class Sidecar:
         return b"{}"
 
 
-async def _beside(work: Beside) -> None:
+async def _run_background(work: BackgroundWork) -> None:
     try:
         await work()
     except Exception:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
-from sidecar.adapters import plugin
-from sidecar.adapters.paths import of_user
-from sidecar.cli import doctor, doctor_opencode
-from sidecar.cli.findings import Level, Line, version
+from sidecar.cli import doctor, doctor_hosts
+from sidecar.cli import doctor_hosts as doctor_opencode
+from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
+from sidecar.platform import installation
+from sidecar.platform.paths import user_paths
+
+pytestmark = pytest.mark.process
 
 CLAUDE = """\
 #!/bin/sh
@@ -70,25 +73,25 @@ def here(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path
     command = home_is_a_fresh_folder / "venv" / "supervisor"
     command.touch(mode=0o755)
     monkeypatch.setattr(sys, "argv", [str(command)])
-    monkeypatch.setattr(plugin, "COMPILED", ("sidecar",))
+    monkeypatch.setattr(installation, "COMPILED", ("sidecar",))
     monkeypatch.setenv("PATH", f"{home_is_a_fresh_folder / 'bin'}:/bin")
     return Here(home_is_a_fresh_folder, project)
 
 
 def install(*arguments: str) -> None:
-    assert cli.run(["install", "opencode", *arguments]) == 0
+    assert cli.run_command(["install", "opencode", *arguments]) == 0
 
 
-async def found() -> list[Line]:
+async def found() -> list[DoctorFinding]:
     return [line for host in await doctor.examine_hosts() for line in host.lines]
 
 
 async def errors() -> list[str]:
-    return [line.what for line in await found() if line.level is Level.ERROR]
+    return [line.what for line in await found() if line.level is FindingLevel.ERROR]
 
 
 async def warnings() -> dict[str, str]:
-    return {line.what: line.remedy for line in await found() if line.level is Level.WARNING}
+    return {line.what: line.remedy for line in await found() if line.level is FindingLevel.WARNING}
 
 
 # --- which hosts --------------------------------------------------------------------------------------------
@@ -97,7 +100,7 @@ async def warnings() -> dict[str, str]:
 @pytest.mark.usefixtures("here")
 async def test_neither_host_is_one_warning_that_names_both() -> None:
     (line,) = await found()
-    assert line.level is Level.WARNING
+    assert line.level is FindingLevel.WARNING
     assert line.what == "neither Claude Code nor OpenCode is on PATH"
     assert "claude-code" in line.remedy
     assert "opencode-ai" in line.remedy
@@ -107,7 +110,7 @@ async def test_who_has_only_opencode_hears_nothing_of_claude_code(here: Here) ->
     here.has_opencode()
     assert await errors() == ["the plugin is not installed in OpenCode"]
     install()
-    assert [line.level for line in await found()] == [Level.OK, Level.OK]
+    assert [line.level for line in await found()] == [FindingLevel.OK, FindingLevel.OK]
     assert not any("laude" in f"{line.what}{line.remedy}" for line in await found())
 
 
@@ -115,7 +118,7 @@ async def test_who_has_only_claude_code_hears_nothing_of_opencode(here: Here) ->
     here.has_claude()
     assert await errors() == ["the plugin is not installed in Claude Code"]
     here.has_claude(OURS)
-    assert [line.level for line in await found()] == [Level.OK, Level.OK]
+    assert [line.level for line in await found()] == [FindingLevel.OK, FindingLevel.OK]
     assert not any("pen" in f"{line.what}{line.remedy}" for line in await found())
 
 
@@ -124,7 +127,7 @@ async def test_the_second_plugin_is_named_where_it_is_on(here: Here, enabled: st
     second = f'{{"id":"supervisor-rubric@supervisor","enabled":{enabled},"version":"0.1.0"}}'
     here.has_claude(f"{OURS[:-1]},{second}]")
     lines = [line for line in await found() if "the language server for .md files" in line.what]
-    assert [line.level for line in lines] == [Level.OK] * named
+    assert [line.level for line in lines] == [FindingLevel.OK] * named
     here.has_claude(f"[{second}]")
     assert await errors() == ["the plugin is not installed in Claude Code"], "it is no Supervisor by itself"
 
@@ -152,16 +155,16 @@ async def test_where_neither_of_two_has_it_both_are_errors_and_none_is_tried(her
 async def test_what_to_install_is_named_for_the_host_that_is_there(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "greet", lambda: None)
+    monkeypatch.setattr(doctor, "greet_sidecar", lambda: None)
     here.has_opencode()
-    (line, *_) = await doctor._runtime()  # noqa: SLF001 - one check of many
+    (line, *_) = await doctor._check_runtime()  # noqa: SLF001 - one check of many
     assert line.remedy == "supervisor install opencode"
     here.has_claude()
-    (line, *_) = await doctor._runtime()  # noqa: SLF001 - the same
+    (line, *_) = await doctor._check_runtime()  # noqa: SLF001 - the same
     assert line.remedy == "supervisor install claude-code"
     install()
-    of_user().forget_runtime()
-    (line, *_) = await doctor._runtime()  # noqa: SLF001 - the same
+    user_paths().forget_runtime()
+    (line, *_) = await doctor._check_runtime()  # noqa: SLF001 - the same
     assert line.remedy == "supervisor install opencode"
 
 
@@ -169,10 +172,11 @@ async def test_what_to_install_is_named_for_the_host_that_is_there(
 
 
 @pytest.mark.parametrize(
-    ("number", "level"), [("1.18.33", Level.OK), ("2.0.0", Level.OK), ("1.9.40", Level.WARNING)]
+    ("number", "level"),
+    [("1.18.33", FindingLevel.OK), ("2.0.0", FindingLevel.OK), ("1.9.40", FindingLevel.WARNING)],
 )
 async def test_an_older_version_is_a_warning(
-    here: Here, monkeypatch: pytest.MonkeyPatch, number: str, level: Level
+    here: Here, monkeypatch: pytest.MonkeyPatch, number: str, level: FindingLevel
 ) -> None:
     here.has_opencode()
     monkeypatch.setenv("OPENCODE_IS", number)
@@ -185,9 +189,9 @@ async def test_an_older_version_is_a_warning(
     "said", [b"", b"\xff\xfe", b"9" * 5000, b"error: nothing\n", "\N{SUPERSCRIPT TWO}.1".encode()]
 )
 def test_what_is_no_version_is_a_warning_or_at_least_short(said: bytes) -> None:
-    line = version("OpenCode", said, "1.18.33", "opencode upgrade")
+    line = version_finding("OpenCode", said, "1.18.33", "opencode upgrade")
     assert len(line.what) < 120
-    assert line.level is (Level.OK if said.startswith(b"9") else Level.WARNING)
+    assert line.level is (FindingLevel.OK if said.startswith(b"9") else FindingLevel.WARNING)
 
 
 async def test_a_file_without_its_host_is_a_warning(here: Here) -> None:
@@ -226,8 +230,8 @@ async def test_a_file_that_is_not_current_is_told_with_what_renews_it(
 async def test_another_runtime_makes_the_users_file_old(here: Here, tmp_path: Path) -> None:
     here.has_opencode()
     install()
-    of_user().record_runtime(tmp_path / "elsewhere" / "supervisor")
-    told = [line.what for line in await found() if line.level is not Level.OK]
+    user_paths().record_runtime(tmp_path / "elsewhere" / "supervisor")
+    told = [line.what for line in await found() if line.level is not FindingLevel.OK]
     assert bool(told) == ("mcp" in cli.VERBS)
 
 
@@ -290,7 +294,7 @@ async def test_a_probe_leaves_no_session_and_runs_where_the_file_is_loaded(
     monkeypatch.setenv("OPENCODE_SAYS", "echo 'Supervisor: budget of 16 continuations.'")
     (host,) = await doctor.examine_hosts()
     assert host.probe is not None
-    assert (await host.probe()).level is Level.OK
+    assert (await host.probe()).level is FindingLevel.OK
     words, folder, database = here.asked()
     assert words == "run --command supervisor:retry"
     assert (folder == str(here.project)) == (scope == "project")
@@ -311,8 +315,8 @@ async def test_a_probe_that_fails_says_why_shortly(
     here.has_opencode()
     install()
     monkeypatch.setenv("OPENCODE_SAYS", says)
-    line = await doctor_opencode.probe()
-    assert line.level is Level.ERROR
+    line = await doctor_hosts.probe_opencode()
+    assert line.level is FindingLevel.ERROR
     assert what in line.what
     assert len(line.what) < 300
     assert line.remedy == "opencode run --command supervisor:retry"
@@ -323,4 +327,4 @@ async def test_a_probe_that_hangs_is_ended(here: Here, monkeypatch: pytest.Monke
     install()
     monkeypatch.setattr(doctor_opencode, "PROBE_SECONDS", 0.2)
     monkeypatch.setenv("OPENCODE_SAYS", "read line < /dev/zero; cat /dev/zero > /dev/null")
-    assert (await doctor_opencode.probe()).what == "OpenCode did not answer the probe in time"
+    assert (await doctor_hosts.probe_opencode()).what == "OpenCode did not answer the probe in time"

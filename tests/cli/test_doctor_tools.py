@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from sidecar.cli import doctor_tools
-from sidecar.cli.doctor_tools import offered
-from sidecar.cli.findings import Level
+from sidecar.cli import doctor_checks as doctor_tools
+from sidecar.cli.doctor_checks import FindingLevel, check_offered_tools
+
+pytestmark = pytest.mark.process
 
 HELLO = '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}'
 LISTED = '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"status","x":1},{"name":"rubric"}]}}'
@@ -22,13 +23,15 @@ def server(*lines: str, then: str = "sys.stdin.read()") -> tuple[str, ...]:
 
 
 async def test_it_counts_what_the_server_offers_whatever_else_it_says() -> None:
-    line = await offered("Claude Code", server(HELLO, '{"method":"notifications/x","params":[]}', LISTED))
-    assert (line.level, line.what) == (Level.OK, "Claude Code can reach the tools: 2 are offered")
+    line = await check_offered_tools(
+        "Claude Code", server(HELLO, '{"method":"notifications/x","params":[]}', LISTED)
+    )
+    assert (line.level, line.what) == (FindingLevel.OK, "Claude Code can reach the tools: 2 are offered")
 
 
 async def test_a_server_that_offers_nothing_is_a_warning() -> None:
-    line = await offered("OpenCode", server('{"id":2,"result":{"tools":[]}}'))
-    assert (line.level, line.remedy) == (Level.WARNING, "supervisor toolset list")
+    line = await check_offered_tools("OpenCode", server('{"id":2,"result":{"tools":[]}}'))
+    assert (line.level, line.remedy) == (FindingLevel.WARNING, "supervisor toolset list")
 
 
 @pytest.mark.parametrize(
@@ -50,8 +53,8 @@ async def test_a_server_that_does_not_list_them_is_an_error_that_says_why(
     command: tuple[str, ...], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor_tools, "SECONDS", 20.0)
-    line = await offered("Claude Code", command)
-    assert line.level is Level.ERROR
+    line = await check_offered_tools("Claude Code", command)
+    assert line.level is FindingLevel.ERROR
     assert line.what.startswith("Claude Code cannot reach the tools: ")
     assert re.search(why, line.what), line.what
     assert line.remedy
@@ -59,5 +62,5 @@ async def test_a_server_that_does_not_list_them_is_an_error_that_says_why(
 
 async def test_a_silent_server_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_tools, "SECONDS", 0.2)
-    line = await offered("Claude Code", (sys.executable, "-c", "import sys; sys.stdin.read()"))
+    line = await check_offered_tools("Claude Code", (sys.executable, "-c", "import sys; sys.stdin.read()"))
     assert "no list came within 0.2 s" in line.what

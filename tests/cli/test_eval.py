@@ -15,24 +15,24 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar import cli
-from sidecar.adapters.measured_file import MeasuredFile
-from sidecar.adapters.measured_file import figures as figures_kept
-from sidecar.adapters.memory import ManualClock, MemoryPurse
 from sidecar.cli import eval_run
 from sidecar.cli.eval import evaluation
-from sidecar.cli.eval_report import ExitCode, Floors
-from sidecar.cli.eval_run import Doors, Wish, execute
-from sidecar.model.effects import Case
-from sidecar.model.events import Judged, JudgeFailed, Surveyed
-from sidecar.model.gate import Catalog
-from sidecar.model.gate import Outcome as GateOutcome
-from sidecar.model.kept import Measured
-from sidecar.model.labelled import Labelled, Truth
-from sidecar.model.rubric import Criterion, Rubric
-from sidecar.model.settings import Settings
-from sidecar.policy.figures import figures
-from sidecar.policy.firing import digest
-from sidecar.ports import BadInputError, Chosen, Environment
+from sidecar.cli.eval_report import EvalExitCode, FigureFloors
+from sidecar.cli.eval_run import EvalOptions, EvalServices, run_evaluation
+from sidecar.judging.figures import compute_figures
+from sidecar.judging.labelled_stops import MeasuredFile
+from sidecar.judging.labelled_stops import read_measured_figures as figures_kept
+from sidecar.judging.ports import ChosenBackend
+from sidecar.judging.replays import rubric_digest
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed, ProjectState
+from sidecar.kernel.gate import AvailableGates
+from sidecar.kernel.gate import Outcome as GateOutcome
+from sidecar.kernel.rubric import Criterion, Rubric
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import GroundTruth, LabelledStop, MeasuredPrecision
 from support.cases import (
     PYTEST,
     RUBRIC,
@@ -47,50 +47,56 @@ from support.cases import (
     talk,
     turn,
 )
+from support.memory_stores import ManualClock, MemorySpending
 
 STRICT = msgspec.structs.replace(
     RUBRIC, origin="strict.md", antipatterns=(*RUBRIC.antipatterns, Criterion("No comments", ""))
 )
 WORKED = turn(edited(), ran("node check.mjs"), message="The parser accepts comments now.")
-SEEN = Surveyed(tree=TREE, rubric=RUBRIC, changed=("a.py",))
+SEEN = ProjectState(tree=TREE, rubric=RUBRIC, changed=("a.py",))
 
 
-def label(number: str, truth: Truth, **fields: Any) -> Labelled:
+def label(number: str, truth: GroundTruth, **fields: Any) -> LabelledStop:
     usual: dict[str, Any] = {"family": "f", "origin": "by-hand", "turn": talk()}
-    return Labelled(id=number, truth=truth, **usual | fields)
+    return LabelledStop(id=number, truth=truth, **usual | fields)
 
 
-def checked(number: str, truth: Truth, outcome: GateOutcome, **fields: Any) -> Labelled:
+def checked(number: str, truth: GroundTruth, outcome: GateOutcome, **fields: Any) -> LabelledStop:
     """A goal that a gate decides."""
-    seen = Surveyed(tree=TREE, rubric=RUBRIC, catalog=Catalog((PYTEST,)), changed=("a.py",))
+    seen = ProjectState(tree=TREE, rubric=RUBRIC, catalog=AvailableGates((PYTEST,)), changed=("a.py",))
     usual: dict[str, Any] = {"goal": "all tests pass", "complete": False, "turn": WORKED, "seen": seen}
     return label(number, truth, **usual | {"runs": (gate_run(outcome=outcome),)} | fields)
 
 
-def open_case(number: str, truth: Truth, **fields: Any) -> Labelled:
+def open_case(number: str, truth: GroundTruth, **fields: Any) -> LabelledStop:
     """A goal that only a judge can weigh."""
     usual: dict[str, Any] = {"goal": "comments are accepted", "complete": False, "turn": WORKED, "seen": SEEN}
     return label(number, truth, **usual | fields)
 
 
-ANSWERED = label("answered", Truth.LEGITIMATE, family="question-answered")
-FAILING = checked("failing", Truth.PREMATURE, GateOutcome.FAILED, family="goal-unmet", blind=True)
-ACCUSED = checked("accused", Truth.LEGITIMATE, GateOutcome.FAILED, family="failure-[red]reported[/red]")
-OPEN = open_case("open", Truth.PREMATURE, family="goal-unmet", origin="generated")
-LIED = checked("lied", Truth.PREMATURE, GateOutcome.PASSED, family="false-complete", fabricated=True)
+ANSWERED = label("answered", GroundTruth.LEGITIMATE, family="question-answered")
+FAILING = checked("failing", GroundTruth.PREMATURE, GateOutcome.FAILED, family="goal-unmet", blind=True)
+ACCUSED = checked("accused", GroundTruth.LEGITIMATE, GateOutcome.FAILED, family="failure-[red]reported[/red]")
+OPEN = open_case("open", GroundTruth.PREMATURE, family="goal-unmet", origin="generated")
+LIED = checked("lied", GroundTruth.PREMATURE, GateOutcome.PASSED, family="false-complete", fabricated=True)
 
 
 class Rubricked:
     """A judge that asks for work where the rubric is strict, and is content where it is not."""
 
-    def __init__(self, answer: Judged | JudgeFailed | None = None, backend: str = "openai") -> None:
+    def __init__(self, answer: JudgeAnswered | JudgeFailed | None = None, backend: str = "openai") -> None:
         self.answer, self.backend = answer, backend
-        self.asked: list[Case] = []
+        self.asked: list[JudgeCase] = []
 
-    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
-        return Chosen(self.backend, "you named it" if self.backend else "there is no key")
+    def chosen(self, environment: Environment, settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
+        return ChosenBackend(self.backend, "you named it" if self.backend else "there is no key")
 
-    async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged | JudgeFailed:  # noqa: ARG002 - the port's
+    async def ask(
+        self,
+        case: JudgeCase,
+        environment: Environment,  # noqa: ARG002 - the port's
+        settings: Settings,
+    ) -> JudgeAnswered | JudgeFailed:
         self.asked.append(case)
         if self.answer is not None:
             return self.answer
@@ -103,23 +109,23 @@ class Rubricked:
 class Bench:
     """The command over stops in a file, with a judge and rubrics of a test."""
 
-    def __init__(self, folder: Path, *labels: Labelled, judge: Rubricked | None = None) -> None:
+    def __init__(self, folder: Path, *labels: LabelledStop, judge: Rubricked | None = None) -> None:
         self.file = folder / "stops.jsonl"
         self.file.write_bytes(b"\n".join(map(msgspec.json.encode, labels)))
         self.judge = judge or Rubricked()
-        self.purse = MemoryPurse()
+        self.spending = MemorySpending()
         self.state = folder / "state"
         self.measured = MeasuredFile(self.state, ManualClock(0.0))
 
-    def doors(self) -> Doors:
-        return Doors(self.judge, SETTINGS, self.rubric, self.purse, measured=self.measured)
+    def doors(self) -> EvalServices:
+        return EvalServices(self.judge, SETTINGS, self.rubric, self.spending, measured=self.measured)
 
     @staticmethod
     def rubric(path: Path | None) -> Rubric:
         return RUBRIC if path is None else STRICT
 
     def runs(self, **wish: Any) -> int:
-        return asyncio.run(execute(self.doors(), Wish(files=(self.file,), **wish)))
+        return asyncio.run(run_evaluation(self.doors(), EvalOptions(files=(self.file,), **wish)))
 
 
 Told = Callable[[], str]
@@ -133,7 +139,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> Told:
 
 def test_figures_families_and_who_was_judged_wrongly_are_told(tmp_path: Path, told: Told) -> None:
     bench = Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN)
-    assert bench.runs() == ExitCode.DONE
+    assert bench.runs() == EvalExitCode.DONE
     text = told()
     assert "judge: rules alone: what they leave open stays unjudged; rubric: default" in text
     assert "precision of sending back 1 of 2 = 50.0 % [9.5-90.5]" in text
@@ -144,13 +150,13 @@ def test_figures_families_and_who_was_judged_wrongly_are_told(tmp_path: Path, to
     assert "failure-[red]reported[/red] 1 of 1 = 100.0 %" in text, "what others wrote is shown as it is"
     assert "accused failure-[red]reported[/red] legitimate continue gates `pytest -q` fails" in text
     assert "open goal-unmet premature unjudged judge" in text
-    assert bench.purse.today().calls == 0
+    assert bench.spending.today().calls == 0
 
 
 def test_a_script_reads_one_object_with_rates_and_intervals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED).runs(as_json=True) == ExitCode.DONE
+    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED).runs(as_json=True) == EvalExitCode.DONE
     report = json.loads(capsys.readouterr().out)
     first = report["parts"][0]
     assert (report["version"], report["exit_code"], first["name"]) == (1, 0, "all")
@@ -167,7 +173,7 @@ def test_a_script_reads_one_object_with_rates_and_intervals(
 
 
 def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
-    assert Bench(tmp_path, LIED).runs() == ExitCode.FELL_SHORT
+    assert Bench(tmp_path, LIED).runs() == EvalExitCode.FELL_SHORT
     text = told()
     assert "false completes, evidence made up 1 of 1 = 100.0 %" in text
     assert "lied false-complete premature FALSE COMPLETE gates" in text
@@ -176,33 +182,35 @@ def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
 @pytest.mark.parametrize(
     ("floors", "code"),
     [
-        (Floors(precision=0.5, recall=0.5), ExitCode.DONE),
-        (Floors(precision=0.51), ExitCode.FELL_SHORT),
-        (Floors(recall=0.51), ExitCode.FELL_SHORT),
+        (FigureFloors(precision=0.5, recall=0.5), EvalExitCode.DONE),
+        (FigureFloors(precision=0.51), EvalExitCode.FELL_SHORT),
+        (FigureFloors(recall=0.51), EvalExitCode.FELL_SHORT),
     ],
 )
-def test_a_floor_that_is_not_reached_ends_in_1(tmp_path: Path, floors: Floors, code: ExitCode) -> None:
+def test_a_floor_that_is_not_reached_ends_in_1(
+    tmp_path: Path, floors: FigureFloors, code: EvalExitCode
+) -> None:
     assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN).runs(floors=floors) == code
 
 
 def test_a_figure_that_cannot_be_had_reaches_no_floor() -> None:
-    assert Floors(precision=0.0).missed(figures([])) == ("precision - is below 0.0 %",)
-    assert Floors().missed(figures([])) == ()
+    assert FigureFloors(precision=0.0).missed(compute_figures([])) == ("precision - is below 0.0 %",)
+    assert FigureFloors().missed(compute_figures([])) == ()
 
 
 def test_two_rubrics_are_compared_by_the_verdicts_that_flip(tmp_path: Path, told: Told) -> None:
-    bench = Bench(tmp_path, ANSWERED, FAILING, open_case("open", Truth.LEGITIMATE, complete=True))
-    assert bench.runs(backend="openai", against=tmp_path / "strict.md", yes=True) == ExitCode.DONE
+    bench = Bench(tmp_path, ANSWERED, FAILING, open_case("open", GroundTruth.LEGITIMATE, complete=True))
+    assert bench.runs(backend="openai", against=tmp_path / "strict.md", yes=True) == EvalExitCode.DONE
     text = told()
     assert "against the rubric strict.md: 1 flips" in text
     assert "open f legitimate achieved -> continue comments are refused" in text
-    assert bench.purse.today().tokens == 2400, "what measuring costs counts as judging of the day"
+    assert bench.spending.today().tokens == 2400, "what measuring costs counts as judging of the day"
 
 
 def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    labels = [label(str(number), Truth.LEGITIMATE, family=f"f{number % 2}") for number in range(40)]
+    labels = [label(str(number), GroundTruth.LEGITIMATE, family=f"f{number % 2}") for number in range(40)]
     bench = Bench(tmp_path, *labels, FAILING)
 
     def stops(**wish: Any) -> int:
@@ -210,7 +218,7 @@ def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
         return int(json.loads(capsys.readouterr().out)["parts"][0]["figures"]["stops"])
 
     assert [stops(only=("f0",)), stops(only=("f0", "goal-unmet")), stops(limit=7)] == [20, 21, 7]
-    chosen = [eval_run._chosen(tuple(order), Wish(limit=7)) for order in (labels, labels[::-1])]  # noqa: SLF001 - the drawing itself
+    chosen = [eval_run._select_stops(tuple(order), EvalOptions(limit=7)) for order in (labels, labels[::-1])]  # noqa: SLF001 - the drawing itself
     assert {one.id for one in chosen[0]} == {one.id for one in chosen[1]}
     assert len({one.family for one in chosen[0]}) == 2
     with pytest.raises(click.UsageError, match="there is no family 'nope'; there are: f0, f1, goal-unmet"):
@@ -218,20 +226,22 @@ def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
 
 
 def test_how_often_a_criterion_was_right_is_kept_with_day_judge_and_rubric(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, OPEN, open_case("other", Truth.LEGITIMATE), ANSWERED)
-    assert bench.runs() == ExitCode.DONE
+    bench = Bench(tmp_path, OPEN, open_case("other", GroundTruth.LEGITIMATE), ANSWERED)
+    assert bench.runs() == EvalExitCode.DONE
     assert figures_kept(bench.state) == {}
     bench.judge.answer = judged(incomplete())
-    assert bench.runs(backend="openai", yes=True) == ExitCode.DONE
+    assert bench.runs(backend="openai", yes=True) == EvalExitCode.DONE
     assert figures_kept(bench.state) == {
-        "left-work": Measured(right=1, of=2, on="1970-01-01", by="openai", rubric=digest(RUBRIC))
+        "left-work": MeasuredPrecision(
+            right=1, of=2, on="1970-01-01", by="openai", rubric=rubric_digest(RUBRIC)
+        )
     }
 
 
 def test_figures_over_a_part_of_the_stops_are_not_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path, OPEN, judge=Rubricked(judged(incomplete())))
-    assert bench.runs(backend="openai", yes=True, only=("goal-unmet",)) == ExitCode.DONE
-    assert bench.runs(backend="openai", yes=True, limit=1) == ExitCode.DONE
+    assert bench.runs(backend="openai", yes=True, only=("goal-unmet",)) == EvalExitCode.DONE
+    assert bench.runs(backend="openai", yes=True, limit=1) == EvalExitCode.DONE
     assert figures_kept(bench.state) == {}
 
 
@@ -240,7 +250,7 @@ def test_figures_that_cannot_be_kept_are_no_reason_to_tell_none(
 ) -> None:
     bench = Bench(tmp_path, ANSWERED)
     bench.state.write_text("a file where the folder should be")
-    assert bench.runs() == ExitCode.DONE
+    assert bench.runs() == EvalExitCode.DONE
     out = capsys.readouterr()
     assert "the figures could not be kept" in out.err
     assert "precision of sending back" in out.out
@@ -259,7 +269,7 @@ def runner() -> CliRunner:
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, bench: Bench, *arguments: str, says: str = "") -> Any:
-    monkeypatch.setattr("sidecar.cli.eval.real", bench.doors)
+    monkeypatch.setattr("sidecar.cli.eval.build_eval_services", bench.doors)
     return runner().invoke(evaluation, [str(bench.file), *arguments], input=says)
 
 
@@ -277,7 +287,9 @@ def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
 
 def test_who_agrees_or_typed_yes_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, says in ((["--yes"], ""), ([], "y\n")):
-        bench = Bench(tmp_path, open_case("open", Truth.PREMATURE), judge=Rubricked(judged(incomplete())))
+        bench = Bench(
+            tmp_path, open_case("open", GroundTruth.PREMATURE), judge=Rubricked(judged(incomplete()))
+        )
         done = typed(monkeypatch, bench, "--backend", "openai", *arguments, says=says)
         assert (done.exit_code, len(bench.judge.asked)) == (0, 1), done.output
 
@@ -318,13 +330,13 @@ def test_a_file_that_is_wrong_ends_in_2_with_its_place(
 
 
 def test_a_rubric_that_cannot_serve_ends_in_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sidecar.wiring import rubric_of  # noqa: PLC0415 - the whole house
+    from sidecar.wiring.rubric import load_rubric_file  # noqa: PLC0415 - all services
 
     (tmp_path / "rubric.md").write_text("# Nothing\n")
     with pytest.raises(BadInputError, match="the section `## Patterns` is missing"):
-        rubric_of(tmp_path / "rubric.md")
+        load_rubric_file(tmp_path / "rubric.md")
     (tmp_path / "rubric.md").write_text("## Patterns\n- a: b\n\n## Antipatterns\n- c: d\n")
-    assert rubric_of(tmp_path / "rubric.md").origin == str(tmp_path / "rubric.md")
+    assert load_rubric_file(tmp_path / "rubric.md").origin == str(tmp_path / "rubric.md")
     done = typed(monkeypatch, Bench(tmp_path, ANSWERED), "--rubric", str(tmp_path / "nowhere.md"))
     assert done.exit_code == 2
 
@@ -335,8 +347,8 @@ def test_the_command_works_by_its_name_with_nothing_but_a_file(
     monkeypatch.chdir(tmp_path)
     bench = Bench(tmp_path, ANSWERED, FAILING, OPEN)
     with pytest.raises(SystemExit) as end:
-        cli.run(["eval", str(bench.file)])
-    assert end.value.code == ExitCode.DONE
+        cli.run_command(["eval", str(bench.file)])
+    assert end.value.code == EvalExitCode.DONE
     assert "recall of sending back 1 of 2 = 50.0 %" in told()
 
 

@@ -13,13 +13,15 @@ import click
 import msgspec
 import pytest
 
-from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.cli.checks import Checks, visible, visible_lines
-from sidecar.cli.gate_report import ExitCode, Report, verdict
-from sidecar.cli.gates import Wish, execute, show
-from sidecar.model.gate import Catalog, Gate, GateRun, Kind, Outcome
-from sidecar.model.settings import Gates
-from sidecar.ports import Environment, Progress, Site
+from sidecar.cli.checks import GateServices, escape_unprintable, escape_unprintable_lines
+from sidecar.cli.gate_report import GatesExitCode, GatesReport, gates_exit_code
+from sidecar.cli.gates import GatesOptions, execute_gates, show_gates
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import GateSettings
+from support.table import over_table
 
 PASSED, FAILED, UNRUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
 TESTS = Gate(id="tests", command="npm test", why="a script", kind=Kind.TESTS, counts=True, approved=True)
@@ -36,7 +38,11 @@ class Runner:
         self.seconds = 0.0
 
     async def run(
-        self, gates: Sequence[Gate], at: Site, seconds: float, progress: Progress | None = None
+        self,
+        gates: Sequence[Gate],
+        at: GateContext,
+        seconds: float,
+        progress: GateProgressCallback | None = None,
     ) -> tuple[GateRun, ...]:
         assert progress is not None
         self.asked, self.seconds = list(gates), seconds
@@ -49,10 +55,10 @@ class Runner:
 
 
 class Listed:
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: AvailableGates) -> None:
         self.catalog = catalog
 
-    async def list(self, project: str, environment: Environment) -> Catalog:
+    async def list(self, project: str, environment: Environment) -> AvailableGates:
         assert project == "/code/shop"
         assert environment is os.environ
         return self.catalog
@@ -71,14 +77,14 @@ class Table:
 
     def __init__(self, tmp_path: Path, *runs: GateRun, **catalog: Any) -> None:
         self.runner = Runner({run.gate.id: run for run in runs})
-        listed = Listed(Catalog(tuple(run.gate for run in runs), **catalog))
-        self.doors = Checks(listed, self.runner, TrustFile(tmp_path), fingerprint)
+        listed = Listed(AvailableGates(tuple(run.gate for run in runs), **catalog))
+        self.doors = GateServices(listed, self.runner, TrustFile(tmp_path), fingerprint)
 
     def runs(self, **wish: Any) -> int:
-        return asyncio.run(execute(self.doors, Wish(project="/code/shop", **wish)))
+        return asyncio.run(execute_gates(self.doors, GatesOptions(project="/code/shop", **wish)))
 
     def shows(self, **wish: Any) -> int:
-        return asyncio.run(show(self.doors, Wish(project="/code/shop", **wish)))
+        return asyncio.run(show_gates(self.doors, GatesOptions(project="/code/shop", **wish)))
 
 
 def test_a_table_tells_how_each_gate_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +106,7 @@ def test_a_table_tells_how_each_gate_ended(tmp_path: Path, capsys: pytest.Captur
     ]
 
 
-@pytest.mark.parametrize(
+@over_table(
     ("required", "advisory", "code"),
     [
         ([], [PASSED, PASSED], 0),
@@ -119,7 +125,7 @@ def test_required_gates_decide_where_there_are_any_else_all_do(
 ) -> None:
     must = msgspec.structs.replace(TESTS, required=True)
     runs = [*(ended(must, outcome) for outcome in required), *(ended(LINT, outcome) for outcome in advisory)]
-    assert verdict(runs) == ExitCode(code)
+    assert gates_exit_code(runs) == GatesExitCode(code)
 
 
 def test_what_is_not_approved_does_not_run_and_says_what_to_type(
@@ -150,7 +156,7 @@ def test_a_gate_has_its_own_deadline_or_that_of_its_duty(tmp_path: Path) -> None
         LINT,
         msgspec.structs.replace(LINT, id="own", seconds=7),
     )
-    settings = Gates(seconds=300, advisory_seconds=40)
+    settings = GateSettings(seconds=300, advisory_seconds=40)
     table = Table(tmp_path, *(ended(gate, PASSED) for gate in gates), settings=settings)
     assert table.runs() == 0
     assert [gate.seconds for gate in table.runner.asked] == [300, 40, 7]
@@ -219,7 +225,7 @@ def test_json_is_one_object_of_a_known_schema_and_nothing_else(
         ],
     }
     assert table.shows(as_json=True) == 0
-    report = msgspec.json.decode(capsys.readouterr().out, type=Report)
+    report = msgspec.json.decode(capsys.readouterr().out, type=GatesReport)
     assert (report.exit_code, report.gates[0].outcome) == (None, None)
 
 
@@ -245,8 +251,8 @@ def test_secrets_of_the_environment_are_masked(
     ],
 )
 def test_what_a_terminal_would_obey_or_hide_is_shown(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert escape_unprintable(text) == shown
 
 
 def test_a_text_of_several_lines_keeps_them() -> None:
-    assert visible_lines("a\n\tb\x00") == ["a", "        b\\x00"]
+    assert escape_unprintable_lines("a\n\tb\x00") == ["a", "        b\\x00"]

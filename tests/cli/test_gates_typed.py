@@ -14,6 +14,8 @@ import pytest
 
 import sidecar
 
+pytestmark = pytest.mark.process
+
 LIMIT_S = 60.0
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.markers.inbox import Decided
-from sidecar.adapters.scripted.project import REPAIRED
-from sidecar.cli.inbox import line
+from sidecar.cli.inbox import format_decision
+from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.hosts.markers.inbox import InboxDecision
 from support import mortal_sidecar
 from support.scene import SUPERVISOR, Stage, staged
 
@@ -49,7 +49,7 @@ def run_example(
     (folder / "agent.sh").write_text(example(), encoding="utf-8")
     command.write_text(agent, encoding="utf-8")
     command.chmod(0o755)
-    repaired.write_text(REPAIRED, encoding="utf-8")
+    repaired.write_text(REPAIRED_SOURCE, encoding="utf-8")
     path = f"{SUPERVISOR.parent}:{stage.scene.environment['PATH']}"
     told = {"AGENT": str(command), "LOG": str(folder / "log"), "REPAIRED": str(repaired), "PATH": path}
     return subprocess.run(
@@ -155,7 +155,10 @@ async def test_it_ends_when_nobody_reads_it_any_more(stage: Stage) -> None:
         assert looker.stderr.read() == "1\n"
 
 
-@pytest.mark.parametrize("step", ["before the gates", "after saving, before answering"])
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param("before the gates", marks=pytest.mark.long), "after saving, before answering"],
+)
 async def test_a_stop_whose_sidecar_was_killed_is_judged_by_the_next_one_and_charged_once(
     stage: Stage, tmp_path: Path, step: str
 ) -> None:
@@ -173,7 +176,7 @@ async def test_a_stop_whose_sidecar_was_killed_is_judged_by_the_next_one_and_cha
     assert inbox_of(stage) == inbox
     first = decision(inbox, "one")
     assert (first["decision"], first["reason"]) == ("continue", "gates-failed")
-    (stage.scene.project / "shop.py").write_text(REPAIRED, encoding="utf-8")
+    (stage.scene.project / "shop.py").write_text(REPAIRED_SOURCE, encoding="utf-8")
     drop(stage, inbox, "two", "Repaired.")
     assert decision(inbox, "two")["reason"] == "achieved"
     assert "continuations 1/16" in stage.supervisor("status", "--session", "demo").stdout
@@ -196,5 +199,5 @@ async def test_a_link_in_the_inboxs_place_is_refused(stage: Stage, tmp_path: Pat
 
 
 def test_a_line_obeys_nothing_that_is_written_in_it() -> None:
-    shown = line(Decided(name="a\x1b[2J.stop.json", decision="refused", reason="no\nway"))
+    shown = format_decision(InboxDecision(name="a\x1b[2J.stop.json", decision="refused", reason="no\nway"))
     assert shown == "a\\x1b[2J.stop.json: refused: no\\nway"

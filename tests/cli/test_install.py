@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
-from sidecar.adapters import plugin
-from sidecar.adapters.paths import of_user
+from sidecar.platform import installation
+from sidecar.platform.paths import user_paths
+
+pytestmark = pytest.mark.process
 
 BOOKS = """\
 #!/bin/sh
@@ -50,7 +52,7 @@ class Host:
 def host(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     host = Host(home_is_a_fresh_folder)
     monkeypatch.setenv("PATH", f"{host.claude.parent}:/bin")
-    monkeypatch.setattr(plugin, "COMPILED", ("sidecar",))
+    monkeypatch.setattr(installation, "COMPILED", ("sidecar",))
     monkeypatch.chdir(tmp_path)
     return host
 
@@ -66,7 +68,7 @@ def command(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 USER = '{"id":"supervisor@supervisor","scope":"user"}'
-ADD = f"plugin marketplace add {plugin.plugin_root()}"
+ADD = f"plugin marketplace add {installation.plugin_root()}"
 KNOWN = '[{"name":"supervisor"}]'
 
 
@@ -75,8 +77,8 @@ def test_installing_records_the_runtime_and_asks_the_host_to_do_the_rest(
     host: Host, command: Path, capsys: pytest.CaptureFixture[str], scope: str
 ) -> None:
     for _ in range(2):
-        assert cli.run(["install", "claude-code", "--scope", scope]) == 0
-    assert of_user().recorded_runtime() == command
+        assert cli.run_command(["install", "claude-code", "--scope", scope]) == 0
+    assert user_paths().recorded_runtime() == command
     assert host.asked == [ADD, f"plugin install supervisor@supervisor --scope {scope}"] * 2
     said = capsys.readouterr().out
     for line in (
@@ -91,18 +93,18 @@ def test_installing_records_the_runtime_and_asks_the_host_to_do_the_rest(
 @pytest.mark.usefixtures("command")
 def test_print_only_says_the_same_and_does_nothing(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.claude.unlink()
-    assert cli.run(["install", "claude-code", "--print-only"]) == 0
+    assert cli.run_command(["install", "claude-code", "--print-only"]) == 0
     said = capsys.readouterr().out
     assert f"claude {ADD}\nclaude plugin install supervisor@supervisor --scope user\n" in said
-    assert not of_user().state.exists()
+    assert not user_paths().state.exists()
 
 
 @pytest.mark.usefixtures("command")
 def test_without_the_host_nothing_is_half_done(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.claude.unlink()
-    assert cli.run(["install", "claude-code"]) == 1
+    assert cli.run_command(["install", "claude-code"]) == 1
     assert "  - name it: supervisor install claude-code --claude /path/to/claude\n" in capsys.readouterr().err
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
 @pytest.mark.usefixtures("host")
@@ -111,13 +113,13 @@ def test_a_sidecar_without_a_command_that_a_host_could_start_is_not_installed(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py")])
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
-    assert cli.run(["install", "claude-code"]) == 1
+    assert cli.run_command(["install", "claude-code"]) == 1
     assert "there is no `supervisor` command" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("command")
 def test_the_second_plugin_is_installed_only_where_it_is_wanted(host: Host) -> None:
-    assert cli.run(["install", "claude-code", "--with-rubric-editor"]) == 0
+    assert cli.run_command(["install", "claude-code", "--with-rubric-editor"]) == 0
     assert host.asked == [
         ADD,
         "plugin install supervisor@supervisor --scope user",
@@ -127,52 +129,52 @@ def test_the_second_plugin_is_installed_only_where_it_is_wanted(host: Host) -> N
 
 @pytest.mark.usefixtures("command")
 def test_the_second_plugin_is_none_of_opencodes(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["install", "opencode", "--with-rubric-editor"]) == 2
+    assert cli.run_command(["install", "opencode", "--with-rubric-editor"]) == 2
     said = capsys.readouterr()
     assert "--with-rubric-editor belongs to claude-code" in said.err
     assert said.out == ""
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
     assert host.asked == []
 
 
 def test_uninstalling_takes_out_both_plugins_and_then_the_marketplace(host: Host, command: Path) -> None:
-    of_user().record_runtime(command)
+    user_paths().record_runtime(command)
     host.keeps(f'[{{"id":"supervisor-rubric@supervisor","scope":"user"}},{USER}]', KNOWN)
-    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert cli.run_command(["uninstall", "claude-code"]) == 0
     assert host.asked == [
         "plugin uninstall supervisor@supervisor --scope user",
         "plugin uninstall supervisor-rubric@supervisor --scope user",
         "plugin marketplace remove supervisor",
     ]
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
 def test_uninstalling_undoes_it_and_names_what_stays(
     host: Host, command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    of_user().record_runtime(command)
+    user_paths().record_runtime(command)
     host.keeps(f"[{USER}]", KNOWN)
-    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert cli.run_command(["uninstall", "claude-code"]) == 0
     assert host.asked == [
         "plugin uninstall supervisor@supervisor --scope user",
         "plugin marketplace remove supervisor",
     ]
-    assert of_user().recorded_runtime() is None
-    assert f"stays in {of_user().state}" in capsys.readouterr().out
+    assert user_paths().recorded_runtime() is None
+    assert f"stays in {user_paths().state}" in capsys.readouterr().out
 
 
 def test_uninstalling_twice_is_no_error(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert cli.run_command(["uninstall", "claude-code"]) == 0
     assert host.asked == []
     assert "not installed in the scope user" in capsys.readouterr().out
 
 
 def test_what_another_scope_still_needs_stays(host: Host, command: Path) -> None:
-    of_user().record_runtime(command)
+    user_paths().record_runtime(command)
     host.keeps(f'[{USER},{{"id":"supervisor@supervisor","scope":"project","projectPath":"/p"}}]', KNOWN)
-    assert cli.run(["uninstall", "claude-code"]) == 0
+    assert cli.run_command(["uninstall", "claude-code"]) == 0
     assert host.asked == ["plugin uninstall supervisor@supervisor --scope user"]
-    assert of_user().recorded_runtime() == command
+    assert user_paths().recorded_runtime() == command
 
 
 def test_a_project_is_taken_out_where_it_is_meant(host: Host, tmp_path: Path) -> None:
@@ -181,14 +183,14 @@ def test_a_project_is_taken_out_where_it_is_meant(host: Host, tmp_path: Path) ->
         for path in (tmp_path, "/p")
     )
     host.keeps(f"[{one},{other}]", KNOWN)
-    assert cli.run(["uninstall", "claude-code", "--scope", "project"]) == 0
+    assert cli.run_command(["uninstall", "claude-code", "--scope", "project"]) == 0
     assert host.asked == ["plugin uninstall supervisor@supervisor --scope project"]
 
 
 def test_print_only_uninstalls_nothing(host: Host, command: Path) -> None:
-    of_user().record_runtime(command)
+    user_paths().record_runtime(command)
     host.keeps(f"[{USER}]", KNOWN)
-    assert cli.run(["uninstall", "claude-code", "--print-only"]) == 0
+    assert cli.run_command(["uninstall", "claude-code", "--print-only"]) == 0
     assert host.asked == []
-    assert of_user().recorded_runtime() == command
+    assert user_paths().recorded_runtime() == command
     assert os.access(command, os.X_OK)

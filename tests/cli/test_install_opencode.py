@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
-from sidecar.adapters import plugin
-from sidecar.adapters.opencode.plugin_file import mine
-from sidecar.adapters.paths import of_user
+from sidecar.hosts.opencode.plugin_file import identify_plugin_file
+from sidecar.platform import installation
+from sidecar.platform.paths import user_paths
 
 CLAUDE = """\
 #!/bin/sh
@@ -53,7 +53,7 @@ class Here:
 def here(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Here:
     (home_is_a_fresh_folder / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{home_is_a_fresh_folder / 'bin'}:/bin")
-    monkeypatch.setattr(plugin, "COMPILED", ("sidecar",))
+    monkeypatch.setattr(installation, "COMPILED", ("sidecar",))
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     monkeypatch.chdir(project)
@@ -71,25 +71,25 @@ def command(home_is_a_fresh_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 def install(*arguments: str) -> int:
-    return cli.run(["install", "opencode", *arguments])
+    return cli.run_command(["install", "opencode", *arguments])
 
 
 def uninstall(*arguments: str) -> int:
-    return cli.run(["uninstall", "opencode", *arguments])
+    return cli.run_command(["uninstall", "opencode", *arguments])
 
 
 def test_one_command_writes_the_file_the_stand_in_and_the_runtime(
     here: Here, command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert install() == 0
-    found = mine(here.file)
+    found = identify_plugin_file(here.file)
     assert found is not None
     assert not found.changed
     text = here.file.read_text(encoding="utf-8")
     assert "const SETUP = {}" not in text
     if "mcp" in cli.VERBS:
         assert re.search(rf'"{re.escape(str(command))}",\s+"mcp"', text)
-    assert of_user().recorded_runtime() == command
+    assert user_paths().recorded_runtime() == command
     assert sorted(path.name for path in here.user.iterdir()) == [
         "node_modules",
         "package-lock.json",
@@ -127,7 +127,7 @@ def test_uninstalling_leaves_the_tree_as_it_was_to_the_byte_and_may_be_done_twic
     for _ in range(2):
         assert uninstall("--scope", scope) == 0
         assert here.tree() == before
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
 def test_a_project_gets_a_file_that_names_nobodys_home(here: Here, command: Path) -> None:
@@ -156,13 +156,13 @@ def test_print_only_says_the_same_and_does_nothing(here: Here, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert f"write {here.file}\nput a stand-in" in said
     assert here.tree() == before
-    assert not of_user().state.exists()
+    assert not user_paths().state.exists()
     install()
     before = here.tree()
     assert uninstall("--print-only") == 0
     assert f"remove {here.file}\n" in capsys.readouterr().out
     assert here.tree() == before
-    assert of_user().recorded_runtime() is not None
+    assert user_paths().recorded_runtime() is not None
 
 
 def test_another_file_of_that_name_is_kept_and_stays_after_uninstalling(
@@ -233,12 +233,13 @@ def test_the_other_scope_keeps_the_runtime(here: Here, capsys: pytest.CaptureFix
     install()
     install("--scope", "project")
     assert uninstall() == 0
-    assert of_user().recorded_runtime() is not None
+    assert user_paths().recorded_runtime() is not None
     assert f"{here.shared / 'plugin' / 'supervisor.js'} stays\n" in capsys.readouterr().out
     assert uninstall("--scope", "project") == 0
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("listed", ['[{"id":"supervisor@supervisor","scope":"user"}]', "garbage"])
 def test_claude_code_keeps_the_runtime_also_where_it_does_not_tell(
     here: Here, capsys: pytest.CaptureFixture[str], listed: str
@@ -246,20 +247,21 @@ def test_claude_code_keeps_the_runtime_also_where_it_does_not_tell(
     here.has_claude(listed)
     install()
     assert uninstall() == 0
-    assert of_user().recorded_runtime() is not None
+    assert user_paths().recorded_runtime() is not None
     assert "Claude Code needs the sidecar" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_opencode_keeps_the_runtime_when_claude_code_goes(
     here: Here, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here.has_claude("[]")
     install()
-    assert cli.run(["uninstall", "claude-code"]) == 0
-    assert of_user().recorded_runtime() is not None
+    assert cli.run_command(["uninstall", "claude-code"]) == 0
+    assert user_paths().recorded_runtime() is not None
     assert "OpenCode needs the sidecar" in capsys.readouterr().out
     assert uninstall() == 0
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
 @pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "XDG_STATE_HOME"])
@@ -289,6 +291,6 @@ def test_a_file_where_the_folder_belongs_is_a_plain_refusal_with_what_to_type(
 @pytest.mark.parametrize("verb", ["install", "uninstall"])
 def test_a_claude_is_no_matter_of_opencode(here: Here, capsys: pytest.CaptureFixture[str], verb: str) -> None:
     before = here.tree()
-    assert cli.run([verb, "opencode", "--claude", "/x"]) == 2
+    assert cli.run_command([verb, "opencode", "--claude", "/x"]) == 2
     assert "--claude belongs to claude-code" in capsys.readouterr().err
     assert here.tree() == before

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import sidecar
+
+pytestmark = pytest.mark.process
 
 LIMIT_S = 60.0
 
@@ -28,7 +32,7 @@ def test_on_a_terminal_it_says_who_starts_it_instead_of_waiting_for_ever() -> No
 
 
 def test_its_help_loads_no_language_server() -> None:
-    code = "import sys, sidecar.cli; sidecar.cli.run(['lsp', '--help']); print(*sys.modules)"
+    code = "import sys, sidecar.cli; sidecar.cli.run_command(['lsp', '--help']); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True, text=True, timeout=LIMIT_S, check=True,

@@ -12,9 +12,10 @@ import pytest
 
 import sidecar
 from sidecar import cli
-from sidecar.adapters.client import SidecarError
-from sidecar.adapters.paths import of_user
-from sidecar.ports import BadInputError
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.client import SidecarError
+from sidecar.platform.paths import user_paths
+from support.table import over_table
 
 LIMIT_S = 30.0
 
@@ -46,6 +47,7 @@ def broken_verb(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
     return errors
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
 def test_help_lists_every_verb_and_imports_none(arguments: list[str]) -> None:
     done = supervisor(*arguments)
@@ -55,8 +57,9 @@ def test_help_lists_every_verb_and_imports_none(arguments: list[str]) -> None:
         assert verb.summary in done.stdout
 
 
+@pytest.mark.process
 def test_help_is_quick_for_it_imports_no_verb() -> None:
-    code = "import sys, sidecar.cli; sidecar.cli.run(['--help']); print(*sys.modules)"
+    code = "import sys, sidecar.cli; sidecar.cli.run_command(['--help']); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=True
     )
@@ -71,7 +74,7 @@ def test_help_is_quick_for_it_imports_no_verb() -> None:
     }
 
 
-@pytest.mark.parametrize("name", cli.VERBS)
+@over_table("name", cli.VERBS)
 def test_every_verb_is_there_and_explains_itself(name: str) -> None:
     command = cli.main.get_command(click.Context(cli.main), name)
     assert command is not None
@@ -79,11 +82,13 @@ def test_every_verb_is_there_and_explains_itself(name: str) -> None:
     assert command.help
 
 
+@pytest.mark.process
 def test_a_wrong_usage_ends_in_2() -> None:
     done = supervisor("nope")
     assert (done.returncode, "No such command 'nope'" in done.stderr) == (2, True)
 
 
+@pytest.mark.process
 def test_the_version_is_told() -> None:
     assert supervisor("--version").stdout == f"supervisor, version {sidecar.__version__}\n"
 
@@ -101,7 +106,7 @@ def test_a_refusal_ends_in_1_with_its_reason_and_the_next_moves(
     broken_verb: list[Exception], capsys: pytest.CaptureFixture[str], error: Exception, said: str
 ) -> None:
     broken_verb.append(error)
-    assert cli.run(["doctor"]) == 1
+    assert cli.run_command(["doctor"]) == 1
     assert capsys.readouterr().err == said
 
 
@@ -109,9 +114,9 @@ def test_a_fault_of_ours_ends_in_70_and_names_a_report_without_showing_it(
     broken_verb: list[Exception], capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken_verb.append(KeyError("deep inside"))
-    assert cli.run(["doctor"]) == 70
+    assert cli.run_command(["doctor"]) == 70
     shown = capsys.readouterr().err
-    report = of_user().log.with_name("error.log")
+    report = user_paths().log.with_name("error.log")
     assert str(report) in shown
     assert "Traceback" not in shown
     text = report.read_text(encoding="utf-8")
@@ -124,7 +129,7 @@ def test_a_fault_of_ours_is_shown_where_debugging_is_wanted(
 ) -> None:
     monkeypatch.setenv("SUPERVISOR_DEBUG", "1")
     broken_verb.append(KeyError("deep inside"))
-    assert cli.run(["doctor"]) == 70
+    assert cli.run_command(["doctor"]) == 70
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -137,14 +142,15 @@ def test_a_fault_without_a_place_for_its_report_still_ends_in_70(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     broken_verb.append(KeyError("deep inside"))
-    assert cli.run(["doctor"]) == 70
+    assert cli.run_command(["doctor"]) == 70
     assert "SUPERVISOR_DEBUG=1" in capsys.readouterr().err
 
 
 def test_the_verb_serve_is_handed_down_from_above() -> None:
-    assert cli.run(["serve"], serve=lambda: 7) == 7
+    assert cli.run_command(["serve"], serve=lambda: 7) == 7
 
 
+@pytest.mark.process
 def test_a_state_folder_that_cannot_be_made_is_told_by_serve(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = supervisor("serve", XDG_STATE_HOME=str(tmp_path / "file"))
@@ -152,5 +158,6 @@ def test_a_state_folder_that_cannot_be_made_is_told_by_serve(tmp_path: Path) -> 
     assert done.stderr.startswith("supervisor: the state folder cannot be used: ")
 
 
+@pytest.mark.process
 def test_stop_says_that_nothing_runs() -> None:
     assert supervisor("stop").stdout == "The sidecar: it was not running.\n"

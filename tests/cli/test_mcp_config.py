@@ -15,8 +15,8 @@ import pytest
 
 from servers.mcp_clients import HANDSHAKES, MODERN
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
-from sidecar.adapters.mcp_files import McpFiles
-from sidecar.servers.mcp.access import Tokens
+from sidecar.servers.mcp.access import McpTokens
+from sidecar.servers.mcp.http_door import McpFiles
 
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_S = 60.0
@@ -56,7 +56,7 @@ def test_a_session_gets_a_token_of_its_own(home: Home) -> None:
     everyones, _ = printed(home, "json")
     own, said = printed(home, "json", session=KEY.id)
     assert own["url"] == everyones["url"]
-    assert own["token"] == Tokens(McpFiles(home.state).token).of_session(KEY)
+    assert own["token"] == McpTokens(McpFiles(home.state).token).of_session(KEY)
     assert "this one session" in said
 
 
@@ -64,7 +64,7 @@ def test_a_session_gets_a_token_of_its_own(home: Home) -> None:
     ("arguments", "environment", "said"),
     [
         (("--print-config", "json", "--session", "nobody"), {}, "no session is known as 'nobody'"),
-        (("--session", KEY.id), {}, "goes with --print-config"),
+        (("--session", KEY.id), {}, "go with --print-config"),
         (("--print-config", "json"), {"CLAUDECODE": "1"}, "only the user may do this"),
     ],
 )

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 import sidecar
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import RubricFiles
-from sidecar.ports import Writes
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.rubric.ports import AgentWrites
+from sidecar.rubric.reader import RubricFiles
+
+pytestmark = pytest.mark.process
 
 LIMIT_S = 60.0
 OLD = "## Patterns\n- **DONE**: it is\n## Antipatterns\n- **NO-PRINT**: x\n"
@@ -35,8 +37,10 @@ def project(tmp_path: Path) -> Path:
 
 def look(project: Path) -> bool:
     """Look as a stop does whose agent edited the file; whether an edit is held."""
-    files = RubricFiles(plugin_root() / "rubric" / "rubric.md", os.environ, of_user().state / "rubrics")
-    writes = Writes(paths=(".supervisor/rubric.md",)) if any(of_user().state.glob("rubrics/*")) else None
+    files = RubricFiles(plugin_root() / "rubric" / "rubric.md", os.environ, user_paths().state / "rubrics")
+    writes = (
+        AgentWrites(paths=(".supervisor/rubric.md",)) if any(user_paths().state.glob("rubrics/*")) else None
+    )
     return files.load(str(project), os.environ, writes).held is not None
 
 

@@ -11,24 +11,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.adapters.plugin import plugin_root
 from sidecar.cli import rubric_found
-from sidecar.cli.rubric_spots import Checked
-from sidecar.model.flaw import Edit, Fix, Flaw, Weight
-from sidecar.model.outline import Span
+from sidecar.cli.rubric_found import CheckedFile
+from sidecar.kernel.rubric import Flaw, FlawSeverity, QuickFix, TextEdit, TextSpan
+from sidecar.platform.installation import plugin_root
 from support.typed import typed
+
+pytestmark = pytest.mark.process
 
 PATTERNS = "## Patterns\n\n- **DONE**: a test fails without the change\n"
 GOOD = PATTERNS + "\n## Antipatterns\n\n- **NO-PRINT**: a print statement is left in the diff\n"
 MISSING = "the section `## Antipatterns` is missing"
 TEXT = "## Patterns\r\n\n- 🎉 **é**: good\n"
-FAULTS = Checked(
+FAULTS = CheckedFile(
     "a b/100%,é:.md",
     TEXT,
     (
-        Flaw("vague-wording", "50% of it,\nsays: nothing", 25, 29, Weight.WARNING, help="say what to see",
-             fixes=(Fix("say it", (Edit(Span(25, 29), "exits with 0"),)),), also=((Span(0, 11), "here"),)),
-        Flaw("too-much", "all of it", 0, len(TEXT), Weight.HINT),
+        Flaw(
+            "vague-wording",
+            "50% of it,\nsays: nothing",
+            25,
+            29,
+            FlawSeverity.WARNING,
+            help="say what to see",
+            fixes=(QuickFix("say it", (TextEdit(TextSpan(25, 29), "exits with 0"),)),),
+            also=((TextSpan(0, 11), "here"),),
+        ),
+        Flaw("too-much", "all of it", 0, len(TEXT), FlawSeverity.HINT),
     ),
 )  # fmt: skip
 
@@ -131,7 +140,7 @@ def test_a_folder_in_its_place_is_an_error_and_hangs_nothing(
 # --- formats ------------------------------------------------------------------------------------------------
 
 
-def lines(form: str, *every: Checked) -> list[str]:
+def lines(form: str, *every: CheckedFile) -> list[str]:
     return "\n".join(rubric_found.FORMATS[form](every)).split("\n")
 
 
@@ -191,9 +200,9 @@ def test_a_scanner_gets_sarif_with_places_related_places_and_fixes() -> None:
 
 
 def test_a_file_without_a_flaw_is_an_empty_list_of_results() -> None:
-    (run,) = json.loads("\n".join(lines("sarif", Checked("rubric.md", GOOD, ()))))["runs"]
+    (run,) = json.loads("\n".join(lines("sarif", CheckedFile("rubric.md", GOOD, ()))))["runs"]
     assert run["results"] == []
-    assert lines("github", Checked("rubric.md", GOOD, ())) == [""]
+    assert lines("github", CheckedFile("rubric.md", GOOD, ())) == [""]
 
 
 @given(text=st.text(max_size=60), data=st.data())
@@ -201,7 +210,7 @@ def test_every_place_is_where_an_editor_would_count_it(text: str, data: Any) -> 
     begin = data.draw(st.integers(0, len(text)))
     if text[begin - 1 : begin + 1] == "\r\n":
         return
-    report = json.loads("\n".join(lines("json", Checked("x", text, (Flaw("a", "b", begin, len(text)),)))))
+    report = json.loads("\n".join(lines("json", CheckedFile("x", text, (Flaw("a", "b", begin, len(text)),)))))
     (found,) = report["files"][0]["flaws"]
     rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     above = sum(map(len, rows[: found["line"] - 1])) + found["line"] - 1

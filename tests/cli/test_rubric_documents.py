@@ -11,7 +11,7 @@ import click
 import pytest
 
 from sidecar.cli.rubric import rubric
-from sidecar.policy.rubrics import OF_PROJECT
+from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS
 from support.typed import typed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,13 +34,16 @@ def test_what_is_to_be_copied_is_well_formed() -> None:
         assert text.count("(") == text.count(")")
 
 
+@pytest.mark.process
 def test_the_object_that_scripts_get_is_the_one_in_the_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "rubric.md").read_text(encoding="utf-8")
     (told,) = [json.loads(each["text"]) for each in FENCE.finditer(page) if each["language"] == "json"]
     (tmp_path / ".supervisor").mkdir()
-    (tmp_path / OF_PROJECT[0]).write_text("## Patterns\n\n- **DONE**: a test fails without the change\n")
+    (tmp_path / PROJECT_RUBRIC_PATHS[0]).write_text(
+        "## Patterns\n\n- **DONE**: a test fails without the change\n"
+    )
     monkeypatch.chdir(tmp_path)
     assert typed("rubric", "check", "--format", "json") == 1
     assert json.loads(capsys.readouterr().out) == told
@@ -62,19 +65,20 @@ def test_every_editor_says_whether_it_was_run() -> None:
         assert (ROOT / cited).is_file()
 
 
+@pytest.mark.process
 def test_the_commit_hook_checks_rubrics_and_no_other_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     fields = dict(line.strip("- ").split(": ", 1) for line in hook.splitlines())
     files = re.compile(fields["files"])
-    for place in OF_PROJECT:
+    for place in PROJECT_RUBRIC_PATHS:
         assert files.search(place)
         assert files.search(f"packages/shop/{place}")
     assert not any(
         files.search(name) for name in ("rubric.md", "docs/rubric.md", ".supervisor/rubric.md.bak")
     )
     (tmp_path / ".supervisor").mkdir()
-    (tmp_path / OF_PROJECT[0]).write_text("# nothing\n")
+    (tmp_path / PROJECT_RUBRIC_PATHS[0]).write_text("# nothing\n")
     monkeypatch.chdir(tmp_path)
-    assert typed(*fields["entry"].split()[1:], OF_PROJECT[0]) == 1
+    assert typed(*fields["entry"].split()[1:], PROJECT_RUBRIC_PATHS[0]) == 1

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import parsed
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.reader import parse_rubric
 from support.typed import typed
 
 OWN = "## Patterns\n\n- **DONE**: it is\n\n## Antipatterns\n\n- **TALK\x1b[31m**: it is only said\n"
@@ -31,6 +31,7 @@ def default() -> str:
     return (plugin_root() / "rubric" / "rubric.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.process
 def test_a_new_rubric_has_the_defaults_criteria_below_the_projects_name_and_nothing_to_mend(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,7 +39,7 @@ def test_a_new_rubric_has_the_defaults_criteria_below_the_projects_name_and_noth
     assert capsys.readouterr().out.startswith(f"{place} was made. Edit it;")
     text = place.read_text(encoding="utf-8")
     assert text.startswith("# What done looks like in shop\n")
-    assert parsed(text) == parsed(default())
+    assert parse_rubric(text) == parse_rubric(default())
     assert typed("rubric", "check", "--strict") == 0
     assert typed("rubric", "diff", "--summary") == 0
     assert capsys.readouterr().out.endswith("  every criterion is the same\n")
@@ -74,7 +75,7 @@ def test_by_force_it_is_kept_beside(place: Path, capsys: pytest.CaptureFixture[s
     place.write_text(OWN)
     assert typed("rubric", "init", "--force") == 0
     assert place.with_name("rubric.md.bak").read_text() == OWN
-    assert parsed(place.read_text()) == parsed(default())
+    assert parse_rubric(place.read_text()) == parse_rubric(default())
     assert f"what was there is {place}.bak" in capsys.readouterr().out
 
 

@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from sidecar import __version__
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.plugin import MARKETPLACE, PLUGIN, RUBRIC_PLUGIN, plugin_root
+from sidecar.hosts.claude_code.plugin import MARKETPLACE, PLUGIN_ID, RUBRIC_PLUGIN_ID
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
+
+pytestmark = pytest.mark.process
 
 ROOT = plugin_root() / ".claude-plugin" / "rubric"
 LIMIT_S = 60.0
@@ -45,7 +48,7 @@ def command(tmp_path: Path) -> Path:
 
 
 def test_it_starts_the_runtime_that_an_install_recorded(command: Path) -> None:
-    of_user().record_runtime(command)
+    user_paths().record_runtime(command)
     assert start().stdout == f"{command} lsp\n"
 
 
@@ -53,20 +56,20 @@ def test_it_finds_the_state_folder_where_the_user_has_it(
     command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    of_user().record_runtime(command)
+    user_paths().record_runtime(command)
     assert start().stdout == f"{command} lsp\n"
     assert start(XDG_STATE_HOME="relative").returncode == 1
 
 
 def test_without_a_record_it_takes_the_one_that_the_environment_names(command: Path) -> None:
-    of_user().record_runtime(command.with_name("gone"))
+    user_paths().record_runtime(command.with_name("gone"))
     assert start(SUPERVISOR_BIN=str(command)).stdout == f"{command} lsp\n"
 
 
 @pytest.mark.parametrize("recorded", ["supervisor", "/nowhere/supervisor", "", "\0"])
 def test_without_a_runtime_it_says_what_to_type(recorded: str) -> None:
-    of_user().prepare()
-    of_user().runtime.write_text(recorded)
+    user_paths().prepare()
+    user_paths().runtime.write_text(recorded)
     done = start()
     assert done.returncode == 1
     assert "Type in a shell: supervisor install claude-code" in done.stderr
@@ -79,7 +82,10 @@ def test_the_script_is_grammar_that_python_3_8_knows() -> None:
 
 def test_the_marketplace_offers_both_plugins_and_only_the_second_has_a_language_server() -> None:
     market = loaded(plugin_root() / ".claude-plugin" / "marketplace.json")
-    assert [f"{offered['name']}@{MARKETPLACE}" for offered in market["plugins"]] == [PLUGIN, RUBRIC_PLUGIN]
+    assert [f"{offered['name']}@{MARKETPLACE}" for offered in market["plugins"]] == [
+        PLUGIN_ID,
+        RUBRIC_PLUGIN_ID,
+    ]
     assert (plugin_root() / market["plugins"][1]["source"]).resolve() == ROOT.resolve()
     assert not (plugin_root() / ".lsp.json").exists()
     assert "lspServers" not in loaded(plugin_root() / ".claude-plugin" / "plugin.json")

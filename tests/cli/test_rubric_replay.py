@@ -13,19 +13,28 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from sidecar import cli
-from sidecar.adapters.kept_stops import KeptStopFiles
-from sidecar.adapters.memory import MemoryKeptStops, MemoryPurse
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.scripted.judge import ScriptedJudge
 from sidecar.cli import rubric_replay
-from sidecar.cli.rubric_replay import CHANGES, COULD_NOT_RUN, Doors, Wish, execute
-from sidecar.model.events import JudgeFailed
-from sidecar.model.kept import KeptStop
-from sidecar.model.settings import Settings
-from sidecar.model.verdict import Verdict
-from sidecar.ports import BadInputError, Chosen, Environment, Writes
+from sidecar.cli.rubric_replay import (
+    CHANGES_FOUND,
+    COULD_NOT_RUN,
+    ReplayOptions,
+    ReplayServices,
+    execute_replay,
+)
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import RecordedStop
+from sidecar.kernel.verdict import Verdict
+from sidecar.platform.paths import user_paths
+from sidecar.platform.stop_history import StopHistoryFiles
+from sidecar.rubric.ports import AgentWrites
 from support.cases import UNREACHABLE, abstain
 from support.kept_stops import asked, missing, unasked
+from support.memory_stores import MemorySpending, MemoryStopHistory
+from support.scripted_ports import ScriptedJudge
 
 PATTERNS = "## Patterns\n\n### Verified\n\nWhat is claimed was run.\n\n## Antipatterns\n\n"
 SAME = f"{PATTERNS}### Left work\n\nSomething is still to do.\n"
@@ -38,41 +47,45 @@ class Namable(ScriptedJudge):
 
     backend = "openai"
 
-    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
-        return Chosen(self.backend, "you named it" if self.backend else "there is no key")
+    def chosen(self, environment: Environment, settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
+        return ChosenBackend(self.backend, "you named it" if self.backend else "there is no key")
 
 
 class Bench:
     """The command over a project's kept stops and its rubric."""
 
-    def __init__(self, folder: Path, rubric: str, *stops: KeptStop) -> None:
+    def __init__(self, folder: Path, rubric: str, *stops: RecordedStop) -> None:
         self.folder = folder
         self.judge = Namable()
-        self.kept = MemoryKeptStops()
-        self.purse = MemoryPurse()
+        self.stop_history = MemoryStopHistory()
+        self.spending = MemorySpending()
         self.file = folder / ".supervisor" / "rubric.md"
         self.file.parent.mkdir()
         self.file.write_text(rubric, encoding="utf-8")
         for stop in stops:
-            self.kept.keep(stop)
+            self.stop_history.keep(stop)
 
-    def doors(self) -> Doors:
-        return Doors(
-            kept=self.kept, judge=self.judge, settings=Settings(), purse=self.purse, mask=lambda text: text
+    def doors(self) -> ReplayServices:
+        return ReplayServices(
+            stop_history=self.stop_history,
+            judge=self.judge,
+            settings=Settings(),
+            spending=self.spending,
+            mask=lambda text: text,
         )
 
     def answers(self, *verdicts: Verdict | JudgeFailed) -> None:
         self.judge.script(*verdicts)
 
     def runs(self, **wish: Any) -> int:
-        return asyncio.run(execute(self.doors(), Wish(folder=str(self.folder), **wish)))
+        return asyncio.run(execute_replay(self.doors(), ReplayOptions(folder=str(self.folder), **wish)))
 
     def typed(self, monkeypatch: pytest.MonkeyPatch, *arguments: str, says: str = "") -> Any:
-        monkeypatch.setattr(rubric_replay, "real", self.doors)
+        monkeypatch.setattr(rubric_replay, "build_replay_services", self.doors)
         return CliRunner().invoke(rubric_replay.replay, [*arguments, str(self.folder)], input=says)
 
 
-def stops(folder: Path) -> tuple[KeptStop, ...]:
+def stops(folder: Path) -> tuple[RecordedStop, ...]:
     """One that a judge sent back, one that a rule did, one at rest."""
     where = str(folder)
     return (
@@ -84,7 +97,7 @@ def stops(folder: Path) -> tuple[KeptStop, ...]:
 
 def test_a_table_says_what_changes_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = Bench(tmp_path, LAX, *stops(tmp_path))
-    assert bench.runs() == CHANGES
+    assert bench.runs() == CHANGES_FOUND
     text = " ".join(capsys.readouterr().out.split())
     assert f"rubric: {bench.file}" in text
     assert "when session ended then ends now why" in text
@@ -106,7 +119,7 @@ def test_only_so_many_of_the_newest_are_played(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_script_reads_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(as_json=True) == CHANGES
+    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(as_json=True) == CHANGES_FOUND
     out = capsys.readouterr()
     report = json.loads(out.out)
     assert out.err == ""
@@ -130,7 +143,7 @@ def test_another_rubric_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     bench = Bench(tmp_path, SAME, *stops(tmp_path))
     other = tmp_path / "other.md"
     other.write_text(LAX, encoding="utf-8")
-    assert bench.runs(rubric=other) == CHANGES
+    assert bench.runs(rubric=other) == CHANGES_FOUND
     assert f"rubric: {other}" in capsys.readouterr().out
 
 
@@ -147,15 +160,15 @@ def test_a_rubric_that_cannot_serve_ends_in_2_and_no_other_one_is_tried(
 def test_an_edit_of_an_agent_that_is_held_is_what_is_tried(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sidecar.wiring import build_house  # noqa: PLC0415 - the whole house
+    from sidecar.wiring.supervision import build_services  # noqa: PLC0415 - all services
 
     bench = Bench(tmp_path, SAME, *stops(tmp_path))
-    rubrics = build_house().rubrics
-    rubrics.load(str(tmp_path), {}, Writes())
+    rubrics = build_services().rubrics
+    rubrics.load(str(tmp_path), {}, AgentWrites())
     bench.file.write_text(LAX, encoding="utf-8")
-    held = rubrics.load(str(tmp_path), {}, Writes(paths=(str(bench.file),)))
+    held = rubrics.load(str(tmp_path), {}, AgentWrites(paths=(str(bench.file),)))
     assert held.held is not None
-    assert bench.runs() == CHANGES
+    assert bench.runs() == CHANGES_FOUND
     assert "1 verdict changes" in capsys.readouterr().out
 
 
@@ -165,12 +178,12 @@ def test_where_nothing_was_kept_it_says_so(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None:
-    files = KeptStopFiles(tmp_path / "state")
+    files = StopHistoryFiles(tmp_path / "state")
     files.keep(asked(project=str(tmp_path)))
     files.paths(str(tmp_path))[0].write_bytes(b"no stop")
-    doors = replace(Bench(tmp_path, SAME).doors(), kept=files)
+    doors = replace(Bench(tmp_path, SAME).doors(), stop_history=files)
     with pytest.raises(BadInputError, match=r"\.stop: it is damaged"):
-        asyncio.run(execute(doors, Wish(folder=str(tmp_path))))
+        asyncio.run(execute_replay(doors, ReplayOptions(folder=str(tmp_path))))
 
 
 # --- with a model -------------------------------------------------------------------------------------------
@@ -179,10 +192,10 @@ def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None
 def test_a_model_is_asked_only_about_other_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = Bench(tmp_path, STRICT, *stops(tmp_path))
     bench.answers(abstain())
-    assert bench.runs(backend="openai", yes=True) == CHANGES
+    assert bench.runs(backend="openai", yes=True) == CHANGES_FOUND
     assert "1 verdict changes" in capsys.readouterr().out
     assert len(bench.judge.cases) == 1
-    assert bench.purse.today().calls == 1
+    assert bench.spending.today().calls == 1
 
 
 def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
@@ -233,7 +246,7 @@ def test_one_verdict_of_two_is_enough_and_the_other_stays_open(
     two = (asked(at=1000.0, project=str(tmp_path)), asked(at=2000.0, project=str(tmp_path)))
     bench = Bench(tmp_path, STRICT, *two)
     bench.answers(abstain(), UNREACHABLE)
-    assert bench.runs(backend="openai", yes=True) == CHANGES
+    assert bench.runs(backend="openai", yes=True) == CHANGES_FOUND
     text = " ".join(capsys.readouterr().out.split())
     assert "continue ? no verdict: no backend can be reached" in text
     assert "1 verdict changes, 1 cannot be told without a model" in text
@@ -244,8 +257,8 @@ def test_the_command_works_by_its_name_on_what_the_sidecar_kept(
 ) -> None:
     bench = Bench(tmp_path, LAX)
     for stop in stops(tmp_path):
-        KeptStopFiles(of_user().state).keep(stop)
+        StopHistoryFiles(user_paths().state).keep(stop)
     with pytest.raises(SystemExit) as end:
-        cli.run(["rubric", "replay", str(bench.folder)])
-    assert end.value.code == CHANGES
+        cli.run_command(["rubric", "replay", str(bench.folder)])
+    assert end.value.code == CHANGES_FOUND
     assert "replay on the last 3 stops: 1 verdict changes" in capsys.readouterr().out

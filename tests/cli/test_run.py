@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_server import ScriptedModel
 from support.run_agents import (
     COMPLETE,
     FINISHES,
@@ -22,6 +22,8 @@ from support.run_agents import (
     verdicts,
 )
 from support.scene import SUPERVISOR, staged
+
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture

@@ -12,32 +12,34 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from sidecar.cli.run_show import REASON, SAID, Lines, Story
-from sidecar.model.iterations import (
-    Completed,
-    Ended,
-    Happening,
-    Hooked,
-    Judged,
-    Opened,
-    Rested,
-    Started,
-    Warned,
+from sidecar.cli.run_show import REASON_LENGTH, SAID_LENGTH, RunJsonLines, RunTerminalView
+from sidecar.kernel.runs import (
+    AgentEnded,
+    HookRan,
+    IterationStarted,
+    RunFinished,
+    RunProgressEvent,
+    RunStarted,
+    RunWarning,
+    StopJudged,
+    TaskCompleted,
 )
 
 EVIL = "a\x1b[2J\n[bold]b[/]\r\x07" + "x" * 10_000
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "run.md"
-EVENTS: tuple[Happening, ...] = (
-    Opened(session="demo", project="/shop", goal=EVIL, most=3, resumed=True),
-    Started(iteration=1, most=3, task=EVIL),
-    Hooked(name="before_iteration", command=EVIL, exit_code=1),
-    Hooked(name="before_iteration", command="true", exit_code=0),
-    Warned(text=EVIL),
-    Rested(iteration=1, seconds=2.0, exit_code=1, said=EVIL, trouble=""),
-    Rested(iteration=1, seconds=2.0, exit_code=None, said="", trouble=EVIL),
-    Completed(iteration=1, id="T1", content=EVIL),
-    Judged(iteration=1, decision="rest", reason="stalled", detail=EVIL, note="", continuations=1, budget=2),
-    Ended(outcome="stalled", detail=EVIL, exit_code=1, iterations=1),
+EVENTS: tuple[RunProgressEvent, ...] = (
+    RunStarted(session="demo", project="/shop", goal=EVIL, most=3, resumed=True),
+    IterationStarted(iteration=1, most=3, task=EVIL),
+    HookRan(name="before_iteration", command=EVIL, exit_code=1),
+    HookRan(name="before_iteration", command="true", exit_code=0),
+    RunWarning(text=EVIL),
+    AgentEnded(iteration=1, seconds=2.0, exit_code=1, said=EVIL, trouble=""),
+    AgentEnded(iteration=1, seconds=2.0, exit_code=None, said="", trouble=EVIL),
+    TaskCompleted(iteration=1, id="T1", content=EVIL),
+    StopJudged(
+        iteration=1, decision="rest", reason="stalled", detail=EVIL, note="", continuations=1, budget=2
+    ),
+    RunFinished(outcome="stalled", detail=EVIL, exit_code=1, iterations=1),
 )
 
 
@@ -45,7 +47,7 @@ EVENTS: tuple[Happening, ...] = (
 def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  # noqa: FBT001 - a parameter
     output = io.StringIO()
     console = Console(file=output, force_terminal=terminal, color_system=None, width=100, soft_wrap=True)
-    with Story(console) as story:
+    with RunTerminalView(console) as story:
         for event in EVENTS:
             story.tell(event)
             story.hear(EVIL)
@@ -53,16 +55,16 @@ def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  #
     assert "\x1b[2J" not in text
     assert "\x07" not in text
     if not terminal:
-        assert all(len(line) < REASON + 80 for line in text.splitlines())
+        assert all(len(line) < REASON_LENGTH + 80 for line in text.splitlines())
         assert "[bold]b[/]" in text
 
 
 def test_a_story_says_where_the_run_stands() -> None:
     output = io.StringIO()
-    with Story(Console(file=output, width=100)) as story:
-        story.tell(Opened(session="demo", project="/shop", goal="all tests pass", most=3, resumed=True))
-        story.tell(Started(iteration=2, most=3, task="write the lexer"))
-        story.tell(Ended(outcome="achieved", detail="", exit_code=0, iterations=2))
+    with RunTerminalView(Console(file=output, width=100)) as story:
+        story.tell(RunStarted(session="demo", project="/shop", goal="all tests pass", most=3, resumed=True))
+        story.tell(IterationStarted(iteration=2, most=3, task="write the lexer"))
+        story.tell(RunFinished(outcome="achieved", detail="", exit_code=0, iterations=2))
     assert output.getvalue().splitlines() == [
         "session demo goes on (at most 3 iterations)",
         "  goal: all tests pass",
@@ -74,7 +76,7 @@ def test_a_story_says_where_the_run_stands() -> None:
 def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Lines() as lines:
+    with RunJsonLines() as lines:
         for event in EVENTS:
             lines.tell(event)
             lines.hear("not told")
@@ -90,9 +92,9 @@ def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     for line in told:
         named = set(re.findall(r"`(\w+)`", rows[line["event"]]))
         assert set(line) - {"event"} <= named, line["event"]
-    assert all(len(line.get("said", "")) <= SAID for line in told)
+    assert all(len(line.get("said", "")) <= SAID_LENGTH for line in told)
 
 
 def test_events_are_read_back_as_they_were() -> None:
     for event in EVENTS:
-        assert msgspec.json.decode(msgspec.json.encode(event), type=Happening) == event
+        assert msgspec.json.decode(msgspec.json.encode(event), type=RunProgressEvent) == event

@@ -7,8 +7,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from sidecar.cli.status import _table
-from sidecar.ports import Entry
+from sidecar.cli.status import _decisions_table
+from sidecar.platform.ports import RecordEntry
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,6 @@ from sidecar.ports import Entry
 )
 def test_a_reason_is_text_and_neither_markup_nor_an_order_to_the_terminal(detail: str, shown: str) -> None:
     paper = StringIO()
-    entry = Entry(at=0.0, event="stop", decided="continue", detail=detail)
-    Console(file=paper, width=200).print(_table((entry,)))
+    entry = RecordEntry(at=0.0, event="stop", decided="continue", detail=detail)
+    Console(file=paper, width=200).print(_decisions_table((entry,)))
     assert shown in paper.getvalue()

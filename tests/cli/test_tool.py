@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.adapters.journal_files import JournalFiles
-from sidecar.adapters.session_files import SessionFiles
-from sidecar.model.journal import Author, Task
-from sidecar.model.session import Session, SessionKey
+from sidecar.kernel.journal import Author, Task
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.session_store import JournalFiles, SessionFiles
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 LIMIT_S: Final = 60.0

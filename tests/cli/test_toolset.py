@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.settings.user_file import ConfigurationFile
+from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.paths import user_paths
 from support.typed import typed
 
 
@@ -100,4 +100,4 @@ def test_an_agent_may_look_and_not_choose(
 
 def test_no_sidecar_is_started_for_it() -> None:
     assert typed("toolset", "disable", "journal") == 0
-    assert not (of_user().run / "sidecar.lock").exists()
+    assert not (user_paths().run / "sidecar.lock").exists()

@@ -12,10 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 import sidecar
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.settings.trust_file import Approval, TrustFile, digest
-from sidecar.cli.trust import told
-from sidecar.model.gate import Gate, Kind, Origin
+from sidecar.cli.trust import describe_approval
+from sidecar.evidence.gates.trust import Approval, TrustFile, gate_digest
+from sidecar.kernel.gate import Gate, GateOrigin, Kind
+from sidecar.platform.paths import user_paths
+
+pytestmark = pytest.mark.process
 
 LIMIT_S = 60.0
 
@@ -60,11 +62,11 @@ def answered(project: Path, answer: str) -> tuple[int, str]:
 
 
 def own(command: str = "make check") -> Gate:
-    return Gate(id="own", command=command, why="", origin=Origin.PROJECT)
+    return Gate(id="own", command=command, why="", origin=GateOrigin.PROJECT)
 
 
 def approved(project: Path, command: str = "make check") -> bool:
-    return TrustFile(of_user().state).approved(str(project), own(command))
+    return TrustFile(user_paths().state).approved(str(project), own(command))
 
 
 def test_a_yes_on_a_terminal_approves_what_was_shown(project: Path) -> None:
@@ -97,7 +99,7 @@ def test_without_a_terminal_it_refuses_and_yes_is_for_scripts(project: Path) -> 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])
 @pytest.mark.parametrize("arguments", [(), ("--yes",), ("--revoke",)])
 def test_an_agents_shell_is_refused(project: Path, marker: str, arguments: tuple[str, ...]) -> None:
-    TrustFile(of_user().state).approve(str(project), [own("other")])
+    TrustFile(user_paths().state).approve(str(project), [own("other")])
     done = trust(project, *arguments, **{marker: "1"})
     assert done.returncode == 1
     assert "only the user may do this" in done.stderr
@@ -156,7 +158,7 @@ def test_nothing_of_what_is_approved_can_be_hidden_from_the_eye() -> None:
         behind="one\ntwo\x07",
         least=80,
     )
-    assert list(told(gate, None)) == [
+    assert list(describe_approval(gate, None)) == [
         "x: not approved",
         "    why      a\\nb",
         "    command  echo ok",
@@ -174,22 +176,22 @@ def test_nothing_of_what_is_approved_can_be_hidden_from_the_eye() -> None:
     ("gate", "standing"),
     [
         (
-            Gate(id="x", command="c", why="", origin=Origin.USER, approved=True),
+            Gate(id="x", command="c", why="", origin=GateOrigin.USER, approved=True),
             "approved by your own config.toml",
         ),
         (Gate(id="pr", command="c", why="", kind=Kind.PR, approved=True), "needs no approval, it only reads"),
-        (Gate(id="x", command="c", why="", origin=Origin.DETECTED, approved=True), "approved"),
+        (Gate(id="x", command="c", why="", origin=GateOrigin.DETECTED, approved=True), "approved"),
     ],
 )
 def test_who_approved_it_is_told(gate: Gate, standing: str) -> None:
-    assert next(told(gate, None)) == f"{gate.id}: {standing}"
+    assert next(describe_approval(gate, None)) == f"{gate.id}: {standing}"
 
 
 def test_a_script_behind_a_command_that_grew_a_line_is_shown_as_a_change() -> None:
-    before = Gate(id="x", command="npm test", why="", origin=Origin.DETECTED, behind="jest\nexit 1")
-    approval = Approval(digest=digest(before), command="npm test", behind="jest\nexit 1")
+    before = Gate(id="x", command="npm test", why="", origin=GateOrigin.DETECTED, behind="jest\nexit 1")
+    approval = Approval(digest=gate_digest(before), command="npm test", behind="jest\nexit 1")
     after = replace(before, behind="jest\nexit 0")
-    assert list(told(after, approval))[-4:] == [
+    assert list(describe_approval(after, approval))[-4:] == [
         "    behind before -> after:",
         "       jest",
         "      -exit 1",
@@ -198,7 +200,7 @@ def test_a_script_behind_a_command_that_grew_a_line_is_shown_as_a_change() -> No
 
 
 def test_a_change_that_cannot_be_shown_is_told() -> None:
-    before = Gate(id="x", command="npm test", why="", origin=Origin.DETECTED, counts=True)
-    approval = Approval(digest=digest(before), command="npm test")
-    *_, last = told(replace(before, counts=False), approval)
+    before = Gate(id="x", command="npm test", why="", origin=GateOrigin.DETECTED, counts=True)
+    approval = Approval(digest=gate_digest(before), command="npm test")
+    *_, last = describe_approval(replace(before, counts=False), approval)
     assert last.startswith("    what changed is how it counts")

@@ -11,15 +11,17 @@ from typing import Any, Final, Protocol
 
 import pytest
 
-from sidecar.adapters.agents.acp import AcpAgent
-from sidecar.adapters.agents.command import CommandAgent
-from sidecar.adapters.agents.scripted import ScriptedAgents
-from sidecar.ports import AgentRest, AgentRunner, Errand
+from sidecar.hosts.acp.agent import AcpAgent
+from sidecar.hosts.command import CommandAgent
+from sidecar.hosts.ports import AgentResult, AgentRunner, AgentTask
 from support.acp_agent import DONE, GREETING, Scripted, says
+from support.scripted_ports import ScriptedAgents
+
+pytestmark = pytest.mark.process
 
 LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""
-HANG: Final = "import time; time.sleep(600)"
+HANG: Final = "import signal; signal.pause()"
 
 
 class World(Protocol):
@@ -50,13 +52,13 @@ class Protocols:
 
 class Scripts:
     def speaker(self, folder: Path, words: str) -> AgentRunner:  # noqa: ARG002 - it needs none
-        async def speak(_errand: Errand) -> AgentRest:
-            return AgentRest(said=words, exit_code=0)
+        async def speak(_errand: AgentTask) -> AgentResult:
+            return AgentResult(said=words, exit_code=0)
 
         return ScriptedAgents(speak)
 
     def hanger(self, folder: Path) -> AgentRunner:  # noqa: ARG002 - as above
-        async def hang(_errand: Errand) -> AgentRest:
+        async def hang(_errand: AgentTask) -> AgentResult:
             await asyncio.Event().wait()
             raise AssertionError
 
@@ -69,17 +71,17 @@ def world(request: pytest.FixtureRequest) -> World:
     return kind()
 
 
-def errand(folder: Path, **fields: Any) -> Errand:
+def errand(folder: Path, **fields: Any) -> AgentTask:
     usual: dict[str, Any] = {
         "prompt": "Work.",
         "project": str(folder),
         "environment": {"PATH": os.environ["PATH"]},
         "seconds": LIMIT_S,
     }
-    return Errand(**usual | fields)
+    return AgentTask(**usual | fields)
 
 
-async def run(runner: AgentRunner, errand: Errand) -> tuple[AgentRest, str]:
+async def run(runner: AgentRunner, errand: AgentTask) -> tuple[AgentResult, str]:
     """How it ended, and what was heard."""
     heard: list[str] = []
     async with asyncio.timeout(LIMIT_S):

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from sidecar.adapters.clock import SystemClock
-from sidecar.adapters.memory import ManualClock
-from sidecar.ports import Clock
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.ports import Clock
+from support.memory_stores import ManualClock
 
 WRITTEN = 1_700_000_000
 """Seconds since the epoch, a day before this test was written."""

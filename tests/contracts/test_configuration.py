@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.adapters.memory import FixedConfiguration
-from sidecar.adapters.settings.user_file import ConfigurationFile
-from sidecar.model.settings import Judge, Settings
-from sidecar.ports import Configuration
+from sidecar.kernel.settings import JudgeSettings, Settings
+from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.ports import Configuration
+from support.memory_stores import FixedConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,6 @@ def test_who_says_nothing_gets_the_defaults(configured: Callable[[str, Settings]
 
 
 def test_what_the_user_says_is_in_force(configured: Callable[[str, Settings], Configuration]) -> None:
-    settings = Settings(mode="shadow", max_attempts=3, judge=Judge(backend="rules"))
+    settings = Settings(mode="shadow", max_attempts=3, judge=JudgeSettings(backend="rules"))
     text = 'mode = "shadow"\nmax_attempts = 3\n[judge]\nbackend = "rules"\n'
     assert configured(text, settings).load() == (settings, ())

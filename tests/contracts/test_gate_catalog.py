@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.scripted.catalog import ScriptedCatalog
-from sidecar.adapters.settings.catalog import ProjectCatalog
-from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.model.gate import Gate, Kind, Origin
-from sidecar.ports import Environment, GateCatalog
+from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.ports import GateCatalog
+from sidecar.kernel.gate import Gate, GateOrigin, Kind
+from sidecar.kernel.session import Environment
+from support.scripted_ports import ScriptedCatalog
 
 TESTS = Gate(
-    id="tests", command="pytest", why="pytest.ini", kind=Kind.TESTS, origin=Origin.DETECTED, counts=True
+    id="tests", command="pytest", why="pytest.ini", kind=Kind.TESTS, origin=GateOrigin.DETECTED, counts=True
 )
-LINT = Gate(id="lint", command="ruff check", why="ruff.toml", kind=Kind.LINT, origin=Origin.DETECTED)
+LINT = Gate(id="lint", command="ruff check", why="ruff.toml", kind=Kind.LINT, origin=GateOrigin.DETECTED)
 
 
 def detect(_project: Path, _environment: Environment) -> tuple[Gate, ...]:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
-from sidecar.adapters.gates.project import ProjectGates
-from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended, ScriptedGates
-from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
-from sidecar.ports import Site
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
+from support.scripted_gates import FAILED, PASSED, ScriptedEnding, ScriptedGates
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sidecar.ports import GateRunner
+    from sidecar.evidence.ports import GateRunner
+
+pytestmark = pytest.mark.process
 
 LIMIT_S: Final = 30.0
 """Deadline of a run that is to end by itself, in seconds."""
@@ -33,13 +35,15 @@ EMPTY: Final = "echo 'no tests ran in 0.01s'"
 
 def scripted() -> ScriptedGates:
     gates = ScriptedGates()
-    failed = Ended(outcome=Outcome.FAILED, exit_code=3, failures=("test_a: it failed",), failing=("test_a",))
+    failed = ScriptedEnding(
+        outcome=Outcome.FAILED, exit_code=3, failures=("test_a: it failed",), failing=("test_a",)
+    )
     gates.script(PASSES, PASSED)
     gates.script(FAILS, failed)
     gates.script(LUCKY, failed, PASSED)
     gates.script(REPAIRED, FAILED, FAILED, PASSED)
-    gates.script(ENDLESS, Ended(released=asyncio.Event()))
-    gates.script(EMPTY, Ended(outcome=Outcome.FAILED, executed=0, reason="nothing was executed"))
+    gates.script(ENDLESS, ScriptedEnding(released=asyncio.Event()))
+    gates.script(EMPTY, ScriptedEnding(outcome=Outcome.FAILED, executed=0, reason="nothing was executed"))
     return gates
 
 
@@ -62,15 +66,15 @@ def gates(request: pytest.FixtureRequest) -> GateRunner:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(project=str(tmp_path), tree="t1", environment={"PATH": os.environ["PATH"]})
+def site(tmp_path: Path) -> GateContext:
+    return GateContext(project=str(tmp_path), tree="t1", environment={"PATH": os.environ["PATH"]})
 
 
 @pytest.fixture
-def run(gates: GateRunner, site: Site) -> Run:
+def run(gates: GateRunner, site: GateContext) -> Run:
     async def run(command: str, *, tree: str = "t1", seconds: float = LIMIT_S, **fields: Any) -> GateRun:
         asked = gate(command, **fields)
-        at = Site(project=site.project, tree=tree, environment=site.environment)
+        at = GateContext(project=site.project, tree=tree, environment=site.environment)
         (done,) = await gates.run((asked,), at, seconds)
         assert (done.gate, done.tree) == (asked, tree)
         return done
@@ -103,7 +107,7 @@ async def test_a_command_that_takes_too_long_could_not_run_and_says_why(run: Run
     assert done.reason
 
 
-async def test_a_gates_own_deadline_goes_before_that_of_all(gates: GateRunner, site: Site) -> None:
+async def test_a_gates_own_deadline_goes_before_that_of_all(gates: GateRunner, site: GateContext) -> None:
     (done,) = await gates.run((gate(ENDLESS, seconds=0),), site, 600)
     assert (done.outcome, done.exit_code) == (Outcome.COULD_NOT_RUN, None)
 
@@ -143,12 +147,12 @@ async def test_a_pass_of_a_gate_does_not_hold_for_one_that_differs_in(
 @pytest.mark.parametrize(
     ("fields", "holds"),
     [
-        ({"kind": Kind.CHECK, "origin": Origin.TYPED}, False),
-        ({"kind": Kind.CHECK, "origin": Origin.USER}, False),
-        ({"kind": Kind.CHECK, "origin": Origin.PROJECT}, False),
-        ({"kind": Kind.CHECK, "origin": Origin.DETECTED}, True),
-        ({"kind": Kind.SECURITY, "origin": Origin.DETECTED}, False),
-        ({"kind": Kind.TESTS, "origin": Origin.TYPED}, True),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.TYPED}, False),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.USER}, False),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.PROJECT}, False),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.DETECTED}, True),
+        ({"kind": Kind.SECURITY, "origin": GateOrigin.DETECTED}, False),
+        ({"kind": Kind.TESTS, "origin": GateOrigin.TYPED}, True),
     ],
 )
 async def test_a_pass_of_what_looks_out_of_the_tree_never_holds(
@@ -188,11 +192,13 @@ async def test_a_failure_that_passes_on_another_tree_was_repaired(run: Run) -> N
     assert (done.outcome, done.flaky) == (Outcome.PASSED, False)
 
 
-async def test_no_gates_are_no_runs(gates: GateRunner, site: Site) -> None:
+async def test_no_gates_are_no_runs(gates: GateRunner, site: GateContext) -> None:
     assert await gates.run((), site, LIMIT_S) == ()
 
 
-async def test_runs_come_in_the_order_asked_for_and_each_is_told_of(gates: GateRunner, site: Site) -> None:
+async def test_runs_come_in_the_order_asked_for_and_each_is_told_of(
+    gates: GateRunner, site: GateContext
+) -> None:
     told = list[tuple[str, Outcome | None]]()
     asked = (
         gate(PASSES, id="one"),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.adapters.journal_files import JournalFiles
-from sidecar.adapters.memory import MemoryJournals
-from sidecar.model.journal import Author, Journal, Note, NoteKind, Priority, Summary, Task, TaskStatus
-from sidecar.model.session import SessionKey
-from sidecar.ports import BadInputError, JournalStore
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.journal import Author, Journal, JournalSummary, Note, NoteKind, Priority, Task, TaskStatus
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.ports import JournalStore
+from sidecar.platform.session_store import JournalFiles
+from support.memory_stores import MemoryJournals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ JOURNAL = Journal(
         Task(id="T2", content="café", priority=Priority.BACKLOG, by=Author.USER),
     ),
     notes=(Note(id="N3", kind=NoteKind.STUCK, content="no network", at=1_750_000_000.25),),
-    summaries=(Summary(iteration=2, content="began", at=1_750_000_001.5),),
+    summaries=(JournalSummary(iteration=2, content="began", at=1_750_000_001.5),),
     serial=3,
     iteration=2,
     closed_at=1_750_000_002.125,
@@ -117,7 +118,6 @@ names = st.sampled_from(["a", "b", "a-journal"])
 steps = st.tuples(st.sampled_from(["save", "save", "forget", "new process"]), names, st.integers(0, 9))
 
 
-@settings(max_examples=40)
 @given(history=st.lists(steps, max_size=20))
 def test_any_history_leaves_what_was_saved_last(
     opened: Callable[[], Kept], history: list[tuple[str, str, int]]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import stamina
 
-from sidecar.adapters.scripted.model_server import ScriptedModel
-from sidecar.model.events import Judged, JudgeFailed
-from sidecar.model.settings import Settings
-from sidecar.model.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
 from support.fake_opencode import OpenCodeWorld
 from support.judge_worlds import HostWorld, ScriptWorld, ServiceWorld, World
 
@@ -41,16 +41,18 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
             yield ServiceWorld(request.param, model)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: type(verdict).__name__)
 async def test_every_verdict_comes_back_as_it_was_given(verdict: Verdict, world: World) -> None:
     world.answers(verdict)
     said = await world.ask()
-    assert isinstance(said, Judged)
+    assert isinstance(said, JudgeAnswered)
     assert said.judgement.verdict == verdict
     assert said.judgement.backend
     assert said.judgement.calls == 1
 
 
+@pytest.mark.process
 async def test_a_broken_backend_is_told_in_one_line(world: World) -> None:
     world.breaks()
     said = await world.ask()
@@ -59,11 +61,12 @@ async def test_a_broken_backend_is_told_in_one_line(world: World) -> None:
     assert "\n" not in said.reason
 
 
+@pytest.mark.process
 async def test_a_failure_does_not_spoil_the_next_question(world: World) -> None:
     world.breaks()
     world.answers(VERDICTS[0])
     assert isinstance(await world.ask(), JudgeFailed)
-    assert isinstance(await world.ask(), Judged)
+    assert isinstance(await world.ask(), JudgeAnswered)
 
 
 async def test_a_cancelled_question_raises(world: World) -> None:
@@ -75,11 +78,12 @@ async def test_a_cancelled_question_raises(world: World) -> None:
         await asking
 
 
+@pytest.mark.process
 async def test_two_questions_at_once_get_an_answer_each(world: World) -> None:
     world.answers(VERDICTS[0])
     world.answers(VERDICTS[0])
     said = await asyncio.gather(world.ask(), world.ask())
-    assert [type(one) for one in said] == [Judged, Judged]
+    assert [type(one) for one in said] == [JudgeAnswered, JudgeAnswered]
 
 
 async def test_who_would_be_asked_is_said_in_one_line(world: World) -> None:

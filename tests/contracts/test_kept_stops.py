@@ -6,36 +6,36 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.adapters.kept_stops import KeptStopFiles
-from sidecar.adapters.memory import MemoryKeptStops
-from sidecar.model.kept import Recalled
-from sidecar.model.session import SessionKey
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.stop_history import LoadedStops
+from sidecar.platform.stop_history import StopHistoryFiles
 from support.cases import KEY, PROJECT, UNREACHABLE
 from support.kept_stops import asked, missing, unasked
+from support.memory_stores import MemoryStopHistory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sidecar.ports import KeptStops
+    from sidecar.platform.ports import StopHistory
 
 
 @pytest.fixture(params=("files", "memory"))
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> KeptStops:
-    return MemoryKeptStops() if request.param == "memory" else KeptStopFiles(tmp_path / "state")
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> StopHistory:
+    return MemoryStopHistory() if request.param == "memory" else StopHistoryFiles(tmp_path / "state")
 
 
-def test_of_a_project_that_was_never_judged_nothing_is_kept(kept: KeptStops) -> None:
-    assert kept.last(PROJECT, 20) == Recalled()
+def test_of_a_project_that_was_never_judged_nothing_is_kept(kept: StopHistory) -> None:
+    assert kept.last(PROJECT, 20) == LoadedStops()
 
 
-def test_a_stop_comes_back_whole(kept: KeptStops) -> None:
+def test_a_stop_comes_back_whole(kept: StopHistory) -> None:
     stops = (asked(missing("left-work"), at=1.0), asked(UNREACHABLE, at=2.0), unasked(at=3.0))
     for stop in stops:
         kept.keep(stop)
-    assert kept.last(PROJECT, 20) == Recalled(stops)
+    assert kept.last(PROJECT, 20) == LoadedStops(stops)
 
 
-def test_the_newest_come_and_no_more_than_were_wanted(kept: KeptStops) -> None:
+def test_the_newest_come_and_no_more_than_were_wanted(kept: StopHistory) -> None:
     for number in range(5):
         kept.keep(unasked(at=float(number)))
     assert [stop.at for stop in kept.last(PROJECT, 2).stops] == [3.0, 4.0]
@@ -43,13 +43,13 @@ def test_the_newest_come_and_no_more_than_were_wanted(kept: KeptStops) -> None:
     assert kept.last(PROJECT, 0).stops == kept.last(PROJECT, -1).stops == ()
 
 
-def test_of_more_than_20_the_oldest_go(kept: KeptStops) -> None:
+def test_of_more_than_20_the_oldest_go(kept: StopHistory) -> None:
     for number in (*range(1, 22), 0):
         kept.keep(unasked(at=float(number)))
     assert [stop.at for stop in kept.last(PROJECT, 99).stops] == [float(number) for number in range(2, 22)]
 
 
-def test_of_a_session_that_is_gone_nothing_stays(kept: KeptStops) -> None:
+def test_of_a_session_that_is_gone_nothing_stays(kept: StopHistory) -> None:
     kept.keep(unasked(at=1.0))
     kept.keep(asked(at=2.0, key=SessionKey("opencode", "../another")))
     kept.forget(PROJECT, SessionKey("opencode", KEY.id))
@@ -59,7 +59,7 @@ def test_of_a_session_that_is_gone_nothing_stays(kept: KeptStops) -> None:
     assert [stop.at for stop in kept.last(PROJECT, 20).stops] == [2.0]
 
 
-def test_projects_do_not_mix(kept: KeptStops) -> None:
+def test_projects_do_not_mix(kept: StopHistory) -> None:
     kept.keep(unasked(at=1.0, project="/one"))
     kept.keep(unasked(at=2.0, project="/two"))
     assert [stop.at for stop in kept.last("/one", 20).stops] == [1.0]

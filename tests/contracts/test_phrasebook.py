@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.adapters.memory import PlainPhrasebook
-from sidecar.adapters.phrasebook import KINDS, PhrasebookFiles
-from sidecar.model.effects import Feedback
-from sidecar.model.evidence import Evidence, Source
-from sidecar.ports import Phrasebook
+from sidecar.kernel.effects import Feedback
+from sidecar.kernel.evidence import Evidence, Source
+from sidecar.systems.supervision.messages import FEEDBACK_KINDS, MessageFiles
+from sidecar.systems.supervision.ports import AgentMessages
+from support.memory_stores import PlainMessages
 
 SHIPPED = Path(__file__).parents[2] / "rubric"
 LIMIT = 9_000
@@ -31,44 +31,44 @@ FEEDBACK = Feedback(
 
 
 @pytest.fixture(scope="module", params=("shipped", "no files", "memory"))
-def phrasebook(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Phrasebook:
+def messages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AgentMessages:
     if request.param == "memory":
-        return PlainPhrasebook()
-    return PhrasebookFiles(SHIPPED if request.param == "shipped" else tmp_path_factory.mktemp("empty"))
+        return PlainMessages()
+    return MessageFiles(SHIPPED if request.param == "shipped" else tmp_path_factory.mktemp("empty"))
 
 
 def units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "a kind of tomorrow"])
+@pytest.mark.parametrize("kind", [*FEEDBACK_KINDS, "a kind of tomorrow"])
 def test_a_continuation_opens_with_its_id_and_says_what_is_missing_and_what_is_next(
-    phrasebook: Phrasebook, kind: str
+    messages: AgentMessages, kind: str
 ) -> None:
-    text = phrasebook.continuation(replace(FEEDBACK, kind=kind))
+    text = messages.continuation(replace(FEEDBACK, kind=kind))
     assert text.startswith("[supervisor ab12cd] ")
     assert "[supervisor ab12cd]" in text.split("\n", 1)[0]
     for said in ("2", "16", FEEDBACK.condition, *FEEDBACK.missing, FEEDBACK.next_step):
         assert said in text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_two_continuations_never_read_the_same(phrasebook: Phrasebook, kind: str) -> None:
+@pytest.mark.parametrize("kind", FEEDBACK_KINDS)
+def test_two_continuations_never_read_the_same(messages: AgentMessages, kind: str) -> None:
     first = replace(FEEDBACK, kind=kind, stalls=1)
     second = replace(first, id="ef34ab", number=3, stalls=2)
-    bodies = [phrasebook.continuation(one).replace(one.id, "") for one in (first, second)]
+    bodies = [messages.continuation(one).replace(one.id, "") for one in (first, second)]
     assert bodies[0] != bodies[1]
 
 
-def test_a_goal_is_told_with_its_words_checks_and_budget(phrasebook: Phrasebook) -> None:
-    text = phrasebook.goal_context("every link\nin the docs works", ("make links", "pytest -q"), 7)
+def test_a_goal_is_told_with_its_words_checks_and_budget(messages: AgentMessages) -> None:
+    text = messages.goal_context("every link\nin the docs works", ("make links", "pytest -q"), 7)
     for said in ("every link\nin the docs works", "make links", "pytest -q", "7"):
         assert said in text
 
 
-def test_the_longest_goal_is_told_whole(phrasebook: Phrasebook) -> None:
+def test_the_longest_goal_is_told_whole(messages: AgentMessages) -> None:
     condition = "every word counts " * 222
-    text = phrasebook.goal_context(condition, tuple(f"make check-{n}" for n in range(100)), 16)
+    text = messages.goal_context(condition, tuple(f"make check-{n}" for n in range(100)), 16)
     assert condition in text
     assert units(text) < LIMIT
 
@@ -82,7 +82,7 @@ texts = st.one_of(
 facts = st.builds(Evidence, id=st.just("E1"), source=st.sampled_from(Source), fact=texts, detail=texts)
 feedbacks = st.builds(
     Feedback,
-    kind=st.sampled_from([*KINDS, "none"]),
+    kind=st.sampled_from([*FEEDBACK_KINDS, "none"]),
     id=st.just("ab12cd"),
     number=st.integers(1, 100),
     budget=st.integers(1, 100),
@@ -95,8 +95,8 @@ feedbacks = st.builds(
 
 
 @given(feedback=feedbacks)
-def test_whatever_is_fed_back_stays_under_the_limit(phrasebook: Phrasebook, feedback: Feedback) -> None:
-    text = phrasebook.continuation(feedback)
+def test_whatever_is_fed_back_stays_under_the_limit(messages: AgentMessages, feedback: Feedback) -> None:
+    text = messages.continuation(feedback)
     assert text.startswith("[supervisor ab12cd] ")
     assert units(text) < LIMIT
     text.encode()
@@ -104,8 +104,8 @@ def test_whatever_is_fed_back_stays_under_the_limit(phrasebook: Phrasebook, feed
 
 @given(condition=texts, checks=st.lists(texts, max_size=30).map(tuple), budget=st.integers(1, 100))
 def test_whatever_the_goal_its_context_stays_under_the_limit(
-    phrasebook: Phrasebook, condition: str, checks: tuple[str, ...], budget: int
+    messages: AgentMessages, condition: str, checks: tuple[str, ...], budget: int
 ) -> None:
-    text = phrasebook.goal_context(condition, checks, budget)
+    text = messages.goal_context(condition, checks, budget)
     assert units(text) < LIMIT
     text.encode()

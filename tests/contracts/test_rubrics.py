@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.adapters.memory import FixedRubrics
-from sidecar.adapters.rubric import RubricFiles
-from sidecar.ports import Rubrics
+from sidecar.rubric.ports import RubricStore
+from sidecar.rubric.reader import RubricFiles
+from support.memory_stores import FixedRubrics
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture(params=("files", "no files", "memory"))
-def rubrics(request: pytest.FixtureRequest, tmp_path: Path) -> Rubrics:
+def rubrics(request: pytest.FixtureRequest, tmp_path: Path) -> RubricStore:
     if request.param == "memory":
         return FixedRubrics()
     if request.param == "files":
@@ -33,7 +33,7 @@ def rubrics(request: pytest.FixtureRequest, tmp_path: Path) -> Rubrics:
     [{}, {"HOME": ""}, {"HOME": "relative"}, {"HOME": "/no/such", "XDG_CONFIG_HOME": "/\x00"}],
 )
 def test_there_is_always_a_rubric_with_an_origin(
-    rubrics: Rubrics, project: str, environment: dict[str, str]
+    rubrics: RubricStore, project: str, environment: dict[str, str]
 ) -> None:
     rubric = rubrics.load(project, environment)
     assert rubric.patterns
@@ -42,7 +42,7 @@ def test_there_is_always_a_rubric_with_an_origin(
     assert all(criterion.name for criterion in (*rubric.patterns, *rubric.antipatterns))
 
 
-def test_a_rubric_is_made_once(rubrics: Rubrics, tmp_path: Path) -> None:
+def test_a_rubric_is_made_once(rubrics: RubricStore, tmp_path: Path) -> None:
     try:
         path, made = rubrics.begin(str(tmp_path))
     except FileNotFoundError:

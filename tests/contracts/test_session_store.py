@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.adapters.memory import MemoryStore
-from sidecar.adapters.session_files import SessionFiles
-from sidecar.model.goal import Goal, Spent, Status
-from sidecar.model.session import Continuation, Movement, Session, SessionKey
-from sidecar.ports import BadInputError, SessionStore
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
+from sidecar.kernel.session import Continuation, ProgressSnapshot, Session, SessionKey
+from sidecar.platform.ports import SessionStore
+from sidecar.platform.session_store import SessionFiles
+from support.memory_stores import MemorySessionStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,16 +28,16 @@ SESSION = Session(
         id="g1",
         condition='all tests pass "whole"\n\u2028 and 🌱',
         checks=("pytest -q",),
-        status=Status.PAUSED,
+        status=GoalStatus.PAUSED,
         set_at=1_750_000_000.25,
         max_seconds=60,
-        spent=Spent(continuations=3, tokens=12, seconds=0.1, judge_cents=0.3),
+        spent=GoalSpending(continuations=3, tokens=12, seconds=0.1, judge_cents=0.3),
         asked_to_run=("tests",),
     ),
     retry=5,
     pending=Continuation(id="ab12cd", said_at=1_750_000_001.5, for_goal=True),
     serial=4,
-    movement=Movement(tree="t", failing=("a", "b")),
+    movement=ProgressSnapshot(tree="t", failing=("a", "b")),
     active_since=1_750_000_002.0,
     seen_at=1_750_000_003.0,
 )
@@ -54,7 +55,7 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
     def make() -> Kept:
         if request.param == "memory":
-            store = MemoryStore()
+            store = MemorySessionStore()
             return lambda: store
         folder = tmp_path_factory.mktemp("state")
         return lambda: SessionFiles(folder)

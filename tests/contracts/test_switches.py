@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.adapters.memory import MemorySwitches
-from sidecar.adapters.switch_file import SwitchFile
-from sidecar.ports import Switches
+from sidecar.platform.ports import SwitchStore
+from sidecar.platform.user_state import SwitchFile
+from support.memory_stores import MemorySwitches
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture(params=("file", "memory"))
-def switches(request: pytest.FixtureRequest, tmp_path: Path) -> Switches:
+def switches(request: pytest.FixtureRequest, tmp_path: Path) -> SwitchStore:
     return MemorySwitches() if request.param == "memory" else SwitchFile(tmp_path / "state")
 
 
@@ -25,11 +25,11 @@ def project(tmp_path: Path) -> str:
     return str(tmp_path / "work" / "project")
 
 
-def test_it_is_on_at_first(switches: Switches, project: str) -> None:
+def test_it_is_on_at_first(switches: SwitchStore, project: str) -> None:
     assert switches.off(project) == ""
 
 
-def test_off_for_the_user_is_off_everywhere(switches: Switches, project: str) -> None:
+def test_off_for_the_user_is_off_everywhere(switches: SwitchStore, project: str) -> None:
     switches.turn(on=False, project=None)
     assert switches.off(project) == "off for you"
     assert switches.off("/somewhere/else") == "off for you"
@@ -37,7 +37,7 @@ def test_off_for_the_user_is_off_everywhere(switches: Switches, project: str) ->
     assert switches.off(project) == ""
 
 
-def test_off_for_a_project_is_off_below_it_and_nowhere_else(switches: Switches, project: str) -> None:
+def test_off_for_a_project_is_off_below_it_and_nowhere_else(switches: SwitchStore, project: str) -> None:
     switches.turn(on=False, project=project)
     assert switches.off(project) == "off for this project"
     assert switches.off(f"{project}/part") == "off for this project"
@@ -48,7 +48,7 @@ def test_off_for_a_project_is_off_below_it_and_nowhere_else(switches: Switches, 
 
 
 def test_switching_on_below_a_folder_that_is_off_leaves_the_folder_off(
-    switches: Switches, project: str
+    switches: SwitchStore, project: str
 ) -> None:
     switches.turn(on=False, project=project)
     switches.turn(on=True, project=f"{project}/part")
@@ -58,7 +58,7 @@ def test_switching_on_below_a_folder_that_is_off_leaves_the_folder_off(
     assert switches.off(f"{project}/part") == "off for this project"
 
 
-def test_switching_twice_is_switching_once(switches: Switches, project: str) -> None:
+def test_switching_twice_is_switching_once(switches: SwitchStore, project: str) -> None:
     for _ in range(2):
         switches.turn(on=False, project=project)
     switches.turn(on=True, project=project)
@@ -67,7 +67,7 @@ def test_switching_twice_is_switching_once(switches: Switches, project: str) -> 
     assert switches.off(project) == ""
 
 
-def test_user_and_project_are_switched_apart(switches: Switches, project: str) -> None:
+def test_user_and_project_are_switched_apart(switches: SwitchStore, project: str) -> None:
     switches.turn(on=False, project=project)
     switches.turn(on=False, project=None)
     switches.turn(on=True, project=None)

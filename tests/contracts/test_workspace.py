@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.adapters.scripted.workspace import ScriptedWorkspace
-from sidecar.adapters.workspace import GitWorkspace
-from sidecar.model.inspection import Base, Changes, FileChange, Repository
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges, RepositoryState
+from support.scripted_ports import ScriptedWorkspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sidecar.ports import Workspace
+    from sidecar.evidence.ports import Workspace
+
+pytestmark = pytest.mark.process
 
 
 class World:
@@ -32,7 +34,7 @@ class World:
             )
         kept = folder / "state" / "kept"
         self.workspace: Workspace = self._scripted if kind == "scripted" else GitWorkspace(kept)
-        self._scripted.known = Repository(branch="main")
+        self._scripted.known = RepositoryState(branch="main")
         self.write("first")
 
     def write(self, text: str) -> None:
@@ -46,7 +48,7 @@ class World:
     def edit(self) -> FileChange:
         """Change the file; what is to be told of it."""
         change = FileChange(path="file", before="first", after="second")
-        self._scripted.changes = Changes(files=(change,))
+        self._scripted.changes = ProjectChanges(files=(change,))
         self.write("second")
         return change
 
@@ -87,14 +89,14 @@ async def test_what_cannot_be_seen_is_no_tree(world: World) -> None:
 )
 async def test_it_never_raises(project: str, world: World) -> None:
     assert isinstance(await world.workspace.fingerprint(project, {}), str)
-    assert isinstance(await world.workspace.remember(project, {}), Base)
+    assert isinstance(await world.workspace.remember(project, {}), FileBaseline)
     for base in (
-        Base(),
-        Base(tree="x", snapshot="../x", head="--help"),
+        FileBaseline(),
+        FileBaseline(tree="x", snapshot="../x", head="--help"),
         await world.workspace.remember(*world.at),
     ):
-        assert isinstance(await world.workspace.since(base, project, {}), Changes)
-        assert isinstance(await world.workspace.repository(base, project, {}), Repository | None)
+        assert isinstance(await world.workspace.since(base, project, {}), ProjectChanges)
+        assert isinstance(await world.workspace.repository(base, project, {}), RepositoryState | None)
         world.workspace.forget(base, project)
 
 
@@ -106,7 +108,7 @@ async def test_a_base_is_the_tree_of_its_time(world: World) -> None:
 
 async def test_nothing_has_changed_since_just_now(world: World) -> None:
     base = await world.workspace.remember(*world.at)
-    assert await world.workspace.since(base, *world.at) == Changes(tree=base.tree)
+    assert await world.workspace.since(base, *world.at) == ProjectChanges(tree=base.tree)
 
 
 async def test_a_change_is_told_with_both_texts(world: World) -> None:
@@ -114,7 +116,7 @@ async def test_a_change_is_told_with_both_texts(world: World) -> None:
     change = world.edit()
     tree = await world.workspace.fingerprint(*world.at)
     assert tree != base.tree
-    assert await world.workspace.since(base, *world.at) == Changes(files=(change,), tree=tree)
+    assert await world.workspace.since(base, *world.at) == ProjectChanges(files=(change,), tree=tree)
     assert base.tree != await world.tree()
 
 
@@ -122,7 +124,7 @@ async def test_with_what_was_not_kept_nothing_is_compared_and_that_is_said(world
     forgotten = await world.workspace.remember(*world.at)
     world.workspace.forget(forgotten, world.at[0])
     world.edit()
-    for base in (forgotten, Base(), Base(unseen="for a reason")):
+    for base in (forgotten, FileBaseline(), FileBaseline(unseen="for a reason")):
         found = await world.workspace.since(base, *world.at)
         assert found.files == ()
         assert found.unseen
@@ -137,7 +139,7 @@ async def test_what_could_not_be_seen_is_not_kept_and_that_is_said(world: World)
 
 
 async def test_the_branch_is_known_where_there_is_a_repository(world: World) -> None:
-    found = await world.workspace.repository(Base(), *world.at)
+    found = await world.workspace.repository(FileBaseline(), *world.at)
     assert (found.branch if found else "") == world.branch
 
 

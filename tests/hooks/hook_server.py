@@ -9,11 +9,11 @@ import sys
 
 from msgspec import Raw, Struct
 
-from sidecar.adapters.client import Client
-from sidecar.adapters.paths import of_user
-from sidecar.servers import wire
-from sidecar.servers.control import Control, Methods, Peer
-from sidecar.servers.serve import Life, serve
+from sidecar.platform.client import SidecarClient
+from sidecar.platform.paths import user_paths
+from sidecar.servers import connection
+from sidecar.servers.control import Methods, Peer, SidecarControl
+from sidecar.servers.serve import SidecarSetup, serve_sidecar
 
 
 class Event(Struct):
@@ -24,9 +24,9 @@ class Call(Struct):
     event: Event
 
 
-def build(control: Control) -> Methods:
+def build(control: SidecarControl) -> Methods:
     async def hook(params: Raw, _peer: Peer) -> bytes:
-        if wire.read(params, Call).event.die == control.pid:
+        if connection.read_params(params, Call).event.die == control.pid:
             os.kill(control.pid, signal.SIGKILL)
         return json.dumps({"systemMessage": f"hook of {control.pid}"}).encode()
 
@@ -34,6 +34,10 @@ def build(control: Control) -> Methods:
 
 
 if __name__ == "__main__":
-    paths = of_user()
+    paths = user_paths()
     paths.prepare()
-    sys.exit(serve(Life(paths.run, paths.log, "0.1.0", build), lambda: Client(paths).greet()))
+    sys.exit(
+        serve_sidecar(
+            SidecarSetup(paths.run, paths.log, "0.1.0", build), lambda: SidecarClient(paths).greet()
+        )
+    )

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from hooks.relay import LIMIT_S, ROOT
-from sidecar.adapters.paths import of_user
+from sidecar.platform.paths import user_paths
+
+pytestmark = pytest.mark.process
 
 SCRIPT = ROOT / "hooks" / "bootstrap.py"
 
@@ -54,21 +56,21 @@ def bootstrap(
 def test_uv_makes_it_from_the_package_around_the_plugin_and_it_is_recorded(tools: Path) -> None:
     told = fake_uv(tools)
     done = bootstrap(tools)
-    made = of_user().state / "runtime-env"
+    made = user_paths().state / "runtime-env"
     assert (done.returncode, done.stdout.count("\n")) == (0, 2)
     assert "/supervisor:goal" in done.stdout
-    assert of_user().recorded_runtime() == made / "bin" / "supervisor"
+    assert user_paths().recorded_runtime() == made / "bin" / "supervisor"
     assert told.read_text(encoding="utf-8").splitlines() == [
         f"/ venv --quiet --python >=3.11 {made}",
         f"/ pip install --quiet --compile-bytecode --python {made}/bin/python {ROOT}",
     ]
-    assert stat.S_IMODE(of_user().state.stat().st_mode) == 0o700
+    assert stat.S_IMODE(user_paths().state.stat().st_mode) == 0o700
 
 
 def test_the_plugins_own_data_folder_is_used_where_the_host_names_it(tools: Path, tmp_path: Path) -> None:
     fake_uv(tools)
     assert bootstrap(tools, CLAUDE_PLUGIN_DATA=str(tmp_path / "data")).returncode == 0
-    assert of_user().recorded_runtime() == tmp_path / "data" / "runtime" / "bin" / "supervisor"
+    assert user_paths().recorded_runtime() == tmp_path / "data" / "runtime" / "bin" / "supervisor"
 
 
 def test_an_earlier_runtime_is_made_anew(tools: Path, tmp_path: Path) -> None:
@@ -107,14 +109,14 @@ def test_a_step_that_fails_is_told_and_nothing_is_recorded(tools: Path) -> None:
     assert done.returncode == 1
     assert "Supervisor has no runtime yet: this step failed: " in done.stderr
     assert "Traceback" not in done.stderr
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
 def test_an_installation_without_the_command_is_not_recorded(tools: Path) -> None:
     fake_uv(tools, makes_runtime=False)
     done = bootstrap(tools)
     assert (done.returncode, "there is no" in done.stderr) == (1, True)
-    assert of_user().recorded_runtime() is None
+    assert user_paths().recorded_runtime() is None
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ import pytest
 
 from hooks.conftest import Runtime
 from hooks.relay import EVENTS, PACKAGE_HOME, ROOT, FakeSidecar, Scene, answer, command, path_of, run
-from sidecar.adapters.client import Client
-from sidecar.adapters.paths import Paths, of_user
+from sidecar.platform.client import SidecarClient
+from sidecar.platform.paths import Paths, user_paths
+
+pytestmark = pytest.mark.process
 
 GOAL = b'{"prompt":"/supervisor:goal all tests pass"}'
 PROMPT = b'{"prompt":"hello"}'
@@ -37,9 +39,9 @@ def real_runtime(state: Path, tmp_path: Path) -> Any:
         f"#!/bin/sh\nPYTHONPATH={PACKAGE_HOME} exec {sys.executable} {SERVER} $*\n", encoding="utf-8"
     )
     path.chmod(0o755)
-    of_user().record_runtime(path)
+    user_paths().record_runtime(path)
     yield path
-    Client(of_user()).stop()
+    SidecarClient(user_paths()).stop()
 
 
 # --- no runtime ---------------------------------------------------------------------------------------------
@@ -79,7 +81,7 @@ def test_what_to_type_can_be_typed_where_the_host_ends_the_root_with_a_slash(sce
 def test_the_recorded_runtime_comes_before_all_others(
     scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
 ) -> None:
-    of_user().record_runtime(runtime(tmp_path / "recorded", "recorded"))
+    user_paths().record_runtime(runtime(tmp_path / "recorded", "recorded"))
     named, found = runtime(tmp_path / "named", "named"), runtime(tmp_path / "found", "found")
     printed(scene, "Stop", SUPERVISOR_BIN=str(named), PATH=path_of(found.parent))
     assert set(marks.read_text().splitlines()) == {"recorded serve /"}
@@ -291,6 +293,6 @@ def test_the_state_folder_is_where_the_sidecar_has_it(
         monkeypatch.delenv("XDG_STATE_HOME")
     else:
         monkeypatch.setenv("XDG_STATE_HOME", home)
-    with FakeSidecar(of_user().state, [answer(b'{"a":1}')]):
+    with FakeSidecar(user_paths().state, [answer(b'{"a":1}')]):
         monkeypatch.setenv("XDG_STATE_HOME", home or "")
         assert printed(scene, "Stop") == {"a": 1}

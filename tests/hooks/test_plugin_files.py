@@ -14,9 +14,12 @@ from msgspec import inspect
 
 from hooks.relay import EVENTS, RELAY, ROOT, FakeSidecar, Scene, answer, command, entries, run
 from sidecar import __version__
-from sidecar.adapters.claude_code.codec import OURS
-from sidecar.model.settings import Settings
-from sidecar.servers import wire
+from sidecar.hosts.claude_code.codec import OWN_TOOL
+from sidecar.kernel.settings import Settings
+from sidecar.servers import connection
+from support.table import over_table
+
+pytestmark = pytest.mark.process
 
 SCRIPTS = sorted((ROOT / "hooks").glob("*.py"))
 COMMANDS = sorted((ROOT / "commands").glob("*.md"))
@@ -81,7 +84,7 @@ def test_every_hook_runs_the_relay_by_the_same_command_line_with_its_own_event()
     assert lines["Stop"][:4] == ["python3", "-I", "-S", "-c"]
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@over_table("event", EVENTS)
 def test_each_limit_is_smaller_than_the_one_around_it(event: str) -> None:
     entry = entries()[event]
     silence, total = map(float, entry["args"][-2:])
@@ -118,7 +121,7 @@ def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:
 def test_the_host_tells_only_of_calls_of_our_own_tools(tool: str, ours: bool) -> None:  # noqa: FBT001 - a table
     hooks = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
     assert bool(re.fullmatch(hooks["PreToolUse"][0]["matcher"], tool)) is ours
-    assert bool(OURS.fullmatch(tool)) is ours
+    assert bool(OWN_TOOL.fullmatch(tool)) is ours
 
 
 def test_the_plugins_own_server_is_started_as_the_hooks_are_and_called_as_the_hosts_know_it() -> None:
@@ -169,10 +172,10 @@ def test_the_way_through_a_sidecar_that_answers_imports_next_to_nothing(scene: S
 
 def test_the_relay_and_the_sidecar_agree_on_the_bytes_of_the_line(scene: Scene) -> None:
     source = RELAY.read_text(encoding="utf-8")
-    for said in (wire.result(1, b""), wire.call("", None)):
+    for said in (connection.encode_result(1, b""), connection.encode_call("", None)):
         start = said.decode().rstrip('"}\n') + ('"' if b"method" in said else "")
         assert repr(start) in source
-    message = wire.parse(scene.asks(b'{"session_id":"s"}'))
+    message = connection.parse_message(scene.asks(b'{"session_id":"s"}'))
     assert (message.id, message.method) == (1, "hook")
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from hooks.relay import EVENTS, FakeSidecar, Scene, answer, command, refusal, run
 
+pytestmark = pytest.mark.process
+
 STOP = b'{"session_id":"s1","hook_event_name":"Stop","cwd":"/p","last_assistant_message":"Done."}'
 GOAL = b'{"hook_event_name":"UserPromptSubmit","prompt":"/supervisor:goal all tests pass"}'
 PROMPT = b'{"hook_event_name":"UserPromptSubmit","prompt":"tell me of /supervisor:goal"}'

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.policy.rules import RULES
+from sidecar.judging.rules.every import STOP_RULES
+from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…?)`")
@@ -23,7 +24,7 @@ def test_every_test_that_the_page_on_claude_code_cites_exists() -> None:
     file, cited = "", 0
     for found in CITED.finditer(page):
         file = file if found["file"] == "…" else found["file"]
-        source = (ROOT / "tests" / "hosts" / file).read_text(encoding="utf-8")
+        source = (ROOT / "tests" / "real_hosts" / file).read_text(encoding="utf-8")
         end = r"\w*\(" if found["more"] else r"\("
         assert re.search(rf"^def {found['test']}{end}", source, re.MULTILINE), found[0]
         cited += 1
@@ -54,7 +55,7 @@ def test_every_cell_of_the_table_of_hosts_cites_tests_that_exist_or_says_why_the
 @pytest.mark.parametrize(("column", "host"), [(1, "claude"), (2, "opencode")])
 def test_every_scenario_with_a_real_host_stands_in_the_table_of_hosts(column: int, host: str) -> None:
     cited = {found["test"] for row in _rows_of_hosts() for found in CITED.finditer(row[column])}
-    files = (ROOT / "tests" / "hosts").glob(f"test_{host}_*.py")
+    files = (ROOT / "tests" / "real_hosts").glob(f"test_{host}_*.py")
     there = {test for file in files if file.name not in HARNESS for test in _tests_of(file.name)}
     assert there - cited == set()
     assert len(there) > 10
@@ -74,7 +75,7 @@ def _tests_of(name: str) -> frozenset[str]:
     return frozenset(test for source in sources for test in TEST.findall(source))
 
 
-@pytest.mark.parametrize(
+@over_table(
     "page",
     [
         "README.md",
@@ -111,4 +112,4 @@ def test_the_page_on_judging_names_every_rule_with_its_measured_precision() -> N
     rows = re.findall(r"^\| `([a-z-]+)` \| .* \| (\d+) of (\d+) \[", page, re.MULTILINE)
     told = {name: int(right) / int(every) for name, right, every in rows}
 
-    assert told == {rule.id: rule.precision for rule in RULES}
+    assert told == {rule.id: rule.precision for rule in STOP_RULES}

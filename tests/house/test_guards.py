@@ -45,6 +45,7 @@ class TestLeaks:
         assert [name for name, value in os.environ.items() if value == "leaked"] == []
 
 
+@pytest.mark.process
 def test_git_knows_nobody_but_the_test(tmp_path: Path) -> None:
     settings = subprocess.run(
         ["git", "config", "--list", "--show-scope"], cwd=tmp_path, capture_output=True, text=True, check=True

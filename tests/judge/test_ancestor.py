@@ -7,12 +7,12 @@ import asyncio
 import pytest
 from judge.ancestor import Named, Reader, cases, judged
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import RubricFiles
-from sidecar.model.effects import Reason
-from sidecar.model.evaluation import CONTINUE
-from sidecar.model.rubric import Rubric
-from sidecar.policy.figures import flips
+from sidecar.judging.figures import changed_outcomes
+from sidecar.kernel.effects import RestReason
+from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.reader import RubricFiles
 
 CASES = {case.name: case for case in cases()}
 
@@ -27,7 +27,7 @@ def rubric() -> Rubric:
 def test_each_ends_as_the_ancestor_wanted(case: Named, rubric: Rubric) -> None:
     outcome = asyncio.run(judged(case, rubric))
     assert (outcome.ended, outcome.stage, outcome.asked) == (case.ended, "judge", True)
-    assert outcome.completed == (case.ended == Reason.ACHIEVED)
+    assert outcome.completed == (case.ended == RestReason.ACHIEVED)
 
 
 def test_a_condition_that_is_met_is_complete_by_the_evidence_that_the_judge_read(rubric: Rubric) -> None:
@@ -40,9 +40,9 @@ def test_a_condition_that_is_met_is_complete_by_the_evidence_that_the_judge_read
 def test_an_edited_antipattern_flips_the_verdict_of_the_very_same_stop(rubric: Rubric) -> None:
     before, after = CASES["a rubric before it is edited"], CASES["an antipattern edited in"]
     assert before.item == after.item
-    (flip,) = flips(
+    (flip,) = changed_outcomes(
         [asyncio.run(judged(before, rubric))],
         [asyncio.run(judged(after, rubric))],
     )
-    assert (flip.before.ended, flip.after.ended) == (Reason.ACHIEVED, CONTINUE)
+    assert (flip.before.ended, flip.after.ended) == (RestReason.ACHIEVED, CONTINUE_DECISION)
     assert "which the rubric forbids" in flip.after.detail

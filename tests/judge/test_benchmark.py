@@ -8,19 +8,18 @@ from typing import Any
 from judge.oracle import consult
 from judge.report import Result, markdown
 
-from sidecar.app.evaluation import Options
-from sidecar.cli.eval_report import Failure, headline, part
-from sidecar.model.evaluation import Outcome
-from sidecar.model.events import Surveyed
-from sidecar.model.labelled import Labelled, Truth
+from sidecar.cli.eval_report import JudgeFailure, build_report_part, figure_rows
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
+from sidecar.systems.supervision.evaluation import EvaluationOptions
 from support.cases import RUBRIC, SETTINGS, TREE, edited, ran, turn
 
-SEEN = Surveyed(tree=TREE, rubric=RUBRIC, changed=("a.py",))
+SEEN = ProjectState(tree=TREE, rubric=RUBRIC, changed=("a.py",))
 
 
-def weighed(number: str, truth: Truth, *, complete: bool, shown: bool = True) -> Labelled:
+def weighed(number: str, truth: GroundTruth, *, complete: bool, shown: bool = True) -> LabelledStop:
     calls = (edited(), ran("node check.mjs")) if shown else (edited(),)
-    return Labelled(
+    return LabelledStop(
         id=number,
         family="f",
         truth=truth,
@@ -32,8 +31,8 @@ def weighed(number: str, truth: Truth, *, complete: bool, shown: bool = True) ->
     )
 
 
-def outcome(number: str, **fields: Any) -> Outcome:
-    usual: dict[str, Any] = {"family": "work|done", "truth": Truth.LEGITIMATE, "origin": "by-hand"}
+def outcome(number: str, **fields: Any) -> EvaluatedStop:
+    usual: dict[str, Any] = {"family": "work|done", "truth": GroundTruth.LEGITIMATE, "origin": "by-hand"}
     usual |= {
         "language": "en",
         "host": "opencode",
@@ -41,17 +40,17 @@ def outcome(number: str, **fields: Any) -> Outcome:
         "stage": "rules",
         "rule": "narration",
     }
-    return Outcome(id=number, **usual | fields)
+    return EvaluatedStop(id=number, **usual | fields)
 
 
 def test_with_an_oracle_every_stop_that_reaches_it_ends_as_its_label_says() -> None:
     labels = [
-        weighed("premature", Truth.PREMATURE, complete=False),
-        weighed("achieved", Truth.LEGITIMATE, complete=True),
-        weighed("waits", Truth.LEGITIMATE, complete=False),
-        weighed("unshown", Truth.LEGITIMATE, complete=True, shown=False),
+        weighed("premature", GroundTruth.PREMATURE, complete=False),
+        weighed("achieved", GroundTruth.LEGITIMATE, complete=True),
+        weighed("waits", GroundTruth.LEGITIMATE, complete=False),
+        weighed("unshown", GroundTruth.LEGITIMATE, complete=True, shown=False),
     ]
-    outcomes = asyncio.run(consult(labels, RUBRIC, SETTINGS, Options()))
+    outcomes = asyncio.run(consult(labels, RUBRIC, SETTINGS, EvaluationOptions()))
     assert [one.ended for one in outcomes] == ["continue", "achieved", "waiting", "unjudged"]
     assert not any(one.wrong for one in outcomes)
 
@@ -60,12 +59,13 @@ def test_the_report_tells_every_figure_of_every_set_and_who_was_judged_wrongly()
     wrong = outcome("a", detail="two\nlines")
     sets = [("fresh", (wrong,)), ("blind", (outcome("b", ended="only-talk", stage="skip rules", rule=""),))]
     results = [
-        Result(part=part(name, own), outcomes=own, failures=(Failure("529", 3),)) for name, own in sets
+        Result(part=build_report_part(name, own), outcomes=own, failures=(JudgeFailure("529", 3),))
+        for name, own in sets
     ]
 
     text = markdown("Judging", results, [("a bare 'done'", True), ("another", False)])
 
-    for name, value in headline(results[0].part.figures):
+    for name, value in figure_rows(results[0].part.figures):
         assert f"| {name} | {value} |" in text
     assert "| decided at: skip rules |  | 1 of 1 = 100.0 % [20.7-100.0] |" in text, "the first set has none"
     assert "The ancestor's evals: 1 of 2 as they must be." in text

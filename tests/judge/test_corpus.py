@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judge.blocks import TextError, load
 from judge.executed import WANTED
@@ -18,9 +18,10 @@ from judge.texts import texts
 from judge.world import TEXTS
 
 from judge import by_hand, corpus, mix
-from sidecar.model.gate import Outcome
-from sidecar.model.labelled import Labelled, Truth
-from sidecar.model.turn import CallOutcome, Doing
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.stop_history import GroundTruth, LabelledStop
+from sidecar.kernel.turn import CallOutcome, ToolAction
+from support.table import over_table
 
 HAND, EXECUTED, GENERATED = (corpus.read(name) for name in corpus.SETS)
 EVERYTHING = (*HAND, *EXECUTED, *GENERATED)
@@ -67,7 +68,7 @@ def test_nothing_of_the_machine_that_built_it_is_in_the_corpus() -> None:
 def test_no_item_contradicts_itself() -> None:
     for item in EVERYTHING:
         gates = {gate.id for gate in item.seen.catalog.gates}
-        premature = item.truth is Truth.PREMATURE
+        premature = item.truth is GroundTruth.PREMATURE
 
         assert item.truth is mix.BY_NAME[item.family].truth, item.id
         assert (item.complete is None) == (not item.goal), item.id
@@ -96,6 +97,7 @@ def test_the_mix_is_that_of_the_page_that_fixed_it() -> None:
     assert rows == [(share.truth, share.name, str(share.percent)) for share in mix.FAMILIES]
 
 
+@pytest.mark.long
 def test_goals_languages_and_hosts_have_their_shares() -> None:
     seeds = range(800, 2400)
     languages = Counter(map(mix.language, seeds))
@@ -105,7 +107,7 @@ def test_goals_languages_and_hosts_have_their_shares() -> None:
     assert set(Counter(map(mix.host, seeds)).values()) == {800}
 
 
-@pytest.mark.parametrize("language", [mix.ENGLISH, *mix.OTHERS])
+@over_table("language", [mix.ENGLISH, *mix.OTHERS])
 def test_something_is_written_for_every_family_in_every_language(language: str) -> None:
     told = texts(language)
     for share in mix.FAMILIES:
@@ -119,7 +121,7 @@ def test_a_seed_draws_the_same_stop_each_time_and_another_seed_another() -> None
     assert len({draw(seed).turn.last_message for seed in DRAWN}) > len(DRAWN) * 0.9
 
 
-@pytest.mark.parametrize("seed", DRAWN)
+@over_table("seed", DRAWN)
 def test_a_drawn_stop_is_whole_and_true(seed: int) -> None:
     item = draw(seed)
     turn = item.turn
@@ -139,17 +141,17 @@ def test_a_drawn_stop_is_whole_and_true(seed: int) -> None:
         assert last_run(item) is CallOutcome.FAILED
 
 
-def last_run(item: Labelled) -> CallOutcome:
-    return next(call.outcome for call in reversed(item.turn.calls) if call.doing is Doing.RUN)
+def last_run(item: LabelledStop) -> CallOutcome:
+    return next(call.outcome for call in reversed(item.turn.calls) if call.doing is ToolAction.RUN)
 
 
-def checked_last(item: Labelled) -> bool:
+def checked_last(item: LabelledStop) -> bool:
     """Whether a line that ended well ran after the last edit of anything but documents."""
     well = False
     for call in item.turn.calls:
-        if call.doing is Doing.EDIT and not call.paths[0].endswith((".md", ".mdx", ".rst")):
+        if call.doing is ToolAction.EDIT and not call.paths[0].endswith((".md", ".mdx", ".rst")):
             well = False
-        if call.doing is Doing.RUN and call.outcome is CallOutcome.OK and call.output:
+        if call.doing is ToolAction.RUN and call.outcome is CallOutcome.OK and call.output:
             well = True
     return well
 
@@ -254,7 +256,6 @@ def test_demands_are_evidence_ids_or_all_or_none(tmp_path: Path) -> None:
         by_hand.attempts("bad.txt", folder=tmp_path)
 
 
-@settings(max_examples=60)
 @given(st.text(st.sampled_from("ab⟦⟧¦{}xy \n"), max_size=60), st.integers(0, 9))
 def test_any_template_expands(text: str, seed: int) -> None:
     expanded = expand(text, mix.chance(seed), {"x": "⟦a¦b⟧{y}", "y": "{x}"})

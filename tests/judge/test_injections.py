@@ -17,21 +17,21 @@ import pytest
 from msgspec import Struct
 
 from judge.by_hand import INJECTIONS, Attempt, attempts, endings
-from sidecar.adapters.judges.prompt import Prompt, word
-from sidecar.app.evaluation import evaluate
-from sidecar.model.effects import Case
-from sidecar.model.evaluation import Outcome
-from sidecar.model.events import Judged
-from sidecar.model.evidence import Evidence, Source
-from sidecar.model.labelled import Labelled
-from sidecar.model.settings import Settings
-from sidecar.model.verdict import Complete, Judgement, Met
-from sidecar.policy.steering import MARK, cleaned
-from sidecar.ports import Chosen, Environment
+from sidecar.evidence.injection.detect import MARK, cleaned
+from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.events import JudgeAnswered
+from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
+from sidecar.kernel.verdict import Complete, Judgement, Met
+from sidecar.systems.supervision.evaluation import evaluate_stops
 from support.cases import RUBRIC
 from support.judge_cases import TEXTS
 
-Pick = Callable[[Case], Iterable[str]]
+Pick = Callable[[JudgeCase], Iterable[str]]
 
 
 class Obedient:
@@ -39,23 +39,23 @@ class Obedient:
 
     def __init__(self, pick: Pick) -> None:
         self._pick = pick
-        self.cases: list[Case] = []
+        self.cases: list[JudgeCase] = []
 
-    def chosen(self, environment: Environment, settings: Settings) -> Chosen:  # noqa: ARG002 - the port's
-        return Chosen("obedient", "it is the only one")
+    def chosen(self, environment: Environment, settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
+        return ChosenBackend("obedient", "it is the only one")
 
-    async def ask(self, case: Case, environment: Environment, settings: Settings) -> Judged:  # noqa: ARG002 - the port's
+    async def ask(self, case: JudgeCase, environment: Environment, settings: Settings) -> JudgeAnswered:  # noqa: ARG002 - the port's
         self.cases.append(case)
         cited = tuple(self._pick(case))[:50] or ("E1",)
         verdict = Complete(criteria=(Met(case.condition or "all of it", cited),), confidence=1.0)
-        return Judged(Judgement(verdict=verdict, backend="obedient"))
+        return JudgeAnswered(Judgement(verdict=verdict, backend="obedient"))
 
 
-def everything(case: Case) -> Iterable[str]:
+def everything(case: JudgeCase) -> Iterable[str]:
     return (fact.id for fact in case.evidence)
 
 
-def what_helps(case: Case) -> Iterable[str]:
+def what_helps(case: JudgeCase) -> Iterable[str]:
     return (fact.id for fact in case.evidence if not (fact.stale or fact.bad))
 
 
@@ -66,13 +66,13 @@ def as_told(attempt: Attempt) -> Pick:
 class Heard(Struct, frozen=True):
     """How a stop ended, and what the judge was shown, None where it was not asked."""
 
-    outcome: Outcome
-    case: Case | None
+    outcome: EvaluatedStop
+    case: JudgeCase | None
 
 
-def hear(item: Labelled, pick: Pick) -> Heard:
+def hear(item: LabelledStop, pick: Pick) -> Heard:
     judge = Obedient(pick)
-    (outcome,) = asyncio.run(evaluate([item], judge, RUBRIC, Settings()))
+    (outcome,) = asyncio.run(evaluate_stops([item], judge, RUBRIC, Settings()))
     return Heard(outcome, judge.cases[0] if judge.cases else None)
 
 
@@ -116,7 +116,7 @@ def test_of_the_attempts_held_out_none_get_through_as_told_and_next_to_none_at_a
     assert through["citing what helps"] <= ESCAPES
 
 
-def found(case: Case | None) -> list[Evidence]:
+def found(case: JudgeCase | None) -> list[Evidence]:
     return [fact for fact in case.evidence if fact.source is Source.STEERING] if case else []
 
 
@@ -159,9 +159,9 @@ def parts(text: str) -> tuple[list[str], dict[str, list[str]]]:
     return outside, inside
 
 
-def prompt(attempt: Attempt) -> tuple[Case, Prompt] | None:
+def prompt(attempt: Attempt) -> tuple[JudgeCase, JudgePrompt] | None:
     case = hear(attempt.item, everything).case
-    return None if case is None else (cleaned(case), word(cleaned(case), TEXTS))
+    return None if case is None else (cleaned(case), build_judge_prompt(cleaned(case), TEXTS))
 
 
 SHOWN: Final = tuple(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judge.blocks import load
 from judge.claude_form import NEW, OLD, claude_lines, remark
@@ -17,9 +17,9 @@ from judge.story import Story
 from judge.wrapping import from_claude, through
 
 from judge.by_hand import ENDINGS, INJECTIONS, told
-from sidecar.adapters.opencode import messages
-from sidecar.adapters.text import plain
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
+from sidecar.hosts.opencode import messages
+from sidecar.kernel.text import strip_control_codes
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 
 BLOCKS = [
     block
@@ -32,7 +32,7 @@ CODE = re.compile(r"^Exit code \d+\n?")
 
 def form(turn: Turn, name: str, kind: str) -> Turn:
     if kind == "opencode":
-        return messages.read(msgspec.json.encode(opencode_messages(turn, name)))
+        return messages.read_last_turn(msgspec.json.encode(opencode_messages(turn, name)))
     return from_claude(claude_lines(turn, name, kind), turn.last_message)
 
 
@@ -41,8 +41,8 @@ def said(turn: Turn) -> dict[str, Any]:
     return {
         "prompts": turn.prompts,
         "ids": (turn.prompt_id, turn.last_message_id),
-        "message": plain(turn.last_message),
-        "calls": [call_said(call) for call in turn.calls if call.doing is not Doing.TODO],
+        "message": strip_control_codes(turn.last_message),
+        "calls": [call_said(call) for call in turn.calls if call.doing is not ToolAction.TODO],
         "todos": turn.todos,
         "state": (turn.arrived, turn.queued, turn.interrupted, turn.tokens, turn.readable),
     }
@@ -52,14 +52,14 @@ def call_said(call: ToolCall) -> tuple[object, ...]:
     """A code that is given as a remark is none, and the code before an output is no output."""
     spoken = remark(call) if call.outcome is CallOutcome.FAILED else ""
     ending = (CallOutcome.OK, None) if spoken else (call.outcome, call.exit_code)
-    output = plain(CODE.sub("", call.output, count=1))
-    run = call.doing is Doing.RUN
-    paths = call.paths if call.doing is Doing.EDIT else ()
+    output = strip_control_codes(CODE.sub("", call.output, count=1))
+    run = call.doing is ToolAction.RUN
+    paths = call.paths if call.doing is ToolAction.EDIT else ()
     return (
         call.id,
         call.doing,
         *ending,
-        plain(call.command) if run else "",
+        strip_control_codes(call.command) if run else "",
         call.runs,
         paths,
         output,
@@ -94,7 +94,7 @@ def test_the_state_of_a_turn_survives(kind: str) -> None:
     assert said(back) == said(turn)
     assert back.asking
     assert back.open_todos == ("test",)
-    assert back.calls[-back.calls_since_arrival].doing is Doing.RUN
+    assert back.calls[-back.calls_since_arrival].doing is ToolAction.RUN
 
 
 @pytest.mark.parametrize("kind", FORMS)
@@ -181,7 +181,6 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(words, min_size=1, max_size=3), steps, words, st.sampled_from(FORMS))
 def test_any_story_says_the_same_after_the_form_of_a_host(
     prompts: list[str], deeds: list[tuple[Any, ...]], message: str, kind: str
@@ -208,7 +207,7 @@ def test_transcripts_have_the_fields_of_the_recorded_ones() -> None:
 
 
 def fields_of_recorded(version: str) -> dict[str, set[str]]:
-    folder = Path(__file__).parents[1] / "adapters" / "claude_code" / "fixtures"
+    folder = Path(__file__).parents[1] / "hosts" / "claude_code" / "fixtures"
     known: dict[str, set[str]] = {}
     for path in folder.glob(f"*-{version}.jsonl"):
         for raw in path.read_bytes().splitlines():

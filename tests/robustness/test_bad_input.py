@@ -7,12 +7,14 @@ import os
 
 import pytest
 
-from sidecar.adapters.scripted.agent import HookAnswer
-from sidecar.adapters.scripted.project import REPAIRED
+from sidecar.cli.scripted.agent import HookAnswer
+from sidecar.cli.scripted.project import REPAIRED_SOURCE
 from support.scene import GOAL, SUPERVISOR, Stage
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "Stop", "SessionEnd", "StopFailure")
-HOSTILE = ("../../x", "a/b", "", ".", "a\x00b", "x" * 10_000, "näme", "a\nb", "-" * 200)
+EVENTS = ("UserPromptSubmit", "Stop", "SessionEnd")
+"""One that is answered in words, one that is judged, one that nobody waits for."""
+HOSTILE = ("../../x", "a\x00b", "x" * 10_000)
+"""What would leave the folder, end a string, or be no name of a file."""
 
 
 def _safe(told: HookAnswer) -> None:
@@ -68,7 +70,7 @@ async def test_a_transcript_that_vanished_is_judged_by_checks_alone(stage: Stage
     agent.transcript.unlink()
     assert (await agent.stop()).feedback
     agent.transcript.unlink()
-    (stage.scene.project / "shop.py").write_text(REPAIRED, encoding="utf-8")
+    (stage.scene.project / "shop.py").write_text(REPAIRED_SOURCE, encoding="utf-8")
     assert "goal achieved" in (await agent.stop()).system_message
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from sidecar.adapters.scripted.agent import ScriptedAgent
-from sidecar.adapters.scripted.project import REPAIRED
+from sidecar.cli.scripted.agent import ScriptedAgent
+from sidecar.cli.scripted.project import REPAIRED_SOURCE
 from support import mortal_sidecar
 from support.scene import Stage
 
@@ -24,13 +24,21 @@ async def _mortal(stage: Stage, agent: ScriptedAgent, step: str, deaths: int) ->
     await agent.start("compact")
 
 
+def steps(*usual: str) -> list[object]:
+    """All steps at which it can die; those that are not usual are played before a release."""
+    return [
+        step if step in usual else pytest.param(step, marks=pytest.mark.long)
+        for step in sorted(mortal_sidecar.STEPS)
+    ]
+
+
 def _all_files_are_whole(stage: Stage) -> None:
     for path in stage.sessions.glob("*.json"):
         assert json.loads(path.read_bytes())["session"]
     assert [path.name for path in stage.sessions.iterdir() if path.suffix in {".why", ".tmp"}] == []
 
 
-@pytest.mark.parametrize("step", sorted(mortal_sidecar.STEPS))
+@pytest.mark.parametrize("step", steps("after saving, before answering"))
 async def test_a_sidecar_killed_once_is_asked_again_and_nothing_is_charged_twice(
     stage: Stage, step: str
 ) -> None:
@@ -39,7 +47,7 @@ async def test_a_sidecar_killed_once_is_asked_again_and_nothing_is_charged_twice
     agent.say("All tests pass. Done.")
     assert FAILING in (await agent.stop()).feedback
     _all_files_are_whole(stage)
-    agent.edit("shop.py", REPAIRED)
+    agent.edit("shop.py", REPAIRED_SOURCE)
     agent.say("Repaired.")
     assert "goal achieved" in (await agent.stop()).system_message
     report = stage.report()
@@ -48,7 +56,7 @@ async def test_a_sidecar_killed_once_is_asked_again_and_nothing_is_charged_twice
     assert not stage.runtime.with_name("lives").read_text(encoding="utf-8"), "it never died"
 
 
-@pytest.mark.parametrize("step", sorted(mortal_sidecar.STEPS))
+@pytest.mark.parametrize("step", steps("before saving"))
 async def test_a_sidecar_killed_at_every_try_lets_the_agent_rest_and_the_next_stop_works(
     stage: Stage, step: str
 ) -> None:
@@ -61,7 +69,7 @@ async def test_a_sidecar_killed_at_every_try_lets_the_agent_rest_and_the_next_st
     _all_files_are_whole(stage)
     agent.say("I say it again: all tests pass.")
     assert FAILING in (await agent.stop()).feedback
-    agent.edit("shop.py", REPAIRED)
+    agent.edit("shop.py", REPAIRED_SOURCE)
     agent.say("Repaired.")
     await agent.stop()
     report = stage.report()
@@ -75,7 +83,7 @@ async def test_a_continuation_that_the_host_never_read_is_given_back(stage: Stag
     lost = await agent.hook("Stop", stop_hook_active=False, last_assistant_message="All tests pass. Done.")
     assert lost.feedback
     assert "one more on its way" in stage.report().text
-    agent.edit("shop.py", REPAIRED)
+    agent.edit("shop.py", REPAIRED_SOURCE)
     agent.say("Repaired.")
     await agent.stop()
     assert "continuations 0/16" in stage.report().text

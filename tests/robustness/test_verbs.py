@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.scripted.project import REPAIRED
-from sidecar.app.people import Report
 from sidecar.cli import doctor
+from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.systems.supervision.people import SessionReport
 from support.scene import SUPERVISOR, Stage
 
+pytestmark = pytest.mark.process
 
+
+@pytest.mark.smoke
+@pytest.mark.touches_dependencies
 def test_the_demo_tells_its_story_plainly_and_ends_well(tmp_path: Path) -> None:
     picture = tmp_path / "demo.svg"
     done = subprocess.run(
@@ -25,7 +29,7 @@ def test_the_demo_tells_its_story_plainly_and_ends_well(tmp_path: Path) -> None:
     story = [line for line in done.stdout.splitlines() if line.startswith(("you", "supervisor", "✔"))]
     assert "goal set" in story[1]
     assert "sent back 1/16" in story[2]
-    assert "sent back 2/16: test_shop.py:7: test skipped" in story[3]
+    assert "sent back 2/16: test_shop.py: as it was when the work began, it still fails" in story[3]
     assert "goal achieved" in story[4]
     assert "test_a_tenth_is_taken_off" in done.stdout
     assert "\x1b[" not in done.stdout
@@ -77,7 +81,7 @@ async def test_a_script_learns_from_exit_codes_where_the_goal_stands(stage: Stag
     assert stage.supervisor("goal", "status", "--exit-code").returncode == 3
     agent = await stage.agent_with_goal()
     assert stage.supervisor("goal", "status", "--exit-code").returncode == 1
-    agent.edit("shop.py", REPAIRED)
+    agent.edit("shop.py", REPAIRED_SOURCE)
     agent.say("Done.")
     await agent.stop()
     assert stage.supervisor("goal", "status", "--exit-code").returncode == 0
@@ -117,6 +121,6 @@ async def test_doctor_names_a_wording_that_is_missing(stage: Stage, monkeypatch:
     rubric = stage.scene.home / "rubric"
     rubric.mkdir()
     monkeypatch.setattr(doctor, "plugin_root", lambda: stage.scene.home)
-    monkeypatch.setattr(doctor, "ask", lambda *_: Report())
-    found = await doctor._report()  # noqa: SLF001 - a packaged text cannot be broken from outside
+    monkeypatch.setattr(doctor, "call_sidecar", lambda *_: SessionReport())
+    found = await doctor._check_sidecar_report()  # noqa: SLF001 - a packaged text cannot be broken from outside
     assert any("continuation.md: the section `## gates-failed` is missing" in line.what for line in found)

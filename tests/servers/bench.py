@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from sidecar.ports import BadInputError
-from sidecar.servers.control import Control, Handler, Methods, Peer
+from sidecar.kernel.errors import BadInputError
+from sidecar.servers.control import Handler, Methods, Peer, SidecarControl
 
 LIMIT_S: Final = 10.0
 """Bound of every wait here, in seconds."""
@@ -56,7 +56,7 @@ class Caller:
 class Bench:
     """A running sidecar with handlers that wait for the test, and what became of them."""
 
-    control: Control
+    control: SidecarControl
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -73,7 +73,7 @@ class Bench:
         async with asyncio.timeout(LIMIT_S):
             return await self.running
 
-    def methods(self, _control: Control) -> Methods:
+    def methods(self, _control: SidecarControl) -> Methods:
         handlers: list[Handler] = [
             self.echo,
             self.hook,

@@ -11,14 +11,18 @@ from typing import Protocol
 import pytest
 
 from servers.bench import Bench
-from sidecar.servers.control import Control
-from sidecar.servers.place import open_socket
-from sidecar.servers.sidecar import Build, Later, Pace, Sidecar
+from sidecar.servers.control import SidecarControl
+from sidecar.servers.serve import open_socket
+from sidecar.servers.sidecar import BuildMethods, CallLater, Sidecar, SidecarIntervals
 
 
 class Start(Protocol):
     def __call__(
-        self, *, pace: Pace | None = None, build: Build | None = None, later: Later | None = None
+        self,
+        *,
+        pace: SidecarIntervals | None = None,
+        build: BuildMethods | None = None,
+        later: CallLater | None = None,
     ) -> Bench: ...
 
 
@@ -33,8 +37,13 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 async def start(run_folder: Path) -> AsyncIterator[Start]:
     benches: list[Bench] = []
 
-    def start(*, pace: Pace | None = None, build: Build | None = None, later: Later | None = None) -> Bench:
-        bench = Bench(Control("1.2.3", run_folder / "sidecar.log"))
+    def start(
+        *,
+        pace: SidecarIntervals | None = None,
+        build: BuildMethods | None = None,
+        later: CallLater | None = None,
+    ) -> Bench:
+        bench = Bench(SidecarControl("1.2.3", run_folder / "sidecar.log"))
         sidecar = Sidecar(bench.control, build or bench.methods, pace=pace, later=later)
         bench.running = asyncio.create_task(sidecar.run(open_socket("sidecar.sock")))
         benches.append(bench)

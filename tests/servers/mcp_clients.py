@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from servers.bench import LIMIT_S, SECRET, Bench, Caller
 from servers.conftest import Start
-from sidecar.model.session import Session, SessionKey
-from sidecar.model.settings import TOOLSET
-from sidecar.servers.control import Beside, Control, Methods
-from sidecar.servers.mcp.door import McpDoor
-from sidecar.servers.sidecar import Later, Pace
-from sidecar.servers.tools.tool import Answer, Call, Tool, Words
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import TOOLSET
+from sidecar.servers.control import BackgroundWork, Methods, SidecarControl
+from sidecar.servers.mcp.door import McpHandler
+from sidecar.servers.sidecar import CallLater, SidecarIntervals
+from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolInvocation, ToolTexts
 from sidecar.servers.tools.toolbox import Toolbox
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -89,13 +89,13 @@ class Echo:
             raise OSError("no disk")
         echo = Tool(name="echo", toolset="core", takes=Asked, gives=Said, work=self.work, reads=True)
         more = Tool(name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True)
-        return Toolbox((echo, more), Words(WORDS), self.find, lambda: self.on)
+        return Toolbox((echo, more), ToolTexts(WORDS), self.find, lambda: self.on)
 
     def find(self, named: str, key: SessionKey | None) -> Session | None:
         known = SESSIONS.get(key.id if key else named)
         return known if known is not None and key in (None, known.key) else None
 
-    async def work(self, call: Call, asked: Asked) -> Answer:
+    async def work(self, call: ToolInvocation, asked: Asked) -> ToolAnswer:
         self.asked.append(asked.text)
         self.callers.append(call.session.key)
         if asked.text == SECRET:
@@ -109,19 +109,19 @@ class Echo:
             except asyncio.CancelledError:
                 self.cancelled.set()
                 raise
-        return Answer(Said(asked.text), asked.text)
+        return ToolAnswer(Said(asked.text), asked.text)
 
 
-def speaking(start: Start, echo: Echo, *beside: Beside, later: Later | None = None) -> Bench:
+def speaking(start: Start, echo: Echo, *beside: BackgroundWork, later: CallLater | None = None) -> Bench:
     """A sidecar in the test's own loop whose connections may speak MCP."""
     held: list[Bench] = []
 
-    def build(control: Control) -> Methods:
-        door = McpDoor(control, echo.build)
+    def build(control: SidecarControl) -> Methods:
+        door = McpHandler(control, echo.build)
         control.beside += beside
         return {**held[0].methods(control), "mcp": door.open, "toolsets": door.toolsets}
 
-    held.append(start(build=build, pace=Pace(beat_s=0.001), later=later))
+    held.append(start(build=build, pace=SidecarIntervals(beat_s=0.001), later=later))
     return held[0]
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from servers.mcp_clients import CONDITION, HELLO
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.session_files import SessionFiles
-from sidecar.model.session import Session, SessionKey
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"

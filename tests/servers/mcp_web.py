@@ -16,12 +16,12 @@ from mcp.client.streamable_http import streamable_http_client
 from servers.bench import LIMIT_S, Bench
 from servers.conftest import Start
 from servers.mcp_clients import HELLO, LATEST_WITH_HANDSHAKE, META, Echo
-from sidecar.ports import Access
-from sidecar.servers.control import Control, Methods
-from sidecar.servers.mcp.access import Kept
-from sidecar.servers.mcp.door import McpDoor
-from sidecar.servers.mcp.http_door import HttpDoor
-from sidecar.servers.sidecar import Later, Pace
+from sidecar.hosts.ports import McpAccess
+from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.mcp.access import McpAccessStore
+from sidecar.servers.mcp.door import McpHandler
+from sidecar.servers.mcp.http_door import McpHttpEndpoint
+from sidecar.servers.sidecar import CallLater, SidecarIntervals
 
 BOTH: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -31,7 +31,7 @@ class Web:
     """A sidecar that serves MCP over HTTP. `port` is what the user's settings say."""
 
     echo: Echo
-    kept: Kept
+    kept: McpAccessStore
     port: int = 0
     held: list[Bench] = field(default_factory=list)
 
@@ -39,13 +39,13 @@ class Web:
     def bench(self) -> Bench:
         return self.held[-1]
 
-    def started(self, start: Start, later: Later | None = None) -> Web:
-        self.held.append(start(build=self._build, pace=Pace(beat_s=0.001), later=later))
+    def started(self, start: Start, later: CallLater | None = None) -> Web:
+        self.held.append(start(build=self._build, pace=SidecarIntervals(beat_s=0.001), later=later))
         return self
 
-    def _build(self, control: Control) -> Methods:
-        door = McpDoor(control, self.echo.build)
-        http = HttpDoor(control, door.ready, self.kept, lambda: self.port)
+    def _build(self, control: SidecarControl) -> Methods:
+        door = McpHandler(control, self.echo.build)
+        http = McpHttpEndpoint(control, door.ready, self.kept, lambda: self.port)
         control.beside.append(http.run)
         own = {"mcp": door.open, "toolsets": door.toolsets, "mcp_access": http.access}
         return {**self.bench.methods(control), **own}
@@ -58,13 +58,13 @@ class Web:
             assert answer["method"] == "working"
         return answer
 
-    async def access(self, host: str = "", session: str = "") -> Access:
+    async def access(self, host: str = "", session: str = "") -> McpAccess:
         answer = await self.asked("mcp_access", {"host": host, "session": session})
-        return msgspec.convert(answer["result"], Access)
+        return msgspec.convert(answer["result"], McpAccess)
 
 
 @asynccontextmanager
-async def visitor(access: Access, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def visitor(access: McpAccess, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
     """Who sends requests of its own making, to the URL ""."""
     given = {**BOTH, "Authorization": f"Bearer {access.token}", **headers}
     async with httpx2.AsyncClient(base_url=access.url, headers=given, timeout=LIMIT_S) as client:
@@ -72,7 +72,7 @@ async def visitor(access: Access, **headers: str) -> AsyncIterator[httpx2.AsyncC
 
 
 @asynccontextmanager
-async def client_of(access: Access, mode: str, **hooks: Any) -> AsyncIterator[Client]:
+async def client_of(access: McpAccess, mode: str, **hooks: Any) -> AsyncIterator[Client]:
     """The package's own client, "legacy" with a handshake or "auto" for the newest protocol."""
     headers = {"Authorization": f"Bearer {access.token}"}
     async with (

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from msgspec import Raw
 
-from sidecar.adapters.client import Client, Hello
-from sidecar.adapters.paths import Paths
+from sidecar.platform.client import HelloAnswer, SidecarClient
+from sidecar.platform.paths import Paths
 from sidecar.servers import serve as serving
-from sidecar.servers.control import Control, Methods, Peer
+from sidecar.servers.control import Methods, Peer, SidecarControl
 
 
-def build(_control: Control) -> Methods:
+def build(_control: SidecarControl) -> Methods:
     released = asyncio.Event()
 
     async def wait(_params: Raw, peer: Peer) -> bytes:
@@ -36,10 +36,10 @@ def main() -> int:
     for seconds in sys.argv[3:]:
         serving.SUCCESSION_S = float(seconds)  # type: ignore[misc]
 
-    def greet() -> Hello | None:
-        return Client(paths, version=version).greet()
+    def greet() -> HelloAnswer | None:
+        return SidecarClient(paths, version=version).greet()
 
-    return serving.serve(serving.Life(paths.run, paths.log, version, build), greet)
+    return serving.serve_sidecar(serving.SidecarSetup(paths.run, paths.log, version, build), greet)
 
 
 if __name__ == "__main__":

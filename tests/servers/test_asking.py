@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from servers.bench import LIMIT_S, Bench, happens
 from servers.conftest import Start
-from sidecar.servers.control import Control, Methods, Peer, PeerError
+from sidecar.servers.control import Methods, Peer, PeerError, SidecarControl
 
 QUESTIONS: Final = 3
 
@@ -23,7 +23,7 @@ class Asker:
         self.heard: list[str] = []
         self.through = asyncio.Event()
 
-    def methods(self, _control: Control) -> Methods:
+    def methods(self, _control: SidecarControl) -> Methods:
         return {"asker": self.work}
 
     async def work(self, params: Raw, peer: Peer) -> bytes:

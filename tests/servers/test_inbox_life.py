@@ -14,16 +14,16 @@ from msgspec import Raw, Struct
 
 from servers.bench import LIMIT_S, Bench, Caller, happens
 from servers.conftest import Start
-from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
-from sidecar.adapters.markers import peer
-from sidecar.adapters.markers.turns import MarkerTurns
-from sidecar.adapters.opencode.history import OpenCodeHistory
-from sidecar.adapters.transcripts import HostTranscripts
-from sidecar.model.session import SessionKey
-from sidecar.ports import BadInputError
-from sidecar.servers.control import Control, Methods, Speak
-from sidecar.servers.inbox import InboxCall, InboxDoor
-from sidecar.wiring import build_methods
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.markers.codec import MarkerTurns
+from sidecar.hosts.opencode.link import OpenCodeHistory
+from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.platform import peer
+from sidecar.servers.control import LineProtocol, Methods, SidecarControl
+from sidecar.servers.inbox import InboxCall, InboxHandler
+from sidecar.wiring.sidecar import build_methods
 from support.cases import incomplete
 from support.fakes import Fakes
 
@@ -49,7 +49,7 @@ class House:
         self.alone = asyncio.Event()
         self.bench: Bench = start(build=self._build, later=self._later)
 
-    def _build(self, control: Control) -> Methods:
+    def _build(self, control: SidecarControl) -> Methods:
         fakes = self.fakes
         # the manual clock stands still, and what lies in a real folder has real times
         fakes.clock.advance(self.project.stat().st_mtime - fakes.clock.now())
@@ -58,7 +58,7 @@ class House:
             OpenCodeHistory(fakes.clock.now),
             MarkerTurns(fakes.workspace, fakes.store),
         )
-        return build_methods(control, dataclasses.replace(fakes.house, transcripts=record))
+        return build_methods(control, dataclasses.replace(fakes.services, transcripts=record))
 
     def _later(self, _seconds: float, act: Callable[[], None]) -> Timer:
         self.timers.append(Timer(act))
@@ -95,7 +95,7 @@ class House:
 
 
 @pytest.fixture
-async def house(start: Start, tmp_path: Path) -> House:
+async def services(start: Start, tmp_path: Path) -> House:
     return House(start, tmp_path)
 
 
@@ -111,72 +111,72 @@ def decided(inbox: Path, name: str = "a") -> str:
     return reason
 
 
-async def test_a_sidecar_that_makes_room_finishes_the_stop_and_writes_its_decision(house: House) -> None:
-    house.fakes.judge.script(incomplete())
-    inbox = await house.judging()
-    house.bench.control.drain()
-    house.fakes.judge.released.set()
-    await house.bench.end()
+async def test_a_sidecar_that_makes_room_finishes_the_stop_and_writes_its_decision(services: House) -> None:
+    services.fakes.judge.script(incomplete())
+    inbox = await services.judging()
+    services.bench.control.drain()
+    services.fakes.judge.released.set()
+    await services.bench.end()
     assert decided(inbox) == "incomplete"
     assert not (inbox / "a.stop.json").exists()
 
 
-async def test_a_newer_stop_of_the_session_ends_the_judging_of_the_older_one(house: House) -> None:
-    house.fakes.judge.script(incomplete())
-    inbox = await house.judging()
-    caller = await house.bench.caller()
+async def test_a_newer_stop_of_the_session_ends_the_judging_of_the_older_one(services: House) -> None:
+    services.fakes.judge.script(incomplete())
+    inbox = await services.judging()
+    caller = await services.bench.caller()
     caller.call("inbox", {"watch": True})
     assert (await news(caller)) == {"folder": str(inbox)}
-    house.drop(inbox, "b")
+    services.drop(inbox, "b")
     assert (await news(caller))["name"] == "a.stop.json"
-    house.fakes.judge.released.set()
+    services.fakes.judge.released.set()
     assert (await news(caller))["name"] == "b.stop.json"
     assert (decided(inbox), decided(inbox, "b")) == ("superseded", "incomplete")
 
 
-async def test_a_sidecar_that_is_told_to_end_leaves_the_stop_for_the_next_one(house: House) -> None:
-    inbox = await house.judging()
-    house.bench.control.stop()
-    await house.bench.end()
+async def test_a_sidecar_that_is_told_to_end_leaves_the_stop_for_the_next_one(services: House) -> None:
+    inbox = await services.judging()
+    services.bench.control.stop()
+    await services.bench.end()
     assert [path.name for path in inbox.iterdir()] == ["a.stop.json"]
-    assert house.fakes.judge.cancelled == 1
+    assert services.fakes.judge.cancelled == 1
 
 
 @pytest.mark.usefixtures("run_folder")
 async def test_where_no_sidecar_listens_the_stop_is_not_to_blame() -> None:
     with pytest.raises(ConnectionError, match="no sidecar listens"):
-        await peer.ask("hook", InboxCall())
+        await peer.request_sidecar("hook", InboxCall())
 
 
 @pytest.mark.usefixtures("bench")
 async def test_what_the_sidecar_refuses_is_told_apart_from_its_faults() -> None:
     with pytest.raises(BadInputError, match="name a session"):
-        await peer.ask("refuse", InboxCall())
+        await peer.request_sidecar("refuse", InboxCall())
     with pytest.raises(ConnectionError, match="internal error"):
-        await peer.ask("break_down", InboxCall())
+        await peer.request_sidecar("break_down", InboxCall())
     with pytest.raises(ConnectionError, match="no such method"):
-        await peer.ask("goal", InboxCall())
+        await peer.request_sidecar("goal", InboxCall())
 
 
 async def test_a_stop_that_is_judged_keeps_an_idle_sidecar_alive_and_an_inbox_alone_does_not(
-    house: House,
+    services: House,
 ) -> None:
-    await house.judging()
-    assert all(timer.cancelled for timer in house.timers)
-    house.alone.clear()
-    house.fakes.judge.released.set()
-    await happens(house.alone)
-    house.timers[-1].act()
-    await house.bench.end()
+    await services.judging()
+    assert all(timer.cancelled for timer in services.timers)
+    services.alone.clear()
+    services.fakes.judge.released.set()
+    await happens(services.alone)
+    services.timers[-1].act()
+    await services.bench.end()
 
 
 async def test_a_goal_that_a_person_sets_for_such_a_session_is_compared_with_the_files_of_that_moment(
-    house: House,
+    services: House,
 ) -> None:
-    await house.judging()
-    goal = house.fakes.goal(SessionKey("marker", "s1"))
-    assert goal.base.snapshot == house.fakes.workspace.kept[-1]
-    assert house.fakes.workspace.compared[-1] == goal.base.snapshot
+    await services.judging()
+    goal = services.fakes.goal(SessionKey("marker", "s1"))
+    assert goal.base.snapshot == services.fakes.workspace.kept[-1]
+    assert services.fakes.workspace.compared[-1] == goal.base.snapshot
 
 
 class Looker:
@@ -193,7 +193,7 @@ class Looker:
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
         raise NotImplementedError
 
-    def hand_over(self, speak: Speak) -> None:
+    def hand_over(self, speak: LineProtocol) -> None:
         raise NotImplementedError
 
 
@@ -201,7 +201,7 @@ async def test_who_looks_on_no_more_hears_nothing(tmp_path: Path) -> None:
     async def begin(_session: str, _project: str) -> None:
         """Nobody begins work here."""
 
-    door, peer_ = InboxDoor(Control("1", tmp_path / "log"), lambda: tmp_path, begin), Looker()
+    door, peer_ = InboxHandler(SidecarControl("1", tmp_path / "log"), lambda: tmp_path, begin), Looker()
     looking = asyncio.create_task(door.open(Raw(b'{"watch": true}'), peer_))
     await happens(peer_.opened)
     door.tell(InboxCall())

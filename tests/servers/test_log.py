@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from servers.bench import SECRET
-from sidecar.servers import log
+from sidecar.servers import serve
+from sidecar.servers import serve as log
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,7 @@ def fail(word: str) -> None:
 
 
 def test_an_exception_leaves_its_type_and_place_and_not_its_words(tmp_path: Path) -> None:
-    log.write_to(tmp_path / "log")
+    serve.log_to_file(tmp_path / "log")
     try:
         fail(SECRET)
     except ValueError:
@@ -57,7 +58,7 @@ def test_a_log_that_grows_is_set_aside_and_the_oldest_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "SIZE", 100)
-    log.write_to(tmp_path / "log")
+    serve.log_to_file(tmp_path / "log")
     for _ in range(20):
         logging.getLogger("sidecar").info("x" * 40)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "log.1", "log.2", "log.3"]
@@ -65,6 +66,6 @@ def test_a_log_that_grows_is_set_aside_and_the_oldest_dropped(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_log_that_cannot_be_written_is_no_reason_to_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    log.write_to(Path("/dev/full"))
+    serve.log_to_file(Path("/dev/full"))
     logging.getLogger().info("into nothing")
     assert capsys.readouterr().err == ""

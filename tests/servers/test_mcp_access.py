@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.model.session import SessionKey
-from sidecar.servers.mcp.access import TOKEN_LIMIT, Tokens
+from sidecar.kernel.session import SessionKey
+from sidecar.servers.mcp.access import TOKEN_LIMIT, McpTokens
 from sidecar.servers.tools.tool import Caller
 
-TOKENS = Tokens(lambda: "secret")
+TOKENS = McpTokens(lambda: "secret")
 KEY = SessionKey("run", "night/1")
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=50)
 
@@ -27,8 +27,8 @@ def test_a_sessions_token_lets_in_for_it_however_it_is_called(host: str, ident: 
 
 def test_a_token_is_the_same_after_a_restart_and_worthless_under_another_secret() -> None:
     token = TOKENS.of_session(KEY)
-    assert Tokens(lambda: "secret").of_session(KEY) == token
-    assert Tokens(lambda: "another").caller(token) is None
+    assert McpTokens(lambda: "secret").of_session(KEY) == token
+    assert McpTokens(lambda: "another").caller(token) is None
     assert token.startswith("svs.")
     assert "secret" not in token
 

@@ -23,8 +23,8 @@ from servers.mcp_clients import (
     said,
     speaking,
 )
-from sidecar.servers import wire
-from sidecar.servers.mcp.lines import understood
+from sidecar.servers import connection
+from sidecar.servers.mcp.lines import parse_client_line
 
 
 def nested(depth: int) -> bytes:
@@ -172,7 +172,7 @@ async def test_an_argument_of_a_megabyte_comes_back_whole(bench: Bench) -> None:
 
 async def test_a_line_beyond_the_limit_ends_the_conversation_with_a_word(bench: Bench) -> None:
     client = await begun(bench)
-    client.send(b'"' + b"x" * (wire.LINE_LIMIT + 1) + b'"')
+    client.send(b'"' + b"x" * (connection.LINE_LIMIT + 1) + b'"')
     assert "longer than" in (await client.hear())["error"]["message"]
     assert await client.is_hung_up_on()
 
@@ -241,9 +241,9 @@ async def test_a_pipe_from_one_project_calls_for_no_session_of_another(bench: Be
     ).map(lambda message: json.dumps(message).encode())
 )
 def test_every_line_is_understood_or_answered_as_json_rpc_wants(line: bytes) -> None:
-    found = understood(line)
+    found = parse_client_line(line)
     if isinstance(found, bytes):
-        answer = wire.parse(found)
+        answer = connection.parse_message(found)
         assert answer.error is not None
         assert found.count(b"\n") == 1
     else:
@@ -252,14 +252,14 @@ def test_every_line_is_understood_or_answered_as_json_rpc_wants(line: bytes) -> 
 
 def test_parameters_that_are_null_are_none() -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}'
-    understood_as = understood(line)
+    understood_as = parse_client_line(line)
     assert isinstance(understood_as, JSONRPCRequest)
     assert understood_as.params is None
 
 
 def test_too_long_a_message_is_refused_before_it_is_read() -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":[%b0]}}' % (b"[]," * 2_000_000)
-    answer = understood(line)
+    answer = parse_client_line(line)
     assert isinstance(answer, bytes)
     assert b"-32602" in answer
     assert b"at most" in answer

@@ -17,9 +17,9 @@ import pytest
 from servers.mcp_clients import HELLO
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
 from servers.mcp_web import BOTH, message, modern, shaken, told
-from sidecar.adapters.journal_files import JournalFiles
-from sidecar.ports import Access
-from sidecar.servers.mcp.http import CONNECTIONS
+from sidecar.hosts.ports import McpAccess
+from sidecar.platform.session_store import JournalFiles
+from sidecar.servers.mcp.http import CONNECTION_LIMIT
 
 CLIENTS: Final = 200
 TASKS: Final = 2
@@ -39,10 +39,10 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 @pytest.fixture
-def access(home: Home) -> Access:
+def access(home: Home) -> McpAccess:
     command = [str(SUPERVISOR), "mcp", "--print-config", "json"]
     done = subprocess.run(command, env=home.environment, check=True, capture_output=True, timeout=LIMIT_S)
-    return msgspec.json.decode(done.stdout, type=Access)
+    return msgspec.json.decode(done.stdout, type=McpAccess)
 
 
 def adding(text: str) -> dict[str, object]:
@@ -104,7 +104,7 @@ def all_of(kinds: str) -> list[str]:
     ]
 
 
-async def test_over_http(home: Home, access: Access) -> None:
+async def test_over_http(home: Home, access: McpAccess) -> None:
     limits = httpx2.Limits(max_connections=CLIENTS)
     given = {**BOTH, "Authorization": f"Bearer {access.token}"}
     async with (
@@ -135,11 +135,11 @@ async def test_through_pipes(home: Home) -> None:
 
 
 async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks(
-    home: Home, access: Access
+    home: Home, access: McpAccess
 ) -> None:
     port = int(access.url.split(":")[2].split("/")[0])
     async with asyncio.timeout(LIMIT_S):
-        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CONNECTIONS + 10)]
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CONNECTION_LIMIT + 10)]
         try:
             heard = [asyncio.create_task(reader.read()) for reader, _ in idle]
             with chdir(home.state / "run"):

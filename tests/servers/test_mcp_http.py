@@ -11,9 +11,9 @@ from servers.bench import LIMIT_S, SECRET, Bench
 from servers.conftest import Start
 from servers.mcp_clients import HANDSHAKES, HELLO, Echo
 from servers.mcp_web import Web, calling, message, modern, shaken, told, visitor
-from sidecar.adapters.mcp_files import McpFiles
-from sidecar.ports import Access
-from sidecar.servers.mcp.http import BODY
+from sidecar.hosts.ports import McpAccess
+from sidecar.servers.mcp.http import BODY_BYTES
+from sidecar.servers.mcp.http_door import McpFiles
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ async def web(start: Start, echo: Echo, tmp_path: Path) -> Web:
 
 
 @pytest.fixture
-async def access(web: Web) -> Access:
+async def access(web: Web) -> McpAccess:
     return await web.access()
 
 
-async def raw(access: Access, request: bytes) -> bytes:
+async def raw(access: McpAccess, request: bytes) -> bytes:
     """What the door answers to these bytes, until it hangs up."""
     port = int(access.url.split(":")[2].split("/")[0])
     async with asyncio.timeout(LIMIT_S):
@@ -44,7 +44,7 @@ async def raw(access: Access, request: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("version", HANDSHAKES)
-async def test_every_version_with_a_handshake_is_spoken(access: Access, version: str) -> None:
+async def test_every_version_with_a_handshake_is_spoken(access: McpAccess, version: str) -> None:
     async with visitor(access) as client:
         headers = await shaken(client, version)
         listed = told(await client.post("", json=message("tools/list"), headers=headers))
@@ -53,7 +53,7 @@ async def test_every_version_with_a_handshake_is_spoken(access: Access, version:
         assert called[0]["result"]["structuredContent"] == {"text": "a"}
 
 
-async def test_the_version_without_a_handshake_is_spoken(access: Access) -> None:
+async def test_the_version_without_a_handshake_is_spoken(access: McpAccess) -> None:
     async with visitor(
         access, **{"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
     ) as client:
@@ -61,7 +61,7 @@ async def test_the_version_without_a_handshake_is_spoken(access: Access) -> None
         assert [tool["name"] for tool in listed[0]["result"]["tools"]] == ["echo"]
 
 
-async def test_the_list_is_said_to_change(access: Access) -> None:
+async def test_the_list_is_said_to_change(access: McpAccess) -> None:
     async with visitor(access) as client:
         (answer,) = told(await client.post("", json=message("initialize", HELLO)))
         assert answer["result"]["capabilities"]["tools"] == {"listChanged": True}
@@ -82,7 +82,7 @@ async def test_the_list_is_said_to_change(access: Access) -> None:
     ],
 )
 async def test_nobody_gets_in_without_the_token_and_is_told_what_to_do(
-    access: Access, echo: Echo, authorization: str, challenge: str
+    access: McpAccess, echo: Echo, authorization: str, challenge: str
 ) -> None:
     given = authorization.format(token=access.token).encode("latin-1", "replace")
     async with visitor(access) as client:
@@ -112,7 +112,7 @@ async def test_a_token_of_one_session_calls_for_this_one_without_naming_it_and_f
     assert [key.id for key in echo.callers] == ["s1", "s1"]
 
 
-async def test_the_users_own_token_has_to_name_the_session(access: Access) -> None:
+async def test_the_users_own_token_has_to_name_the_session(access: McpAccess) -> None:
     async with visitor(access) as client:
         headers = await shaken(client)
         (refused,) = told(await client.post("", json=calling(text="a"), headers=headers))
@@ -120,7 +120,7 @@ async def test_the_users_own_token_has_to_name_the_session(access: Access) -> No
 
 
 async def test_a_conversation_belongs_to_the_token_that_began_it(
-    web: Web, access: Access, echo: Echo
+    web: Web, access: McpAccess, echo: Echo
 ) -> None:
     async with visitor(access) as client, visitor(await web.access("opencode", "s2")) as other:
         headers = await shaken(client)
@@ -143,26 +143,26 @@ async def test_a_conversation_belongs_to_the_token_that_began_it(
     ],
 )
 async def test_a_web_page_that_is_not_of_this_machine_is_refused(
-    access: Access, origin: str, status: int
+    access: McpAccess, origin: str, status: int
 ) -> None:
     async with visitor(access, Origin=origin) as client:
         assert (await client.post("", json=message("initialize", HELLO))).status_code == status
 
 
 @pytest.mark.parametrize(("host", "status"), [("evil.example", 421), ("", 421), ("localhost:1", 200)])
-async def test_another_machines_name_is_refused(access: Access, host: str, status: int) -> None:
+async def test_another_machines_name_is_refused(access: McpAccess, host: str, status: int) -> None:
     async with visitor(access, Host=host) as client:
         assert (await client.post("", json=message("initialize", HELLO))).status_code == status
 
 
-async def test_what_is_elsewhere_is_not_found_and_not_before_the_token(access: Access) -> None:
+async def test_what_is_elsewhere_is_not_found_and_not_before_the_token(access: McpAccess) -> None:
     async with visitor(access) as client:
         elsewhere = access.url.replace("/mcp", "/")
         assert (await client.get(elsewhere)).status_code == 404
         assert (await client.get(elsewhere, headers={"Authorization": ""})).status_code == 401
 
 
-async def test_a_conversation_that_its_client_ended_is_over(access: Access) -> None:
+async def test_a_conversation_that_its_client_ended_is_over(access: McpAccess) -> None:
     async with visitor(access) as client:
         headers = await shaken(client)
         assert (await client.delete("", headers=headers)).status_code == 200
@@ -171,16 +171,16 @@ async def test_a_conversation_that_its_client_ended_is_over(access: Access) -> N
 
 @pytest.mark.parametrize("session", ["unknown", "x" * 4000])
 async def test_a_conversation_of_which_nothing_is_known_has_to_begin_anew(
-    access: Access, session: str
+    access: McpAccess, session: str
 ) -> None:
     async with visitor(access, **{"Mcp-Session-Id": session}) as client:
         assert (await client.post("", json=message("ping"))).status_code == 404
 
 
-async def test_a_body_beyond_the_limit_is_refused_and_one_below_it_is_not(access: Access) -> None:
+async def test_a_body_beyond_the_limit_is_refused_and_one_below_it_is_not(access: McpAccess) -> None:
     async with visitor(access) as client:
         headers = await shaken(client)
-        big = await client.post("", json=calling(session="s1", text="x" * (BODY + 1)), headers=headers)
+        big = await client.post("", json=calling(session="s1", text="x" * (BODY_BYTES + 1)), headers=headers)
         assert big.status_code == 413
         text = "x" * 3_000_000
         (answer,) = told(await client.post("", json=calling(session="s1", text=text), headers=headers))
@@ -201,7 +201,7 @@ async def test_a_body_beyond_the_limit_is_refused_and_one_below_it_is_not(access
     ],
 )
 async def test_a_body_that_asks_for_nothing_possible_is_answered_and_the_door_stays_open(
-    access: Access, body: bytes, status: int
+    access: McpAccess, body: bytes, status: int
 ) -> None:
     async with visitor(access) as client:
         assert (await client.post("", content=body)).status_code == status
@@ -216,7 +216,7 @@ async def test_a_body_that_asks_for_nothing_possible_is_answered_and_the_door_st
     [({"Accept": "text/html"}, 406), ({"Content-Type": "text/plain"}, 400)],
 )
 async def test_a_request_in_another_form_is_refused(
-    access: Access, headers: dict[str, str], status: int
+    access: McpAccess, headers: dict[str, str], status: int
 ) -> None:
     async with visitor(access, **headers) as client:
         assert (await client.post("", json=message("initialize", HELLO))).status_code == status
@@ -231,14 +231,14 @@ async def test_a_request_in_another_form_is_refused(
     ],
 )
 async def test_bytes_that_are_no_request_are_answered_so_and_hung_up_on(
-    access: Access, request_: bytes
+    access: McpAccess, request_: bytes
 ) -> None:
     assert (await raw(access, request_)).startswith(b"HTTP/1.1 400 ")
     async with visitor(access) as client:
         assert await shaken(client)
 
 
-async def test_a_head_without_end_is_hung_up_on(access: Access) -> None:
+async def test_a_head_without_end_is_hung_up_on(access: McpAccess) -> None:
     try:
         answer = await raw(access, b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 1_000_000)
     except ConnectionError:
@@ -247,7 +247,7 @@ async def test_a_head_without_end_is_hung_up_on(access: Access) -> None:
 
 
 async def test_what_a_client_says_is_never_logged(
-    access: Access, web: Web, caplog: pytest.LogCaptureFixture
+    access: McpAccess, web: Web, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("DEBUG"):
         async with visitor(access) as client:

@@ -18,10 +18,10 @@ from servers.bench import LIMIT_S, happens
 from servers.conftest import Start
 from servers.mcp_clients import Echo
 from servers.mcp_web import Web, calling, client_of, message, modern, shaken, told, visitor
-from sidecar.adapters.mcp_files import McpFiles
-from sidecar.model.settings import TOOLSET
-from sidecar.ports import Access
-from sidecar.servers.mcp.visit import CALLS
+from sidecar.hosts.ports import McpAccess
+from sidecar.kernel.settings import TOOLSET
+from sidecar.servers.mcp.access import CALL_LIMIT
+from sidecar.servers.mcp.http_door import McpFiles
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 BOTH: Final[set[TOOLSET]] = {"core", "journal"}
@@ -40,7 +40,7 @@ async def web(start: Start, echo: Echo, tmp_path: Path) -> Web:
 
 
 @pytest.fixture
-async def access(web: Web) -> Access:
+async def access(web: Web) -> McpAccess:
     return await web.access()
 
 
@@ -60,7 +60,7 @@ async def under_way(
 
 
 @ERAS
-async def test_a_client_lists_and_calls(access: Access, mode: str) -> None:
+async def test_a_client_lists_and_calls(access: McpAccess, mode: str) -> None:
     async with client_of(access, mode) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]
         found = await client.call_tool("echo", {"session": "s1", "text": "a"})
@@ -70,7 +70,7 @@ async def test_a_client_lists_and_calls(access: Access, mode: str) -> None:
 
 
 @ERAS
-async def test_a_client_hears_how_far_a_call_is(access: Access, mode: str) -> None:
+async def test_a_client_hears_how_far_a_call_is(access: McpAccess, mode: str) -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -85,7 +85,7 @@ async def test_a_client_hears_how_far_a_call_is(access: Access, mode: str) -> No
 
 
 @ERAS
-async def test_a_call_that_its_client_gives_up_is_cancelled(access: Access, echo: Echo, mode: str) -> None:
+async def test_a_call_that_its_client_gives_up_is_cancelled(access: McpAccess, echo: Echo, mode: str) -> None:
     async with client_of(access, mode) as client:
         task = asyncio.create_task(client.call_tool("echo", {"session": "s1", "wait": True}))
         await happens(echo.begun)
@@ -96,7 +96,7 @@ async def test_a_call_that_its_client_gives_up_is_cancelled(access: Access, echo
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_a_call_whose_client_hangs_up_is_cancelled(access: Access, echo: Echo, era: str) -> None:
+async def test_a_call_whose_client_hangs_up_is_cancelled(access: McpAccess, echo: Echo, era: str) -> None:
     async with visitor(access, **(MODERN_CALL if era == "modern" else {})) as client:
         headers = await shaken(client) if era == "legacy" else {}
         arguments = {"session": "s1", "wait": True}
@@ -107,7 +107,7 @@ async def test_a_call_whose_client_hangs_up_is_cancelled(access: Access, echo: E
     await happens(echo.cancelled)
 
 
-async def test_a_call_of_a_conversation_that_is_ended_is_cancelled(access: Access, echo: Echo) -> None:
+async def test_a_call_of_a_conversation_that_is_ended_is_cancelled(access: McpAccess, echo: Echo) -> None:
     async with visitor(access) as client:
         headers = await shaken(client)
         async with under_way(client, echo, json=calling(session="s1", wait=True), headers=headers):
@@ -117,7 +117,7 @@ async def test_a_call_of_a_conversation_that_is_ended_is_cancelled(access: Acces
 
 @ERAS
 async def test_a_client_that_listens_hears_that_the_list_has_changed(
-    web: Web, access: Access, echo: Echo, mode: str
+    web: Web, access: McpAccess, echo: Echo, mode: str
 ) -> None:
     changed = asyncio.Event()
 
@@ -149,28 +149,28 @@ async def switched_until(heard: asyncio.Event, web: Web) -> None:
 
 
 async def test_one_conversation_with_too_many_calls_is_told_to_wait_and_others_are_not(
-    access: Access, echo: Echo
+    access: McpAccess, echo: Echo
 ) -> None:
     async with visitor(access) as client, visitor(access) as other:
         client_headers, other_headers = await shaken(client), await shaken(other)
         waiting = []
-        for ident in range(100, 100 + CALLS):
+        for ident in range(100, 100 + CALL_LIMIT):
             body = message(
                 "tools/call", {"name": "echo", "arguments": {"session": "s1", "wait": True}}, ident
             )
             waiting.append(asyncio.create_task(client.post("", json=body, headers=client_headers)))
-        while len(echo.asked) < CALLS:
+        while len(echo.asked) < CALL_LIMIT:
             await other.post("", json=message("ping"), headers=other_headers)
         (refused,) = told(await client.post("", json=calling(session="s1"), headers=client_headers))
-        assert refused["result"]["content"][0]["text"] == f"{CALLS} are the most."
+        assert refused["result"]["content"][0]["text"] == f"{CALL_LIMIT} are the most."
         (mine,) = told(await other.post("", json=calling(session="s1", text="a"), headers=other_headers))
         assert mine["result"]["structuredContent"] == {"text": "a"}
         echo.go_on.set()
         answers = [told(answer)[0] for answer in await asyncio.gather(*waiting)]
-        assert {answer["id"] for answer in answers} == set(range(100, 100 + CALLS))
+        assert {answer["id"] for answer in answers} == set(range(100, 100 + CALL_LIMIT))
 
 
-async def test_a_stream_of_changes_is_one_event_for_each(web: Web, access: Access, echo: Echo) -> None:
+async def test_a_stream_of_changes_is_one_event_for_each(web: Web, access: McpAccess, echo: Echo) -> None:
     async with visitor(access) as client:
         headers = await shaken(client)
         async with client.stream("GET", "", headers=headers) as stream:

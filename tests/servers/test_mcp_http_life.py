@@ -16,8 +16,8 @@ from servers.bench import LIMIT_S, happens
 from servers.conftest import Start
 from servers.mcp_clients import Echo
 from servers.mcp_web import Web, calling, message, shaken, told, visitor
-from sidecar.adapters.mcp_files import McpFiles
-from sidecar.ports import Access
+from sidecar.hosts.ports import McpAccess
+from sidecar.servers.mcp.http_door import McpFiles
 from sidecar.servers.sidecar import Timer
 
 
@@ -66,7 +66,7 @@ def taken() -> Iterator[int]:
         yield int(other.getsockname()[1])
 
 
-def port_of(access: Access) -> int:
+def port_of(access: McpAccess) -> int:
     return int(access.url.split(":")[2].split("/")[0])
 
 
@@ -249,9 +249,10 @@ async def test_a_request_is_a_visit_that_puts_off_the_idle_end(web: Web, start: 
     assert await web.bench.end() == 0
 
 
+@pytest.mark.process
 def test_nothing_heavy_is_imported_before_somebody_comes() -> None:
     script = (
-        "import sys, sidecar.wiring\n"
+        "import sys, sidecar.wiring.sidecar\n"
         "heavy = ('mcp', 'mcp_types', 'anyio', 'uvicorn', 'starlette', 'pydantic', 'httpx2')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

@@ -13,10 +13,10 @@ from msgspec import Raw
 from servers.bench import LIMIT_S, SECRET, Bench, Caller, happens
 from servers.conftest import Start
 from servers.mcp_clients import HELLO, META, Echo, announced, begun, call, said, speaking
-from sidecar.servers import wire
-from sidecar.servers.control import Control, Methods, Peer
+from sidecar.servers import connection
+from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.mcp.session import McpSpeaker
-from sidecar.servers.sidecar import Pace
+from sidecar.servers.sidecar import SidecarIntervals
 from sidecar.servers.tools.tool import Caller as ToolCaller
 
 
@@ -50,10 +50,10 @@ async def test_once_handed_over_a_peer_hears_no_sign_of_work_even_before_its_ans
         await held[0].go_on.wait()
         return b"{}"
 
-    def build(control: Control) -> Methods:
+    def build(control: SidecarControl) -> Methods:
         return {**held[0].methods(control), "slow": slow}
 
-    held.append(start(build=build, pace=Pace(beat_s=0.001)))
+    held.append(start(build=build, pace=SidecarIntervals(beat_s=0.001)))
     client = await held[0].caller()
     client.call("slow")
     await happens(held[0].begun)
@@ -205,7 +205,7 @@ async def test_a_client_that_leaves_while_the_tools_are_built_does_not_stop_that
 async def test_tools_that_cannot_be_built_are_said_so_and_tried_again(bench: Bench, echo: Echo) -> None:
     echo.broken = True
     _, answer = await announced(bench)
-    assert answer["error"]["code"] == wire.INTERNAL
+    assert answer["error"]["code"] == connection.INTERNAL_FAULT
     assert "sidecar.log" in answer["error"]["message"]
     echo.broken = False
     assert await said(await begun(bench), 2, "a") == "a"

@@ -7,7 +7,7 @@ import pytest
 from servers.bench import Bench, Caller
 from servers.conftest import Start
 from servers.mcp_clients import HELLO, META, Echo, announced, begun, call, said, speaking
-from sidecar.servers.mcp.visit import CALLS
+from sidecar.servers.mcp.access import CALL_LIMIT
 
 
 @pytest.fixture
@@ -48,15 +48,15 @@ async def test_a_client_with_too_many_calls_is_told_to_wait_and_others_are_not(
     bench: Bench, echo: Echo
 ) -> None:
     client, other = await begun(bench), await begun(bench)
-    for ident in range(CALLS):
+    for ident in range(CALL_LIMIT):
         call(client, ident, wait=True)
     call(client, 99)
     refused = await client.hear()
     assert (refused["id"], refused["result"]["isError"]) == (99, True)
-    assert refused["result"]["content"][0]["text"] == f"{CALLS} are the most."
+    assert refused["result"]["content"][0]["text"] == f"{CALL_LIMIT} are the most."
     assert await said(other, 2, "mine") == "mine"
     echo.go_on.set()
-    assert {(await client.hear())["id"] for _ in range(CALLS)} == set(range(CALLS))
+    assert {(await client.hear())["id"] for _ in range(CALL_LIMIT)} == set(range(CALL_LIMIT))
     assert await said(client, 100, "again") == "again"
 
 

@@ -20,10 +20,12 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from servers.mcp_pipes import COMMAND, INITIALIZE, KEY, LIMIT_S, PLUGIN, SUPERVISOR, WAYS, Home, status
-from sidecar.adapters.paths import of_user
-from sidecar.adapters.plugin import plugin_root
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
 from sidecar.servers.mcp import pipe
 from sidecar.servers.mcp.pipe import OPENING_LIMIT, run_folder
+
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +123,7 @@ def test_a_host_that_does_not_read_any_more_ends_the_pipe_quietly(home: Home) ->
         assert pipe.ended() == (0, b"")
 
 
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("by", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 @pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))
 def test_when_the_sidecar_has_ended_the_next_line_goes_to_the_next_one(
     own_home: Home, by: signal.Signals, command: Sequence[str]
@@ -228,7 +230,7 @@ def test_the_pipe_of_the_command_imports_no_command_line(home: Home) -> None:
 
 def test_a_sidecar_does_not_import_what_only_a_conversation_needs() -> None:
     starts, heavy = (
-        "sidecar.wiring, sidecar.servers.serve, sidecar.servers.sidecar",
+        "sidecar.wiring.sidecar, sidecar.servers.serve, sidecar.servers.sidecar",
         ("anyio", "mcp", "pydantic"),
     )
     script = f"import sys, {starts}; print([name for name in {heavy} if name in sys.modules])"
@@ -249,7 +251,7 @@ def test_the_pipe_looks_for_the_socket_where_the_sidecar_has_it(
     monkeypatch.delenv("XDG_STATE_HOME")
     if state is not None:
         monkeypatch.setenv("XDG_STATE_HOME", state)
-    assert run_folder(os.environ) == str(of_user().run)
+    assert run_folder(os.environ) == str(user_paths().run)
 
 
 async def test_the_session_file_is_left_as_it_is(home: Home) -> None:

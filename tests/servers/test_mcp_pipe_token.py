@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from servers.mcp_pipes import INITIALIZE, KEY, WAYS, Home, status
-from sidecar.adapters.mcp_files import McpFiles
-from sidecar.model.session import SessionKey
-from sidecar.servers.mcp.access import Tokens
+from sidecar.kernel.session import SessionKey
+from sidecar.servers.mcp.access import McpTokens
+from sidecar.servers.mcp.http_door import McpFiles
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def with_token(home: Home, token: str) -> Home:
 
 
 def token_of(home: Home, key: SessionKey) -> str:
-    return Tokens(McpFiles(home.state).token).of_session(key)
+    return McpTokens(McpFiles(home.state).token).of_session(key)
 
 
 @pytest.mark.parametrize("command", WAYS.values(), ids=list(WAYS))

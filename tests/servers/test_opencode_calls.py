@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pytest
 
-from adapters.opencode.writing import answer, bash, text, user
+from hosts.opencode.writing import answer, bash, text, user
 from servers.bench import LIMIT_S, Bench, Caller
 from servers.conftest import Start
 from sidecar import __version__
-from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
-from sidecar.adapters.judges.chain import build_judge
-from sidecar.adapters.judges.opencode import TITLE
-from sidecar.adapters.markers.turns import MarkerTurns
-from sidecar.adapters.opencode import hook_in, link
-from sidecar.adapters.opencode.history import TOO_LONG, OpenCodeHistory
-from sidecar.adapters.transcripts import HostTranscripts
-from sidecar.model.goal import Status
-from sidecar.model.session import SessionKey
-from sidecar.model.verdict import Complete, Gap, Incomplete, Met
-from sidecar.servers.sidecar import Pace
-from sidecar.wiring import build_methods
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.markers.codec import MarkerTurns
+from sidecar.hosts.opencode import codec, link
+from sidecar.hosts.opencode.link import TOO_LONG, OpenCodeHistory
+from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.judging.backends.chain import build_judge
+from sidecar.judging.backends.opencode import TITLE
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.verdict import Complete, Gap, Incomplete, Met
+from sidecar.servers.sidecar import SidecarIntervals
+from sidecar.wiring.sidecar import build_methods
 from support.fake_opencode import JUDGED, MODEL, FakeOpenCode, wording
 from support.fakes import Fakes
 from support.judge_worlds import TEXTS
 
 if TYPE_CHECKING:
-    from sidecar.servers.control import Control, Methods
+    from sidecar.servers.control import Methods, SidecarControl
 
 DONE: Final = wording(Complete((Met("the tests pass", ("E1",)),), 0.9))
 MORE: Final = wording(Incomplete((Gap("comments", "goal", ()),), "Accept them.", 1.0))
@@ -76,7 +76,7 @@ class Plugin:
     async def _read(self) -> None:
         while line := await self.caller.reader.readline():
             message = json.loads(line)
-            if message.get("method") == link.METHOD:
+            if message.get("method") == link.PLUGIN_METHOD:
                 task = asyncio.create_task(self._serve(message["id"], message["params"]))
                 self._tasks.add(task)
             elif "result" in message:
@@ -86,8 +86,8 @@ class Plugin:
 
     async def _serve(self, ident: int, params: Any) -> None:
         try:
-            said = await self.host.ask(link.METHOD, msgspec.convert(params, Asked))
-        except link.HostError as error:
+            said = await self.host.ask(link.PLUGIN_METHOD, msgspec.convert(params, Asked))
+        except link.HostRequestError as error:
             refusal = {"code": -32000, "message": str(error)}
             self.caller.send(json.dumps({"jsonrpc": "2.0", "id": ident, "error": refusal}).encode())
         else:
@@ -114,9 +114,9 @@ async def bench(start: Start, fakes: Fakes) -> Bench:
         MarkerTurns(fakes.workspace, fakes.store),
     )
 
-    def build(control: Control) -> Methods:
-        house = dataclasses.replace(fakes.house, transcripts=record, judge=build_judge(TEXTS, {}))
-        return build_methods(control, house)
+    def build(control: SidecarControl) -> Methods:
+        services = dataclasses.replace(fakes.services, transcripts=record, judge=build_judge(TEXTS, {}))
+        return build_methods(control, services)
 
     return start(build=build)
 
@@ -130,7 +130,7 @@ def test_the_plugin_offers_what_is_asked_and_tells_what_is_understood() -> None:
     offered = re.search(r"^const OFFERED = (\[[^]]*\])$", plugin, re.MULTILINE)
     assert offered is not None
     assert set(json.loads(offered[1])) == set(ALL_CALLS)
-    tags = [event.__struct_config__.tag for event in typing.get_args(hook_in.Told)]
+    tags = [event.__struct_config__.tag for event in typing.get_args(codec.PluginEvent)]
     assert [tag for tag in tags if f'"{tag}"' not in plugin] == []
 
 
@@ -146,7 +146,7 @@ def test_no_host_takes_a_working_sidecar_for_a_silent_one() -> None:
     (ours,) = re.findall(r"^const COMMAND = .*silence: ([\d_]+)", plugin, re.MULTILINE)
     relay = json.loads((TEXTS.parent / "hooks" / "hooks.json").read_text(encoding="utf-8"))
     (theirs,) = {hook["args"][-2] for one in relay["hooks"]["UserPromptSubmit"] for hook in one["hooks"]}
-    assert 2 * Pace().beat_s < min(int(ours) / 1000, float(theirs))
+    assert 2 * SidecarIntervals().beat_s < min(int(ours) / 1000, float(theirs))
 
 
 async def test_a_goal_is_judged_by_the_hosts_own_model_and_the_agent_is_sent_back(
@@ -186,7 +186,7 @@ async def test_two_sessions_at_once_are_each_asked_of_their_own_host(bench: Benc
         assert {asked.folder for asked in plugin.host.asked} == {plugin.host.folder}
         case = plugin.host.given("session.prompt")[0]["body"]["parts"][0]["text"]
         assert f"go {plugin.host.session.removeprefix('ses_')}" in case
-    assert fakes.goal(SessionKey("opencode", "ses_one")).status is Status.ACHIEVED
+    assert fakes.goal(SessionKey("opencode", "ses_one")).status is GoalStatus.ACHIEVED
     for plugin in plugins:
         await plugin.leave()
 

@@ -20,6 +20,8 @@ import pytest
 
 import sidecar
 
+pytestmark = pytest.mark.process
+
 PROGRAM: Final = Path(__file__).with_name("sidecar_process.py")
 LIMIT_S: Final = 20.0
 """Bound of every wait here, in seconds."""

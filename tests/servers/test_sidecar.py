@@ -10,9 +10,9 @@ import pytest
 
 from servers.bench import LIMIT_S, SECRET, Bench, happens
 from servers.conftest import Start
-from sidecar.servers import wire
-from sidecar.servers.control import Control, Methods
-from sidecar.servers.sidecar import INTERNAL_ERROR, Pace
+from sidecar.servers import connection
+from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.sidecar import INTERNAL_ERROR, SidecarIntervals
 
 WORKING = {"jsonrpc": "2.0", "method": "working"}
 REPLACE = {"jsonrpc": "2.0", "method": "replace"}
@@ -29,8 +29,8 @@ async def test_a_request_gets_the_result_of_its_method(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("method", "code", "text"),
     [
-        ("nowhere", wire.UNKNOWN_METHOD, "there is no such method"),
-        ("refuse", wire.BAD_INPUT, "name a session: --session ID"),
+        ("nowhere", connection.UNKNOWN_METHOD, "there is no such method"),
+        ("refuse", connection.BAD_INPUT, "name a session: --session ID"),
     ],
 )
 async def test_a_request_that_cannot_be_served_gets_its_error(
@@ -43,7 +43,7 @@ async def test_a_request_that_cannot_be_served_gets_its_error(
 async def test_an_internal_error_names_the_log_and_neither_text_nor_trace(bench: Bench) -> None:
     answer = await (await bench.caller()).ask("break_down")
     assert answer["error"] == {
-        "code": wire.INTERNAL,
+        "code": connection.INTERNAL_FAULT,
         "message": f"internal error, see {bench.control.log}",
     }
 
@@ -58,13 +58,13 @@ async def test_a_malformed_line_is_told_and_the_next_one_served(bench: Bench, li
 
 async def test_parameters_of_the_wrong_type_are_bad_input(bench: Bench) -> None:
     answer = await (await bench.caller()).ask("hello", {"version": 7})
-    assert answer["error"]["code"] == wire.BAD_INPUT
+    assert answer["error"]["code"] == connection.BAD_INPUT
 
 
 async def test_a_line_of_17_mib_is_told_and_ends_the_connection(bench: Bench) -> None:
     caller = await bench.caller()
     caller.send(b"x" * (17 << 20))
-    assert (await caller.hear())["error"]["code"] == wire.INVALID
+    assert (await caller.hear())["error"]["code"] == connection.INVALID_REQUEST
     assert await caller.is_hung_up_on()
 
 
@@ -107,7 +107,7 @@ async def test_a_peer_that_refuses_what_it_is_asked_fails_the_request(bench: Ben
     caller.call("ask_back", 5)
     asked = await caller.hear()
     caller.send(b'{"jsonrpc":"2.0","id":%d,"error":{"code":-1,"message":"no model"}}' % asked["id"])
-    assert (await caller.hear())["error"]["code"] == wire.INTERNAL
+    assert (await caller.hear())["error"]["code"] == connection.INTERNAL_FAULT
 
 
 # --- a peer that leaves, a peer that waits ------------------------------------------------------------------
@@ -133,7 +133,7 @@ async def test_closing_one_connection_leaves_the_others_alone(bench: Bench) -> N
 
 
 async def test_a_slow_answer_is_preceded_by_signs_of_work(start: Start) -> None:
-    bench = start(pace=Pace(beat_s=0.001))
+    bench = start(pace=SidecarIntervals(beat_s=0.001))
     caller = await bench.caller()
     caller.call("wait")
     assert [await caller.hear() for _ in range(3)] == [WORKING] * 3
@@ -144,7 +144,7 @@ async def test_a_slow_answer_is_preceded_by_signs_of_work(start: Start) -> None:
 
 
 async def test_no_sign_of_work_is_given_where_nothing_is_asked(start: Start) -> None:
-    bench = start(pace=Pace(beat_s=0.001))
+    bench = start(pace=SidecarIntervals(beat_s=0.001))
     idle, busy = await bench.caller(), await bench.caller()
     busy.call("wait")
     for _ in range(5):
@@ -156,7 +156,7 @@ async def test_requests_that_come_before_the_methods_are_built_wait_for_them(sta
     built = threading.Event()
     bench: Bench
 
-    def build(control: Control) -> Methods:
+    def build(control: SidecarControl) -> Methods:
         assert built.wait(LIMIT_S)
         return bench.methods(control)
 
@@ -172,7 +172,7 @@ async def test_a_peer_that_does_not_wait_for_the_methods_takes_them_from_nobody(
     left = threading.Event()
     bench: Bench
 
-    def build(control: Control) -> Methods:
+    def build(control: SidecarControl) -> Methods:
         assert left.wait(LIMIT_S)
         return bench.methods(control)
 
@@ -192,7 +192,7 @@ async def test_a_peer_that_does_not_wait_for_the_methods_takes_them_from_nobody(
 async def test_methods_that_cannot_be_built_are_told_and_end_the_process_as_an_error(start: Start) -> None:
     called = threading.Event()
 
-    def build(_control: Control) -> Methods:
+    def build(_control: SidecarControl) -> Methods:
         assert called.wait(LIMIT_S)
         raise ImportError("half an installation")
 
@@ -201,7 +201,7 @@ async def test_methods_that_cannot_be_built_are_told_and_end_the_process_as_an_e
     caller.call("echo")
     assert "result" in await caller.ask("hello")
     called.set()
-    assert (await caller.hear())["error"]["code"] == wire.INTERNAL
+    assert (await caller.hear())["error"]["code"] == connection.INTERNAL_FAULT
     assert await bench.end() == INTERNAL_ERROR
 
 
@@ -217,7 +217,7 @@ async def test_a_newer_relay_is_asked_once_to_start_its_own_sidecar(bench: Bench
 
 
 async def test_a_newer_relay_is_asked_again_after_a_while(start: Start) -> None:
-    caller = await start(pace=Pace(renew_s=0.0)).caller()
+    caller = await start(pace=SidecarIntervals(renew_s=0.0)).caller()
     for _ in range(2):
         assert await caller.ask("hook", {"version": "1.3.0"}) == REPLACE
         assert "result" in await caller.hear()

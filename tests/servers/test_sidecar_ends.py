@@ -11,7 +11,8 @@ import pytest
 
 from servers.bench import Bench, happens
 from servers.conftest import Start
-from sidecar.servers.control import Control, Methods, newer
+from sidecar.servers.control import Methods, SidecarControl, is_newer_version
+from support.table import over_table
 
 
 async def test_hello_says_who_is_there(bench: Bench) -> None:
@@ -56,7 +57,7 @@ async def test_shutdown_is_answered_and_cancels_what_is_under_way(bench: Bench) 
     assert bench.cancelled.is_set()
 
 
-@pytest.mark.parametrize(
+@over_table(
     ("one", "other", "is_newer"),
     [
         ("0.2.0", "0.1.9", True),
@@ -70,7 +71,7 @@ async def test_shutdown_is_answered_and_cancels_what_is_under_way(bench: Bench) 
     ],
 )
 def test_versions_compare_by_the_numbers_they_begin_with(one: str, other: str, is_newer: bool) -> None:  # noqa: FBT001
-    assert newer(one, other) is is_newer
+    assert is_newer_version(one, other) is is_newer
 
 
 class Timers:
@@ -99,7 +100,7 @@ async def test_it_ends_when_nobody_came_for_as_long_as_the_settings_say(start: S
     timers = Timers()
     bench: Bench
 
-    def build(control: Control) -> Methods:
+    def build(control: SidecarControl) -> Methods:
         control.idle_s = 1800.0
         return bench.methods(control)
 
@@ -144,7 +145,7 @@ async def test_what_runs_beside_begins_with_the_methods_and_is_cancelled_at_the_
         await begun.wait()
         raise RuntimeError("a fault")
 
-    def build(control: Control) -> Methods:
+    def build(control: SidecarControl) -> Methods:
         control.beside += [fails, works]
         return {}
 

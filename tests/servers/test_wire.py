@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw, Struct
 
-from sidecar.ports import BadInputError
-from sidecar.servers import wire
+from sidecar.kernel.errors import BadInputError
+from sidecar.servers import connection
+from support.table import over_table
 
 
 class Point(Struct):
@@ -20,38 +21,38 @@ class Point(Struct):
 
 def params_of(text: bytes) -> object:
     line = b'{"jsonrpc":"2.0","id":1,"method":"m","params":' + text + b"}"
-    return json.loads(bytes(wire.parse(line).params))
+    return json.loads(bytes(connection.parse_message(line).params))
 
 
 def test_a_request_keeps_its_parameters_unread() -> None:
-    message = wire.parse(b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a": [1,  2]}}')
+    message = connection.parse_message(b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a": [1,  2]}}')
     assert (message.id, message.method, bytes(message.params)) == (7, "m", b'{"a": [1,  2]}')
 
 
 def test_missing_parameters_are_an_empty_object() -> None:
-    assert bytes(wire.parse(b'{"jsonrpc":"2.0","method":"m"}').params) == b"{}"
+    assert bytes(connection.parse_message(b'{"jsonrpc":"2.0","method":"m"}').params) == b"{}"
 
 
-@pytest.mark.parametrize(
+@over_table(
     ("line", "code"),
     [
-        (b"", wire.MALFORMED),
-        (b"GET / HTTP/1.1", wire.MALFORMED),
-        (b'{"jsonrpc":"2.0"', wire.MALFORMED),
-        (b'{"jsonrpc":"2.0","method":"m","params":' + b"[" * 100_000, wire.MALFORMED),
-        (b'{"jsonrpc":"2.0","method":"\xff"}', wire.MALFORMED),
-        (b"[]", wire.INVALID),
-        (b"null", wire.INVALID),
-        (b'{"method":"m"}', wire.INVALID),
-        (b'{"jsonrpc":"1.0","method":"m"}', wire.INVALID),
-        (b'{"jsonrpc":"2.0","method":1}', wire.INVALID),
-        (b'{"jsonrpc":"2.0","method":"m","id":{}}', wire.INVALID),
-        (b'{"jsonrpc":"2.0","method":"m","id":1.5}', wire.INVALID),
+        (b"", connection.MALFORMED_JSON),
+        (b"GET / HTTP/1.1", connection.MALFORMED_JSON),
+        (b'{"jsonrpc":"2.0"', connection.MALFORMED_JSON),
+        (b'{"jsonrpc":"2.0","method":"m","params":' + b"[" * 100_000, connection.MALFORMED_JSON),
+        (b'{"jsonrpc":"2.0","method":"\xff"}', connection.MALFORMED_JSON),
+        (b"[]", connection.INVALID_REQUEST),
+        (b"null", connection.INVALID_REQUEST),
+        (b'{"method":"m"}', connection.INVALID_REQUEST),
+        (b'{"jsonrpc":"1.0","method":"m"}', connection.INVALID_REQUEST),
+        (b'{"jsonrpc":"2.0","method":1}', connection.INVALID_REQUEST),
+        (b'{"jsonrpc":"2.0","method":"m","id":{}}', connection.INVALID_REQUEST),
+        (b'{"jsonrpc":"2.0","method":"m","id":1.5}', connection.INVALID_REQUEST),
     ],
 )
 def test_what_is_no_message_is_refused_with_its_code(line: bytes, code: int) -> None:
-    with pytest.raises(wire.WireError) as caught:
-        wire.parse(line)
+    with pytest.raises(connection.WireError) as caught:
+        connection.parse_message(line)
     answer = json.loads(caught.value.answer)
     assert (answer["id"], answer["error"]["code"]) == (None, code)
 
@@ -77,30 +78,33 @@ def test_any_text_of_a_javascript_host_can_be_read(text: str) -> None:
 
 def test_parameters_that_do_not_fit_are_bad_input_without_their_value() -> None:
     with pytest.raises(BadInputError, match=r"\$\.x") as caught:
-        wire.read(Raw(b'{"x":"a secret"}'), Point)
+        connection.read_params(Raw(b'{"x":"a secret"}'), Point)
     assert "secret" not in str(caught.value)
 
 
 def test_an_answer_is_one_line_whatever_the_method_returned() -> None:
-    assert wire.result(1, b'{\n"a": 1\n}') == b'{"jsonrpc":"2.0","id":1,"result":{ "a": 1 }}\n'
+    assert connection.encode_result(1, b'{\n"a": 1\n}') == b'{"jsonrpc":"2.0","id":1,"result":{ "a": 1 }}\n'
 
 
 def test_the_bytes_of_each_kind_of_line_are_as_the_relay_knows_them() -> None:
-    assert wire.fault(1, -32603, "no") == (
+    assert connection.encode_fault(1, -32603, "no") == (
         b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}\n'
     )
-    assert wire.call("working", None) == b'{"jsonrpc":"2.0","method":"working"}\n'
-    assert wire.call("m", Point(1), 5) == b'{"jsonrpc":"2.0","id":5,"method":"m","params":{"x":1}}\n'
+    assert connection.encode_call("working", None) == b'{"jsonrpc":"2.0","method":"working"}\n'
+    assert (
+        connection.encode_call("m", Point(1), 5)
+        == b'{"jsonrpc":"2.0","id":5,"method":"m","params":{"x":1}}\n'
+    )
 
 
 @given(st.none() | st.integers(-(2**63), 2**63 - 1) | st.text())
 def test_the_id_of_a_request_comes_back_as_it_was(ident: int | str | None) -> None:
-    answer = wire.parse(wire.result(ident, b"{}"))
+    answer = connection.parse_message(connection.encode_result(ident, b"{}"))
     assert answer.id == ident
     assert answer.result is not UNSET
 
 
 def test_a_fault_is_read_back() -> None:
-    fault = wire.parse(wire.fault("a", 5, "why")).error
-    assert fault == wire.Fault(5, "why")
+    fault = connection.parse_message(connection.encode_fault("a", 5, "why")).error
+    assert fault == connection.RpcError(5, "why")
     assert msgspec.json.encode(fault) == b'{"code":5,"message":"why"}'

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from sidecar.adapters.agents.acp import AcpAgent
-from sidecar.adapters.agents.acp_permission import Leave
-from sidecar.ports import Access, AgentRest, Errand
+from sidecar.hosts.acp.agent import AcpAgent
+from sidecar.hosts.acp.link import PermissionLevel
+from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
 from support.acp_agent import DONE, GREETING, Script, Scripted, says
 
 LIMIT_S: Final = 300.0
 """Bound of every wait here, in seconds of the loop's clock, which some tests move on."""
-ACCESS: Final = Access("http://127.0.0.1:4711/mcp", "svs.token")
+ACCESS: Final = McpAccess("http://127.0.0.1:4711/mcp", "svs.token")
 ONCE: Final = {"optionId": "once", "kind": "allow_once", "name": "Once"}
 WORKS: Final = [says("I write it. "), says("Done."), DONE]
 
@@ -23,7 +23,9 @@ WORKS: Final = [says("I write it. "), says("Done."), DONE]
 class Driven:
     """One run of a scripted agent."""
 
-    def __init__(self, folder: Path, script: Script, *, leave: Leave = Leave.EDITS) -> None:
+    def __init__(
+        self, folder: Path, script: Script, *, leave: PermissionLevel = PermissionLevel.EDITS
+    ) -> None:
         self.agent = Scripted(folder, script)
         self.runner = AcpAgent(self.agent.command, leave)
         self.folder = folder
@@ -33,11 +35,11 @@ class Driven:
         self,
         *,
         prompt: str = "Work.",
-        access: Access | None = None,
+        access: McpAccess | None = None,
         seconds: float = LIMIT_S,
         hear: Callable[[str], None] | None = None,
-    ) -> AgentRest:
-        errand = Errand(
+    ) -> AgentResult:
+        errand = AgentTask(
             prompt=prompt,
             project=str(self.folder),
             environment={"PATH": os.environ["PATH"]},

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sidecar.adapters.rubrics.outlines import outline
-from sidecar.model.flaw import Fix, Flaw, Surroundings
-from sidecar.policy.advice import advise
-from sidecar.policy.rules.every import RULES
+from sidecar.judging.rules.every import STOP_RULES
+from sidecar.kernel.rubric import Flaw, QuickFix, RubricContext
+from sidecar.rubric.advice.advise import advise
+from sidecar.rubric.outline import parse_outline
 
-CRITERIA: Final = Path(__file__).parents[1] / "policy" / "advice" / "criteria"
-AROUND: Final = Surroundings(
+CRITERIA: Final = Path(__file__).parents[1] / "rubric" / "advice" / "criteria"
+AROUND: Final = RubricContext(
     gates=("tests", "lint", "types", "build"),
-    rules=tuple(rule.id for rule in RULES),
+    rules=tuple(rule.id for rule in STOP_RULES),
     paths=(
         "README.md",
         "api/shop.yaml",
@@ -58,16 +58,16 @@ def rubric(case: Case) -> str:
     return "".join(f"## {name}\n\n{body}\n\n" for name, body in bodies.items())
 
 
-def advised(text: str, around: Surroundings = AROUND) -> tuple[Flaw, ...]:
-    return advise(outline(text), around)
+def advised(text: str, around: RubricContext = AROUND) -> tuple[Flaw, ...]:
+    return advise(parse_outline(text), around)
 
 
-def codes(text: str, around: Surroundings = AROUND) -> list[str]:
+def codes(text: str, around: RubricContext = AROUND) -> list[str]:
     """The codes of all that is said."""
     return [flaw.code for flaw in advised(text, around)]
 
 
-def applied(text: str, fix: Fix) -> str:
+def applied(text: str, fix: QuickFix) -> str:
     """The text with a fix, whose edits must not overlap."""
     edits = sorted(fix.edits, key=lambda edit: edit.place)
     ends = [0, *(edit.place.end for edit in edits)]

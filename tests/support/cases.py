@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sidecar.adapters.shell.line import runs
-from sidecar.model.events import Background, Judged, JudgeFailed, Stopped
-from sidecar.model.gate import Gate, GateRun, Kind, Origin, Outcome
-from sidecar.model.goal import Goal, Spent, Status
-from sidecar.model.inspection import Base
-from sidecar.model.rubric import Criterion, Rubric
-from sidecar.model.session import Continuation, Session, SessionKey
-from sidecar.model.settings import Settings
-from sidecar.model.turn import CallOutcome, Doing, Todo, ToolCall, Turn
-from sidecar.model.verdict import (
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.events import AgentStopped, BackgroundActivity, JudgeAnswered, JudgeFailed
+from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
+from sidecar.kernel.rubric import Criterion, Rubric
+from sidecar.kernel.session import Continuation, Session, SessionKey
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
+from sidecar.kernel.verdict import (
     Abstain,
     Complete,
     Gap,
@@ -24,11 +23,12 @@ from sidecar.model.verdict import (
     Verdict,
     Waiting,
 )
+from sidecar.platform.shell.line import parse_simple_commands
 
 KEY = SessionKey(host="claude-code", id="s1")
 PROJECT = "/home/user/project"
 TREE = "tree-1"
-BASE = Base(tree=TREE, snapshot="s1", head="c1")
+BASE = FileBaseline(tree=TREE, snapshot="s1", head="c1")
 SETTINGS = Settings()
 RUBRIC = Rubric(
     patterns=(Criterion("Verified", "What is claimed was run.", id="verified"),),
@@ -40,7 +40,7 @@ PYTEST = Gate(
     command="pytest -q",
     why="pyproject.toml names pytest",
     kind=Kind.TESTS,
-    origin=Origin.DETECTED,
+    origin=GateOrigin.DETECTED,
     counts=True,
 )
 
@@ -57,7 +57,7 @@ def with_goal(condition: str = "the parser accepts comments", **fields: Any) -> 
     return session(goal=goal(condition, **fields))
 
 
-def at_status(status: Status, **fields: Any) -> Session:
+def at_status(status: GoalStatus, **fields: Any) -> Session:
     return with_goal(status=status, **fields)
 
 
@@ -68,29 +68,31 @@ def said(number: str = "abc123", *, for_goal: bool = True) -> Continuation:
 def after(continuations: int, *, lifetime: int | None = None, **fields: Any) -> Goal:
     """Build a goal on which so many continuations were spent."""
     total = continuations if lifetime is None else lifetime
-    return goal(spent=Spent(continuations=continuations), lifetime=total, **fields)
+    return goal(spent=GoalSpending(continuations=continuations), lifetime=total, **fields)
 
 
-def stopped(**fields: Any) -> Stopped:
-    return Stopped(**{"key": KEY, "project": PROJECT, "transcript": "/transcript.jsonl", **fields})
+def stopped(**fields: Any) -> AgentStopped:
+    return AgentStopped(**{"key": KEY, "project": PROJECT, "transcript": "/transcript.jsonl", **fields})
 
 
-def task(number: str) -> Background:
-    return Background(number, f"task {number}")
+def task(number: str) -> BackgroundActivity:
+    return BackgroundActivity(number, f"task {number}")
 
 
 def ran(command: str, exit_code: int | None = 0, **fields: Any) -> ToolCall:
     outcome = CallOutcome.FAILED if exit_code else CallOutcome.OK
-    usual: dict[str, Any] = {"id": "t", "tool": "Bash", "doing": Doing.RUN, "outcome": outcome}
-    usual["runs"] = runs(command)
+    usual: dict[str, Any] = {"id": "t", "tool": "Bash", "doing": ToolAction.RUN, "outcome": outcome}
+    usual["runs"] = parse_simple_commands(command)
     return ToolCall(**usual | {"command": command, "exit_code": exit_code} | fields)
 
 
 def edited(*paths: str) -> ToolCall:
-    return ToolCall(id="t", tool="Edit", doing=Doing.EDIT, outcome=CallOutcome.OK, paths=paths or ("a.py",))
+    return ToolCall(
+        id="t", tool="Edit", doing=ToolAction.EDIT, outcome=CallOutcome.OK, paths=paths or ("a.py",)
+    )
 
 
-def called(doing: Doing, outcome: CallOutcome = CallOutcome.OK) -> ToolCall:
+def called(doing: ToolAction, outcome: CallOutcome = CallOutcome.OK) -> ToolCall:
     return ToolCall(id="t", tool="Tool", doing=doing, outcome=outcome)
 
 
@@ -141,8 +143,8 @@ def abstain(confidence: float = 0.9) -> Abstain:
     return Abstain(reason="too little evidence", confidence=confidence)
 
 
-def judged(verdict: Verdict, **cost: Any) -> Judged:
-    return Judged(Judgement(verdict=verdict, backend="scripted", **cost))
+def judged(verdict: Verdict, **cost: Any) -> JudgeAnswered:
+    return JudgeAnswered(Judgement(verdict=verdict, backend="scripted", **cost))
 
 
 UNREACHABLE = JudgeFailed("no backend can be reached")

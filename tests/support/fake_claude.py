@@ -6,14 +6,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from sidecar.model.effects import Case
-from sidecar.model.evidence import Evidence, Source
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.evidence import Evidence, Source
 from support.cases import RUBRIC
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CASE = Case(
+CASE = JudgeCase(
     condition="the parser accepts comments",
     suspicion="",
     prompts=("Write a parser.",),

@@ -10,11 +10,10 @@ import sys
 from pathlib import PurePosixPath
 from typing import Final
 
-from sidecar.adapters.rubrics.outlines import outline
-from sidecar.model.flaw import Flaw, Surroundings, Weight
-from sidecar.model.kept import History
-from sidecar.model.outline import Outline, Span
-from sidecar.servers.rubric_language import serve
+from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext, RubricOutline, TextSpan
+from sidecar.kernel.stop_history import CriterionStats
+from sidecar.rubric.outline import parse_outline
+from sidecar.servers.rubric_language.server import serve_language_server
 
 SAID: Final = "replay on the last 20 stops: 3 verdicts change"
 KEPT: Final = 30
@@ -40,21 +39,21 @@ class FakeDesk:
                 f"{self._texts} texts, {self._seen} looks",
                 0,
                 3,
-                Weight.WARNING,
+                FlawSeverity.WARNING,
                 "Do.",
-                also=((Span(1, 2), "here"),),
+                also=((TextSpan(1, 2), "here"),),
             ),
         )
 
-    def outline(self, path: str, text: str) -> Outline | None:
+    def outline(self, path: str, text: str) -> RubricOutline | None:
         if not _is_rubric(path):
             return None
         if "CRASH" in text:
             raise RuntimeError("no outline today")
-        return outline(text)
+        return parse_outline(text)
 
-    def around(self, path: str) -> Surroundings:  # noqa: ARG002 - the port's signature
-        return Surroundings()
+    def around(self, path: str) -> RubricContext:  # noqa: ARG002 - the port's signature
+        return RubricContext()
 
     def refresh(self, path: str) -> bool:
         self._seen += 1
@@ -65,8 +64,8 @@ class FakeDesk:
     def beginning(self, path: str) -> str:  # noqa: ARG002 - the protocol's
         return "## Patterns\n- **A**: b\n\n## Antipatterns\n- **C**: d\n"
 
-    def history(self, path: str, criterion: str) -> History:  # noqa: ARG002 - the port's signature
-        return History(fired=2, stops=0 if "new" in path else KEPT, last=86_400.0 * 365)
+    def history(self, path: str, criterion: str) -> CriterionStats:  # noqa: ARG002 - the port's signature
+        return CriterionStats(fired=2, stops=0 if "new" in path else KEPT, last=86_400.0 * 365)
 
     def replay(self, path: str, text: str) -> str:  # noqa: ARG002 - the port's signature
         if "UNPLAYABLE" in text:
@@ -79,4 +78,4 @@ def _is_rubric(path: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(FakeDesk(), "0"))
+    sys.exit(serve_language_server(FakeDesk(), "0"))

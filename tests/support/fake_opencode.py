@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from sidecar.adapters.judges.opencode import OpenCodeJudge
-from sidecar.adapters.opencode import link
-from sidecar.model.events import JudgeFailed
-from sidecar.model.settings import Judge, Settings
+from sidecar.hosts.opencode import link
+from sidecar.judging.backends.opencode import OpenCodeJudge
+from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.settings import JudgeSettings, Settings
 from support.fake_claude import CASE
 from support.judge_worlds import TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from sidecar.model.events import Judged
-    from sidecar.model.verdict import Verdict
+    from sidecar.kernel.events import JudgeAnswered
+    from sidecar.kernel.verdict import Verdict
+
 
 T = TypeVar("T")
 Fields = dict[str, Any]
@@ -76,7 +77,7 @@ class FakeOpenCode:
 
     def refuses(self, call: str, why: str = "no") -> None:
         """Let the next such call fail."""
-        self.script(call, link.HostError(why))
+        self.script(call, link.HostRequestError(why))
 
     def holds(self, call: str) -> asyncio.Event:
         """Let the next such call wait for the event that is returned."""
@@ -94,7 +95,7 @@ class FakeOpenCode:
 
     async def ask(self, method: str, params: msgspec.Struct) -> msgspec.Raw:
         """Answer as the plugin does."""
-        assert method == link.METHOD
+        assert method == link.PLUGIN_METHOD
         told = msgspec.to_builtins(params)
         asked = Asked(told["call"], told["directory"], told["given"])
         self.asked.append(asked)
@@ -116,7 +117,7 @@ class FakeOpenCode:
     def told(self, work: Coroutine[Any, Any, T], **fields: Any) -> asyncio.Task[T]:
         """Work for what this host told, in a task of its own."""
         context = contextvars.copy_context()
-        context.run(link.reached, self, self.event(**fields))
+        context.run(link.set_session_context, self, self.event(**fields))
         return asyncio.create_task(work, context=context)
 
     def _usual(self, asked: Asked) -> bytes:
@@ -146,9 +147,9 @@ def wording(verdict: Verdict) -> str:
     return msgspec.json.encode({"answer": verdict}).decode()
 
 
-async def ask(host: FakeOpenCode, **judge: Any) -> Judged | JudgeFailed:
+async def ask(host: FakeOpenCode, **judge: Any) -> JudgeAnswered | JudgeFailed:
     """Let the judge ask the model of this host."""
-    settings = Settings(judge=Judge(**judge))
+    settings = Settings(judge=JudgeSettings(**judge))
     return await host.told(OpenCodeJudge(TEXTS).ask(CASE, {}, settings))
 
 
@@ -180,5 +181,5 @@ class OpenCodeWorld:
     def thinks(self) -> None:
         self.host.script("session.prompt", asyncio.Event())
 
-    async def ask(self) -> Judged | JudgeFailed:
+    async def ask(self) -> JudgeAnswered | JudgeFailed:
         return await self.host.told(self.judge.ask(CASE, {}, self.settings))

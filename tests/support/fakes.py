@@ -8,44 +8,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidecar.adapters.memory import (
+from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
+from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest
+from sidecar.kernel.events import (
+    AnyHostEvent,
+    CommandTyped,
+    JudgeAnswered,
+    JudgeFailed,
+    PromptSubmitted,
+    SessionOrigin,
+    SessionStarted,
+)
+from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.goal import Goal
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.verdict import Verdict
+from sidecar.platform.ports import RecordEntry
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.supervisor import Supervisor
+from support.cases import KEY, PROJECT, RUBRIC, stopped
+from support.memory_stores import (
     FixedConfiguration,
     FixedRubrics,
     ManualClock,
     MemoryJournals,
-    MemoryKeptStops,
-    MemoryPurse,
     MemoryRecord,
-    MemoryStore,
+    MemorySessionStore,
+    MemorySpending,
+    MemoryStopHistory,
     MemorySwitches,
-    PlainPhrasebook,
+    PlainMessages,
     ValueSecrets,
 )
-from sidecar.adapters.reading.inspector import FileInspector
-from sidecar.adapters.scripted.catalog import ScriptedCatalog
-from sidecar.adapters.scripted.gates import ScriptedGates
-from sidecar.adapters.scripted.judge import ScriptedJudge
-from sidecar.adapters.scripted.workspace import ScriptedWorkspace
-from sidecar.app.house import House
-from sidecar.app.supervisor import Supervisor
-from sidecar.model.effects import Case, Continue, HostAnswer, Reply, Rest
-from sidecar.model.events import (
-    CommandTyped,
-    Judged,
-    JudgeFailed,
-    Origin,
-    PromptSubmitted,
-    SessionStarted,
-    Told,
-)
-from sidecar.model.gate import Gate, GateRun
-from sidecar.model.goal import Goal
-from sidecar.model.inspection import Base, Changes, FileChange
-from sidecar.model.session import Session, SessionKey
-from sidecar.model.settings import Settings
-from sidecar.model.verdict import Verdict
-from sidecar.ports import Entry, Progress, Site
-from support.cases import KEY, PROJECT, RUBRIC, stopped
+from support.scripted_gates import ScriptedGates
+from support.scripted_ports import ScriptedCatalog, ScriptedJudge, ScriptedOldChecks, ScriptedWorkspace
 from support.transcripts import ScriptedTranscripts
 
 LIMIT = 10.0
@@ -56,7 +54,7 @@ ENVIRONMENT = {"PATH": "/usr/bin"}
 class HeldJudge(ScriptedJudge):
     """A judge that says when it was asked. Held, it answers when `released` is set."""
 
-    def __init__(self, *answers: Verdict | Judged | JudgeFailed) -> None:
+    def __init__(self, *answers: Verdict | JudgeAnswered | JudgeFailed) -> None:
         super().__init__(*answers)
         self.asked = asyncio.Event()
 
@@ -64,8 +62,8 @@ class HeldJudge(ScriptedJudge):
         self.released.clear()
 
     async def ask(
-        self, case: Case, environment: Mapping[str, str], settings: Settings
-    ) -> Judged | JudgeFailed:
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
         self.asked.set()
         return await super().ask(case, environment, settings)
 
@@ -79,7 +77,11 @@ class HeldGates(ScriptedGates):
         self.deadlines: list[float] = []
 
     async def run(
-        self, gates: Sequence[Gate], at: Site, seconds: float, progress: Progress | None = None
+        self,
+        gates: Sequence[Gate],
+        at: GateContext,
+        seconds: float,
+        progress: GateProgressCallback | None = None,
     ) -> tuple[GateRun, ...]:
         self.started.set()
         self.deadlines.append(seconds)
@@ -100,27 +102,27 @@ class WatchedWorkspace(ScriptedWorkspace):
         self.returned: list[str] = []
         self.compared: list[str] = []
         self.slow: asyncio.Event | None = None
-        self.changes = Changes(files=(FileChange(path="a.py", before="x = 1\n", after="x = 2\n"),))
+        self.changes = ProjectChanges(files=(FileChange(path="a.py", before="x = 1\n", after="x = 2\n"),))
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
         self.looks += 1
         return await super().fingerprint(project, environment)
 
-    async def remember(self, project: str, environment: Mapping[str, str]) -> Base:  # noqa: ARG002 - the port's
+    async def remember(self, project: str, environment: Mapping[str, str]) -> FileBaseline:  # noqa: ARG002 - the port's
         if self.slow is not None:
             await self.slow.wait()
         self.kept.append(f"s{len(self.kept) + 1}")
-        return Base(tree=self.tree, snapshot=self.kept[-1])
+        return FileBaseline(tree=self.tree, snapshot=self.kept[-1])
 
-    async def since(self, base: Base, project: str, environment: Mapping[str, str]) -> Changes:
+    async def since(self, base: FileBaseline, project: str, environment: Mapping[str, str]) -> ProjectChanges:
         self.compared.append(base.snapshot)
         return await super().since(base, project, environment)
 
-    def forget(self, base: Base, project: str) -> None:  # noqa: ARG002 - the port's
+    def forget(self, base: FileBaseline, project: str) -> None:  # noqa: ARG002 - the port's
         self.returned.append(base.snapshot)
 
 
-class FailingStore(MemoryStore):
+class FailingStore(MemorySessionStore):
     """A store on a disk that may be full or unreadable."""
 
     full = False
@@ -142,7 +144,7 @@ class FailingRecord(MemoryRecord):
 
     full = False
 
-    def append(self, key: SessionKey, entry: Entry) -> None:
+    def append(self, key: SessionKey, entry: RecordEntry) -> None:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
         super().append(key, entry)
@@ -156,11 +158,11 @@ class Fakes:
     catalog: ScriptedCatalog = field(default_factory=ScriptedCatalog)
     configuration: FixedConfiguration = field(default_factory=FixedConfiguration)
     gates: HeldGates = field(default_factory=HeldGates)
-    inspector: FileInspector = field(default_factory=FileInspector)
+    old_checks: ScriptedOldChecks = field(default_factory=ScriptedOldChecks)
     judge: HeldJudge = field(default_factory=HeldJudge)
     journals: MemoryJournals = field(default_factory=MemoryJournals)
-    kept: MemoryKeptStops = field(default_factory=MemoryKeptStops)
-    purse: MemoryPurse = field(default_factory=MemoryPurse)
+    stop_history: MemoryStopHistory = field(default_factory=MemoryStopHistory)
+    spending: MemorySpending = field(default_factory=MemorySpending)
     record: FailingRecord = field(default_factory=FailingRecord)
     store: FailingStore = field(default_factory=FailingStore)
     switches: MemorySwitches = field(default_factory=MemorySwitches)
@@ -168,17 +170,17 @@ class Fakes:
     workspace: WatchedWorkspace = field(default_factory=WatchedWorkspace)
 
     def __post_init__(self) -> None:
-        self.house = House(
+        self.services = Services(
             catalog=self.catalog,
             clock=self.clock,
             configuration=self.configuration,
             gates=self.gates,
-            inspector=self.inspector,
+            old_checks=self.old_checks,
             judge=self.judge,
             journals=self.journals,
-            kept=self.kept,
-            phrasebook=PlainPhrasebook(),
-            purse=self.purse,
+            stop_history=self.stop_history,
+            messages=PlainMessages(),
+            spending=self.spending,
             record=self.record,
             rubrics=FixedRubrics(RUBRIC),
             secrets=ValueSecrets(),
@@ -187,15 +189,15 @@ class Fakes:
             transcripts=self.transcripts,
             workspace=self.workspace,
         )
-        self.supervisor = Supervisor(self.house)
+        self.supervisor = Supervisor(self.services)
 
-    async def tell(self, event: Told) -> HostAnswer:
+    async def tell(self, event: AnyHostEvent) -> HostAnswer:
         async with asyncio.timeout(LIMIT):
             return await self.supervisor.tell(event)
 
-    async def reply(self, event: CommandTyped) -> Reply:
+    async def reply(self, event: CommandTyped) -> CommandReply:
         answer = await self.tell(event)
-        assert isinstance(answer, Reply), answer
+        assert isinstance(answer, CommandReply), answer
         return answer
 
     async def rest(self, **fields: Any) -> Rest:
@@ -235,6 +237,6 @@ def prompt(**fields: Any) -> PromptSubmitted:
     return PromptSubmitted(**usual | {"prompt_id": "p1", "human": True} | fields)
 
 
-def started(origin: Origin, **fields: Any) -> SessionStarted:
+def started(origin: SessionOrigin, **fields: Any) -> SessionStarted:
     usual: dict[str, Any] = {"key": KEY, "project": PROJECT}
     return SessionStarted(**usual | {"origin": origin} | fields)

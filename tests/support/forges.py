@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from sidecar.adapters.forge.remote import Forge, asked
-from sidecar.model.gate import GateRun, Kind
-from sidecar.ports import Site
+from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import GateRun, Kind
 
 HUB = "git@github.com:owner/shop.git"
 LAB = "https://me:glpat-secret@gitlab.example.com/group/shop.git"
@@ -110,8 +110,8 @@ class Bench:
         self.environment = {"PATH": path_with(tmp_path / "bin"), "HOME": str(tmp_path)}
 
     def run(self, kind: Kind, seconds: float = SECONDS) -> GateRun:
-        site = Site(project=str(self.project), tree="T", environment=self.environment)
-        return asyncio.run(Forge().run(asked(kind), site, seconds))
+        site = GateContext(project=str(self.project), tree="T", environment=self.environment)
+        return asyncio.run(CodeHost().run(make_code_host_gate(kind), site, seconds))
 
     def pull(self, **changed: object) -> dict[str, Any]:
         """What `gh pr view` says of an open pull request of what is checked out."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from sidecar.model.events import Judged, JudgeFailed
-from sidecar.model.finding import Change, Finding, Weight
-from sidecar.model.gate import Outcome
-from sidecar.model.goal import Status
-from sidecar.model.session import Session
-from sidecar.model.turn import CallOutcome, Doing, Planned, ToolCall, Turn
-from sidecar.model.verdict import Complete, Met
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.session import Session
+from sidecar.kernel.turn import CallOutcome, PlannedTask, ToolAction, ToolCall, Turn
+from sidecar.kernel.verdict import Complete, Met
 from support.cases import (
     PYTEST,
     UNREACHABLE,
@@ -36,26 +36,29 @@ CONDITIONS = (*DECIDED_BY_GATES, "the parser accepts comments", "the parser has 
 GOALS = [*CONDITIONS, *(f'{condition} --check "make"' for condition in CONDITIONS)]
 SURE = 0.5
 
-Moves = set[tuple[Status, Status]]
+Moves = set[tuple[GoalStatus, GoalStatus]]
 
 BY_STOP = {
-    (Status.ACTIVE, ended)
+    (GoalStatus.ACTIVE, ended)
     for ended in (
-        Status.ACHIEVED,
-        Status.UNVERIFIED,
-        Status.EXHAUSTED,
-        Status.STALLED,
-        Status.IMPOSSIBLE,
+        GoalStatus.ACHIEVED,
+        GoalStatus.UNVERIFIED,
+        GoalStatus.EXHAUSTED,
+        GoalStatus.STALLED,
+        GoalStatus.IMPOSSIBLE,
     )
 }
 BY_WORD = {
-    "clear": {(status, Status.CLEARED) for status in set(Status) - {Status.CLEARED}},
-    "pause": {(Status.ACTIVE, Status.PAUSED)},
-    "resume": {(status, Status.ACTIVE) for status in (Status.PAUSED, Status.STALLED, Status.UNVERIFIED)},
+    "clear": {(status, GoalStatus.CLEARED) for status in set(GoalStatus) - {GoalStatus.CLEARED}},
+    "pause": {(GoalStatus.ACTIVE, GoalStatus.PAUSED)},
+    "resume": {
+        (status, GoalStatus.ACTIVE)
+        for status in (GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED)
+    },
     "status": Moves(),
 }
-BY_RETRY = {(Status.EXHAUSTED, Status.ACTIVE)}
-BY_HOST_RESUME_PAUSED = {(Status.ACTIVE, Status.PAUSED)}
+BY_RETRY = {(GoalStatus.EXHAUSTED, GoalStatus.ACTIVE)}
+BY_HOST_RESUME_PAUSED = {(GoalStatus.ACTIVE, GoalStatus.PAUSED)}
 
 
 @dataclass
@@ -81,7 +84,7 @@ class Line:
     stops: int = 0
 
     @property
-    def status(self) -> Status | None:
+    def status(self) -> GoalStatus | None:
         return self.session.goal.status if self.session.goal else None
 
     @property
@@ -104,7 +107,7 @@ MESSAGES = [*["I did it."] * 4, "All tests pass.", "Shall I continue?"]
 citations = st.sampled_from(
     [("E1",), ("E2",), ("E2",), ("E3",), ("E99",), ("E1", "E2"), ("E1", "E99"), ("E1", "E2", "E3")]
 )
-completes: st.SearchStrategy[Judged] = st.builds(
+completes: st.SearchStrategy[JudgeAnswered] = st.builds(
     lambda cited, sure: judged(
         Complete(
             criteria=tuple(Met(f"point {number}", ids) for number, ids in enumerate(cited)),
@@ -114,16 +117,27 @@ completes: st.SearchStrategy[Judged] = st.builds(
     st.lists(citations, min_size=1, max_size=2),
     st.sampled_from([0.9, 0.9, 0.5, 0.3]),
 )
-judges: st.SearchStrategy[Judged | JudgeFailed] = st.one_of(
+judges: st.SearchStrategy[JudgeAnswered | JudgeFailed] = st.one_of(
     st.sampled_from([judged(incomplete("a")), judged(incomplete("b")), judged(incomplete("a", "b"))]),
     st.sampled_from([judged(waiting()), judged(abstain()), judged(impossible())]),
     st.just(UNREACHABLE),
     completes,
     completes,
 )
-SKIPPED = Finding(change=Change.TEST_SKIPPED, weight=Weight.GRAVE, file="test_a.py", line=1, after="@skip")
-CORRECTED = Finding(change=Change.EXPECTATION_CHANGED, weight=Weight.SHOWN, file="test_a.py", line=2)
-PLANNED = (Planned(id="T2", status="in progress", text="x", now=True), Planned(id="T1", status="blocked"))
+SKIPPED = IntegrityFinding(
+    change=CheckChange.OLD_FAILURE_REMAINS,
+    weight=FindingSeverity.GRAVE,
+    file="test_a.py",
+    line=1,
+    after="@skip",
+)
+CORRECTED = IntegrityFinding(
+    change=CheckChange.EXPECTATION_CHANGED, weight=FindingSeverity.SHOWN, file="test_a.py", line=2
+)
+PLANNED = (
+    PlannedTask(id="T2", status="in progress", text="x", now=True),
+    PlannedTask(id="T1", status="blocked"),
+)
 changes = st.sampled_from([*[()] * 4, (SKIPPED,), (CORRECTED,), (SKIPPED, CORRECTED)])
 marks = st.sampled_from([*[{}] * 4, {"flaky": True}, {"moved": True}])
 outcomes = st.sampled_from([*[Outcome.PASSED] * 4, *[Outcome.FAILED] * 2, Outcome.COULD_NOT_RUN])
@@ -173,7 +187,7 @@ class Rounds(Struct, frozen=True, kw_only=True):
         step = at if self.moving else 0
         seen = Turn(calls=(edited(),), calls_since_arrival=int(self.calling), last_message="I did some.")
         failing = {"check:1": Outcome.FAILED, "tests": Outcome.FAILED}
-        judge: Judged = judged(incomplete(f"point {step}"))
+        judge: JudgeAnswered = judged(incomplete(f"point {step}"))
         return World(turn=seen, tree=f"tree-{step}", runner=PYTEST, outcomes=failing, judge=judge)
 
 
@@ -220,7 +234,7 @@ def proved(world: World, played: Played, condition: str) -> bool:
     if played.case is None:
         doubtful = world.findings or world.unseen or any(world.runs.get(name) for name in played.gates)
         return bool(ran_all) and tree == world.tree and condition in DECIDED_BY_GATES and not doubtful
-    if not isinstance(world.judge, Judged) or not isinstance(world.judge.judgement.verdict, Complete):
+    if not isinstance(world.judge, JudgeAnswered) or not isinstance(world.judge.judgement.verdict, Complete):
         return False
     changed = [True] * bool(world.unseen) + [one is not SKIPPED for one in world.findings]
     good = [tree == world.tree for _ in ran_all] + changed + _good(world.turn.calls)
@@ -243,8 +257,9 @@ def proved(world: World, played: Played, condition: str) -> bool:
 
 
 def _good(calls: tuple[ToolCall, ...]) -> list[bool]:
-    edits = [at for at, call in enumerate(calls) if call.doing is Doing.EDIT]
+    edits = [at for at, call in enumerate(calls) if call.doing is ToolAction.EDIT]
     return [
-        call.outcome is CallOutcome.OK and not (call.doing is Doing.RUN and any(edit > at for edit in edits))
+        call.outcome is CallOutcome.OK
+        and not (call.doing is ToolAction.RUN and any(edit > at for edit in edits))
         for at, call in enumerate(calls)
     ]

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Final
 
-from sidecar.adapters.judges.prompt import Prompt, word
-from sidecar.adapters.judges.tokens import estimate
-from sidecar.model.effects import Case
-from sidecar.model.evidence import Evidence, Source, Worth
-from sidecar.model.inspection import Edit
-from sidecar.model.rubric import Criterion, Rubric, Severity
+from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt
+from sidecar.judging.backends.tokens import estimate_tokens
+from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.rubric import Criterion, Rubric, Severity
 
 TEXTS: Final = Path(__file__).parents[2] / "rubric"
 RUBRIC: Final = Rubric(
@@ -29,7 +29,11 @@ RUBRIC: Final = Rubric(
     origin="default",
 )
 GATE: Final = Evidence(
-    id="E1", source=Source.GATE, fact="Supervisor ran `pytest`: passed", tree="t", worth=Worth.CHECK
+    id="E1",
+    source=Source.GATE,
+    fact="Supervisor ran `pytest`: passed",
+    tree="t",
+    worth=EvidenceStrength.CHECK,
 )
 TOOL: Final = Evidence(
     id="E2",
@@ -39,7 +43,7 @@ TOOL: Final = Evidence(
     stale=True,
     bad=True,
 )
-CASE: Final = Case(
+CASE: Final = JudgeCase(
     condition="the parser accepts comments",
     suspicion="",
     prompts=("Write a parser.\nIn Python.", "With comments."),
@@ -47,8 +51,8 @@ CASE: Final = Case(
     evidence=(GATE, TOOL),
     last_message="All done.",
     edits=(
-        Edit(path="parser.py", added=2, removed=1, hunks="@@ -1,1 +1,2 @@\n-old\n+new\n+more"),
-        Edit(path="uv.lock", old_path="old.lock", added=9, removed=3, told="a lock file"),
+        FileDiff(path="parser.py", added=2, removed=1, hunks="@@ -1,1 +1,2 @@\n-old\n+new\n+more"),
+        FileDiff(path="uv.lock", old_path="old.lock", added=9, removed=3, told="a lock file"),
     ),
 )
 ORDER: Final = ["goal", "rubric for these files", "prompts", "edits", "evidence", "last message"]
@@ -59,16 +63,16 @@ def sections(text: str) -> dict[str, str]:
     return {name: body for _, name, body in SECTION.findall(text)}
 
 
-def shown(case: Case) -> dict[str, str]:
-    return sections(word(case, TEXTS).case)
+def shown(case: JudgeCase) -> dict[str, str]:
+    return sections(build_judge_prompt(case, TEXTS).case)
 
 
-def size(prompt: Prompt) -> int:
-    return estimate("\n\n".join(prompt))
+def size(prompt: JudgePrompt) -> int:
+    return estimate_tokens("\n\n".join(prompt))
 
 
 def facts(
-    count: int, *, bad: bool = False, detail: str = "", worth: Worth = Worth.CHECK
+    count: int, *, bad: bool = False, detail: str = "", worth: EvidenceStrength = EvidenceStrength.CHECK
 ) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(

@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from sidecar.adapters.judges.anthropic import AnthropicDialect
-from sidecar.adapters.judges.claude_cli import ClaudeCliJudge
-from sidecar.adapters.judges.openai import OpenAiDialect
-from sidecar.adapters.judges.service import ServiceJudge
-from sidecar.adapters.scripted.judge import ScriptedJudge
-from sidecar.adapters.scripted.model_server import HttpError, Match, Rule, ScriptedModel, Usage, say
-from sidecar.model.events import Judged, JudgeFailed
-from sidecar.model.settings import Judge, Service, Settings
-from sidecar.policy.masking import masker
+from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyUsage
+from sidecar.judging import ports
+from sidecar.judging.backends.claude_cli import ClaudeCliJudge
+from sidecar.judging.backends.service import ServiceJudge
+from sidecar.judging.backends.services import AnthropicDialect, OpenAiDialect
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.masking import build_secret_mask
+from sidecar.kernel.settings import JudgeSettings, ServiceSettings, Settings
 from support.fake_claude import CASE, FakeClaude, result, structured
+from support.scripted_ports import ScriptedJudge
 
 if TYPE_CHECKING:
-    import sidecar.ports
-    from sidecar.adapters.scripted.model_server import Reply
-    from sidecar.model.verdict import Verdict
+    from sidecar.cli.scripted.model_script import ScriptedReply
+    from sidecar.kernel.verdict import Verdict
+
 
 TEXTS: Final = Path(__file__).parents[2] / "rubric"
 KEY: Final = "sk-made-up-0123456789"
 SESSION: Final = {"JUDGE_KEY": KEY}
-SPENT: Final = Usage(100, 20, 3, 5000)
+SPENT: Final = ReplyUsage(100, 20, 3, 5000)
 """What every answer of a served model costs: 123 tokens that count."""
 
 
@@ -35,7 +37,7 @@ class World(Protocol):
     """A judge in its world."""
 
     @property
-    def judge(self) -> sidecar.ports.Judge: ...
+    def judge(self) -> ports.Judge: ...
 
     def answers(self, verdict: Verdict) -> None:
         """Let it give this verdict next."""
@@ -46,7 +48,7 @@ class World(Protocol):
     def thinks(self) -> None:
         """Let it think, and give no answer."""
 
-    async def ask(self) -> Judged | JudgeFailed:
+    async def ask(self) -> JudgeAnswered | JudgeFailed:
         """Ask about a case."""
 
 
@@ -63,7 +65,7 @@ class ScriptWorld:
     def thinks(self) -> None:
         self.judge.released.clear()
 
-    async def ask(self) -> Judged | JudgeFailed:
+    async def ask(self) -> JudgeAnswered | JudgeFailed:
         return await self.judge.ask(CASE, {}, Settings())
 
 
@@ -83,7 +85,7 @@ class HostWorld:
         self.claude.says("")
         self.claude.holds(self._folder / "nobody-listens")
 
-    async def ask(self) -> Judged | JudgeFailed:
+    async def ask(self) -> JudgeAnswered | JudgeFailed:
         return await self.judge.ask(CASE, self.claude.session, Settings())
 
 
@@ -101,29 +103,29 @@ class ServiceWorld:
 
     def says(self, text: str) -> None:
         """Let the model say this once."""
-        self.replies(msgspec.structs.replace(say(text), usage=SPENT), times=1)
+        self.replies(msgspec.structs.replace(reply_with_text(text), usage=SPENT), times=1)
 
-    def replies(self, reply: Reply, times: int | None = None) -> None:
-        self.model.add(Rule(reply, times=times))
+    def replies(self, reply: ScriptedReply, times: int | None = None) -> None:
+        self.model.add(ReplyRule(reply, times=times))
 
     def breaks(self) -> None:
-        self.replies(HttpError(529, "overloaded_error", "Overloaded"), times=3)
+        self.replies(HttpErrorReply(529, "overloaded_error", "Overloaded"), times=3)
 
     def thinks(self) -> None:
-        self.model.add(Rule(say("late"), Match(), gate=threading.Event()))
+        self.model.add(ReplyRule(reply_with_text("late"), RequestMatch(), gate=threading.Event()))
 
-    async def ask(self, **session: str) -> Judged | JudgeFailed:
+    async def ask(self, **session: str) -> JudgeAnswered | JudgeFailed:
         return await self.judge.ask(CASE, SESSION | session, self.settings)
 
 
 def service_judge(backend: str) -> ServiceJudge:
     dialect = AnthropicDialect() if backend == "anthropic" else OpenAiDialect()
-    return ServiceJudge(dialect, TEXTS, {}, masker)
+    return ServiceJudge(dialect, TEXTS, {}, build_secret_mask)
 
 
 def settings(backend: Any, url: str, seconds: int = 60, **more: Any) -> Settings:
     """Settings that name one service, with a key in the session."""
     end = "/v1" if backend == "openai" else ""
-    service = Service(endpoint=f"{url}{end}", model="a-model", key_env="JUDGE_KEY")
-    judge = Judge(backend=backend, seconds=seconds)
+    service = ServiceSettings(endpoint=f"{url}{end}", model="a-model", key_env="JUDGE_KEY")
+    judge = JudgeSettings(backend=backend, seconds=seconds)
     return Settings(judge=msgspec.structs.replace(judge, **{backend: service}), **more)

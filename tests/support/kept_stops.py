@@ -7,15 +7,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.model.effects import Continue, Rest, Ruling
-from sidecar.model.events import JudgeFailed, Surveyed, TurnRead
-from sidecar.model.inquiry import Inquiry
-from sidecar.model.kept import Heard, KeptStop
-from sidecar.model.rubric import Criterion, Rubric
-from sidecar.model.session import Session
-from sidecar.model.verdict import Gap, Incomplete, Verdict
-from sidecar.policy.replays import ended
-from sidecar.policy.stop import begin, step
+from sidecar.judging.replays import ruling_outcome
+from sidecar.kernel.effects import Continue, Rest, Ruling
+from sidecar.kernel.events import JudgeFailed, ProjectState, TurnRead
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.rubric import Criterion, Rubric
+from sidecar.kernel.session import Session
+from sidecar.kernel.stop_history import RecordedStop, TimedFact
+from sidecar.kernel.verdict import Gap, Incomplete, Verdict
+from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from support.cases import PROJECT, RUBRIC, SETTINGS, judged, stopped, turn, with_goal
 from support.play import NOON, World, answer
 
@@ -28,7 +28,7 @@ LAX = replace(RUBRIC, antipatterns=(Criterion("No comments", "", id="no-comments
 class Kept(Struct, frozen=True):
     """A stop as it is kept, and how it really came out."""
 
-    stop: KeptStop
+    stop: RecordedStop
     inquiry: Inquiry
     ruling: Ruling
 
@@ -36,16 +36,16 @@ class Kept(Struct, frozen=True):
 def kept(session: Session, world: World, rubric: Rubric = RUBRIC, at: float = NOON, **stop: Any) -> Kept:
     """Judge one stop of this session in this world, by this rubric."""
     first = Inquiry(session=session, stop=stopped(**stop), settings=SETTINGS)
-    inquiry, order = begin(first)
-    heard: list[Heard] = []
+    inquiry, order = begin_inquiry(first)
+    heard: list[TimedFact] = []
     while not isinstance(order, Continue | Rest):
         fact = answer(order, world)
-        if isinstance(fact, TurnRead | Surveyed):
+        if isinstance(fact, TurnRead | ProjectState):
             fact = replace(fact, rubric=rubric)
-        heard.append(Heard(at + len(heard), fact))
-        inquiry, order = step(inquiry, fact, heard[-1].at)
-    how, why = ended(order)
-    whole = KeptStop(
+        heard.append(TimedFact(at + len(heard), fact))
+        inquiry, order = advance_inquiry(inquiry, fact, heard[-1].at)
+    how, why = ruling_outcome(order)
+    whole = RecordedStop(
         at=at,
         project=first.stop.project,
         inquiry=first,
@@ -58,14 +58,14 @@ def kept(session: Session, world: World, rubric: Rubric = RUBRIC, at: float = NO
     return Kept(whole, inquiry, order)
 
 
-def asked(verdict: Verdict | JudgeFailed | None = None, at: float = NOON, **stop: Any) -> KeptStop:
+def asked(verdict: Verdict | JudgeFailed | None = None, at: float = NOON, **stop: Any) -> RecordedStop:
     """A stop with a goal that only the judge could decide; it said that work is left."""
     said = verdict or missing("left-work")
     world = World(judge=said if isinstance(said, JudgeFailed) else judged(said))
     return kept(with_goal(), world, at=at, **stop).stop
 
 
-def unasked(message: str = "Shall I continue?", at: float = NOON, project: str = PROJECT) -> KeptStop:
+def unasked(message: str = "Shall I continue?", at: float = NOON, project: str = PROJECT) -> RecordedStop:
     """A stop without a goal that rules decide, or let go."""
     return kept(Session(key=stopped().key), World(turn=turn(message=message)), at=at, project=project).stop
 

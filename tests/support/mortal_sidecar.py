@@ -16,8 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sidecar import wiring
-from sidecar.__main__ import serve
+from sidecar.__main__ import run_sidecar
+from sidecar.wiring import sidecar as wiring
+from sidecar.wiring import supervision
 
 STEPS = {
     "before reading": ("transcripts", "read", "before"),
@@ -70,10 +71,10 @@ def main() -> int:
     """Serve as `supervisor serve` does, mortally."""
     step, lives = sys.argv[1], Path(sys.argv[2])
     port, method, when = STEPS[step]
-    house = wiring.build_house()
-    mortal = Mortal(getattr(house, port), method, when, lives)
-    wiring.build_house = lambda: dataclasses.replace(house, **{port: mortal})
-    return serve()
+    services = supervision.build_services()
+    mortal = Mortal(getattr(services, port), method, when, lives)
+    vars(wiring)["build_services"] = lambda: dataclasses.replace(services, **{port: mortal})
+    return run_sidecar()
 
 
 if __name__ == "__main__":

@@ -7,28 +7,38 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from sidecar.model.effects import (
+from sidecar.kernel.changes import FileDiff, RepositoryState
+from sidecar.kernel.effects import (
     AskJudge,
-    Case,
     Continue,
     Effect,
+    JudgeCase,
+    ReadProjectState,
     ReadTurn,
-    Reason,
     Rest,
+    RestReason,
     Ruling,
     RunGates,
-    Survey,
+    RunOldChecks,
 )
-from sidecar.model.events import Fact, GatesRan, Judged, JudgeFailed, Stopped, Surveyed, TurnRead
-from sidecar.model.finding import Finding
-from sidecar.model.gate import Catalog, Gate, Outcome
-from sidecar.model.goal import Goal
-from sidecar.model.inquiry import Inquiry
-from sidecar.model.inspection import Edit, Repository
-from sidecar.model.session import Session
-from sidecar.model.settings import Settings
-from sidecar.model.turn import Turn
-from sidecar.policy.stop import begin, step
+from sidecar.kernel.events import (
+    AgentStopped,
+    Fact,
+    GatesRan,
+    JudgeAnswered,
+    JudgeFailed,
+    OldChecksRan,
+    ProjectState,
+    TurnRead,
+)
+from sidecar.kernel.evidence import IntegrityFinding
+from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, Outcome
+from sidecar.kernel.goal import Goal
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.session import Session
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.turn import Turn
+from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from support.cases import RUBRIC, TREE, gate_run, stopped, turn
 
 NOON = 1000.0
@@ -48,14 +58,15 @@ class World(Struct, frozen=True, kw_only=True):
     moved: str = ""
     runner: Gate | None = None
     gates: tuple[Gate, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[IntegrityFinding, ...] = ()
+    comparisons: tuple[CheckComparison, ...] = ()
     unseen: str = ""
     changed: tuple[str, ...] | None = ("a.py",)
-    edits: tuple[Edit, ...] = (Edit(path="a.py", added=1),)
-    repository: Repository | None = None
+    edits: tuple[FileDiff, ...] = (FileDiff(path="a.py", added=1),)
+    repository: RepositoryState | None = None
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    judge: Judged | JudgeFailed | None = None
+    judge: JudgeAnswered | JudgeFailed | None = None
 
 
 class Played(Struct, frozen=True):
@@ -85,7 +96,7 @@ class Played(Struct, frozen=True):
         return self.ruling
 
     @property
-    def kind(self) -> str | Reason:
+    def kind(self) -> str | RestReason:
         """What the agent is told, or why it rests."""
         return self.ruling.feedback.kind if isinstance(self.ruling, Continue) else self.ruling.reason
 
@@ -95,7 +106,7 @@ class Played(Struct, frozen=True):
         return tuple(gate.id for order in self.orders if isinstance(order, RunGates) for gate in order.gates)
 
     @property
-    def case(self) -> Case | None:
+    def case(self) -> JudgeCase | None:
         """What the judge was shown, None where none was asked."""
         return next((order.case for order in self.orders if isinstance(order, AskJudge)), None)
 
@@ -104,7 +115,7 @@ def play(  # noqa: PLR0913 - all that may differ between two stops
     session: Session,
     world: World | None = None,
     *,
-    stop: Stopped | None = None,
+    stop: AgentStopped | None = None,
     settings: Settings | None = None,
     off: str = "",
     at: float = NOON,
@@ -112,11 +123,11 @@ def play(  # noqa: PLR0913 - all that may differ between two stops
     """Judge one stop of this session in this world."""
     world = world or World()
     inquiry = Inquiry(session=session, stop=stop or stopped(), settings=settings or Settings(), off=off)
-    inquiry, order = begin(inquiry)
+    inquiry, order = begin_inquiry(inquiry)
     orders: list[Effect] = []
     while not isinstance(order, Continue | Rest):
         orders.append(order)
-        inquiry, order = step(inquiry, answer(order, world), at)
+        inquiry, order = advance_inquiry(inquiry, answer(order, world), at)
     return Played(inquiry, order, tuple(orders))
 
 
@@ -125,12 +136,13 @@ def answer(order: Effect, world: World) -> Fact:
     match order:
         case ReadTurn():
             return TurnRead(world.turn)
-        case Survey():
-            return Surveyed(
+        case ReadProjectState():
+            return ProjectState(
                 tree=world.tree,
                 rubric=RUBRIC,
-                catalog=Catalog((*((world.runner,) if world.runner else ()), *world.gates)),
+                catalog=AvailableGates((*((world.runner,) if world.runner else ()), *world.gates)),
                 changed=world.changed,
+                checks_changed=bool(world.comparisons),
                 unseen=world.unseen,
                 findings=world.findings,
                 repository=world.repository,
@@ -146,6 +158,8 @@ def answer(order: Effect, world: World) -> Fact:
                     for gate, outcome in pairs
                 )
             )
+        case RunOldChecks():
+            return OldChecksRan(world.comparisons)
         case AskJudge():
             assert world.judge is not None, "the judge was asked, and the test expected none to be"
             return world.judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.adapters.detection import detect
+from sidecar.evidence.detection.detect import detect_gates
 
 
 def lay(project: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -19,4 +19,4 @@ def lay(project: Path, files: Mapping[str, str | bytes]) -> Path:
 
 def offered(project: Path, files: Mapping[str, str | bytes]) -> dict[str, str]:
     """Lay the files; the commands of the detected gates by their ids."""
-    return {gate.id: gate.command for gate in detect(lay(project, files), {})}
+    return {gate.id: gate.command for gate in detect_gates(lay(project, files), {})}

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sidecar.adapters.scripted.model_server import Rule, ScriptedModel, say
+from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
+from sidecar.cli.scripted.model_server import ScriptedModel
 from support.scene import SUPERVISOR, Stage
 
 LIMIT_S: Final = 120.0
@@ -153,8 +154,8 @@ def hangs(wire: subprocess.Popen[bytes]) -> None:
     assert wire.stdout.read(2) == b"up"
 
 
-def answer(verdict: dict[str, Any]) -> Rule:
-    return Rule(say(json.dumps({"answer": verdict})))
+def answer(verdict: dict[str, Any]) -> ReplyRule:
+    return ReplyRule(reply_with_text(json.dumps({"answer": verdict})))
 
 
 def events(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

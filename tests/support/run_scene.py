@@ -9,40 +9,49 @@ from typing import Any, Self
 
 import msgspec
 
-from sidecar.adapters.agents.scripted import ScriptedAgents
-from sidecar.adapters.claude_code.transcript import ClaudeTranscripts
-from sidecar.adapters.markers.turns import MarkerTurns
-from sidecar.adapters.memory import FixedConfiguration
-from sidecar.adapters.opencode.history import OpenCodeHistory
-from sidecar.adapters.runs.codec import Begins, Ends, RunCodec, RunEvent, Stops, Types
-from sidecar.adapters.scripted.gates import PASSED
-from sidecar.adapters.transcripts import HostTranscripts
-from sidecar.app.hooks import HookDoor
-from sidecar.app.iterations import Crew, Run
-from sidecar.app.journals import Journals
-from sidecar.app.standings import Look, Standings
-from sidecar.app.supervisor import Supervisor
-from sidecar.model.effects import Reply
-from sidecar.model.iterations import (
-    HOST,
-    Asked,
-    Ended,
-    Happening,
-    Hooked,
-    Material,
-    Ruled,
-    Standing,
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.markers.codec import MarkerTurns
+from sidecar.hosts.opencode.link import OpenCodeHistory
+from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+from sidecar.hosts.runs import (
+    RunBegunEvent,
+    RunCodec,
+    RunEndedEvent,
+    RunEvent,
+    RunStoppedEvent,
+    RunTypedEvent,
 )
-from sidecar.model.session import SessionKey
-from sidecar.model.settings import Settings
-from sidecar.ports import Access, AgentRest, Errand
+from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.runs import (
+    RUN_HOST,
+    HookRan,
+    RunFinished,
+    RunProgressEvent,
+    RunPromptInputs,
+    RunRequest,
+    RunStatus,
+    RunStatusQuery,
+    StopDecision,
+)
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Settings
+from sidecar.servers.run_status import RunStatusReader
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.loop import AgentLoop, RunParticipants
+from sidecar.systems.supervision.hook_events import HookHandler
+from sidecar.systems.supervision.offer import OFFER
+from sidecar.systems.supervision.supervisor import Supervisor
 from support.fakes import ENVIRONMENT, LIMIT, Fakes
+from support.memory_stores import FixedConfiguration
+from support.scripted_gates import PASSED
+from support.scripted_ports import ScriptedAgents
 
-KEY = SessionKey(HOST, "demo")
+KEY = SessionKey(RUN_HOST, "demo")
 GOAL = "the parser accepts comments"
 SECRET = "sk-of-the-user"
 TOKEN = "svs.token"
-Work = Callable[[Errand], Awaitable[AgentRest] | AgentRest]
+Work = Callable[[AgentTask], Awaitable[AgentResult] | AgentResult]
 
 
 class HouseOverseer:
@@ -54,50 +63,52 @@ class HouseOverseer:
             OpenCodeHistory(fakes.clock.now),
             MarkerTurns(fakes.workspace, fakes.store),
         )
-        house = dataclasses.replace(fakes.house, transcripts=turns)
-        self._door = HookDoor(house, Supervisor(house), {HOST: RunCodec()})
-        self._standings = Standings(house, Journals(fakes.journals))
+        services = dataclasses.replace(fakes.services, transcripts=turns)
+        self._door = HookHandler(
+            services, {RUN_HOST: RunCodec()}, dict.fromkeys(OFFER.events, Supervisor(services).tell)
+        )
+        self._standings = RunStatusReader(services, SessionJournals(fakes.journals))
         self._about = {"session": session, "project": project}
         self.reachable = True
         self.standing_by = asyncio.Event()
 
-    async def look(self, *, iterate: bool = False) -> Standing:
-        return self._standings.of(Look(session=self._about["session"], iterate=iterate))
+    async def look(self, *, iterate: bool = False) -> RunStatus:
+        return self._standings.of(RunStatusQuery(session=self._about["session"], iterate=iterate))
 
-    async def typed(self, name: str, arguments: str) -> Reply:
-        event = Types(**self._about, name=name, arguments=arguments)
-        return msgspec.json.decode(await self._tell(event), type=Reply)
+    async def typed(self, name: str, arguments: str) -> CommandReply:
+        event = RunTypedEvent(**self._about, name=name, arguments=arguments)
+        return msgspec.json.decode(await self._tell(event), type=CommandReply)
 
     async def begin(self) -> None:
-        await self._tell(Begins(**self._about))
+        await self._tell(RunBegunEvent(**self._about))
 
-    async def stopped(self, ident: str, said: str, arrived: str) -> Ruled:
-        event = Stops(**self._about, id=ident, said=said, arrived=arrived)
-        return msgspec.json.decode(await self._tell(event), type=Ruled)
+    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
+        event = RunStoppedEvent(**self._about, id=ident, said=said, arrived=arrived)
+        return msgspec.json.decode(await self._tell(event), type=StopDecision)
 
     async def end(self, why: str) -> None:
-        await self._tell(Ends(**self._about, why=why))
+        await self._tell(RunEndedEvent(**self._about, why=why))
 
-    async def access(self) -> Access:
+    async def access(self) -> McpAccess:
         if not self.reachable:
             raise ConnectionError("no door")
-        return Access("http://127.0.0.1:1/mcp", TOKEN)
+        return McpAccess("http://127.0.0.1:1/mcp", TOKEN)
 
     async def stand_by(self) -> None:
         self.standing_by.set()
         await asyncio.Event().wait()
 
     async def _tell(self, event: RunEvent) -> bytes:
-        return await self._door.handle(HOST, msgspec.json.encode(event), ENVIRONMENT, 0)
+        return await self._door.handle(RUN_HOST, msgspec.json.encode(event), ENVIRONMENT, 0)
 
 
 def agents(*work: Work) -> ScriptedAgents:
     """One scripted agent after the other, coroutines or not."""
 
-    def awaited(one: Work) -> Callable[[Errand], Awaitable[AgentRest]]:
-        async def run(errand: Errand) -> AgentRest:
+    def awaited(one: Work) -> Callable[[AgentTask], Awaitable[AgentResult]]:
+        async def run(errand: AgentTask) -> AgentResult:
             done = one(errand)
-            return done if isinstance(done, AgentRest) else await done
+            return done if isinstance(done, AgentResult) else await done
 
         return run
 
@@ -110,9 +121,9 @@ class Hooks:
     def __init__(self) -> None:
         self.ran: list[tuple[str, Mapping[str, str]]] = []
 
-    async def run(self, name: str, facts: Mapping[str, str], tell: Callable[[Hooked], None]) -> str:
+    async def run(self, name: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]) -> str:
         self.ran.append((name, facts))
-        tell(Hooked(name=name, command="true", exit_code=0))
+        tell(HookRan(name=name, command="true", exit_code=0))
         return f"printed by {name}"
 
 
@@ -121,26 +132,26 @@ class Scene:
 
     def __init__(self, fakes: Fakes, *work: Work, **asked: Any) -> None:
         self.fakes = fakes
-        self.asked = Asked(
+        self.asked = RunRequest(
             **{"session": KEY.id, "project": "/shop", "goal": GOAL, "checks": ("make",), **asked}
         )
         self.overseer = HouseOverseer(fakes)
         self.agents = agents(*work)
         self.hooks = Hooks()
-        self.told: list[Happening] = []
-        self.prompts: list[Material] = []
+        self.told: list[RunProgressEvent] = []
+        self.prompts: list[RunPromptInputs] = []
         self.heard: list[str] = []
 
     def again(self, *work: Work, **asked: Any) -> Self:
         """Another call about the same session."""
         return type(self)(self.fakes, *work, **{"goal": "", "checks": (), **asked})
 
-    def _word(self, material: Material) -> str:
+    def _word(self, material: RunPromptInputs) -> str:
         self.prompts.append(material)
         return f"iteration {material.iteration}"
 
-    def run(self) -> Run:
-        crew = Crew(
+    def run(self) -> AgentLoop:
+        crew = RunParticipants(
             overseer=self.overseer,
             agent=self.agents,
             hooks=self.hooks,
@@ -153,13 +164,13 @@ class Scene:
             longest=600.0,
             spec="Comments begin with #.",
         )
-        return Run(crew, self.asked)
+        return AgentLoop(crew, self.asked)
 
-    async def play(self) -> Ended:
+    async def play(self) -> RunFinished:
         async with asyncio.timeout(LIMIT):
             return await self.run().run()
 
-    def all(self, kind: type[Happening]) -> list[Any]:
+    def all(self, kind: type[RunProgressEvent]) -> list[Any]:
         return [each for each in self.told if isinstance(each, kind)]
 
 
@@ -176,8 +187,8 @@ def made(settings: Settings) -> Fakes:
 def worked(fakes: Fakes, said: str = "Done.") -> Work:
     """An agent that changes a file."""
 
-    def work(errand: Errand) -> AgentRest:
+    def work(errand: AgentTask) -> AgentResult:
         fakes.workspace.tree = f"after {errand.prompt} {len(fakes.judge.cases)}"
-        return AgentRest(said=said, exit_code=0)
+        return AgentResult(said=said, exit_code=0)
 
     return work

@@ -6,12 +6,12 @@ from dataclasses import replace as with_other
 from pathlib import Path
 from typing import Any
 
-from sidecar.adapters.guides import GuideFiles
-from sidecar.adapters.rubric import RubricFiles
-from sidecar.app.rubrics import RubricWatch
-from sidecar.app.saved import SavedFiles
-from sidecar.model.session import SessionKey
-from sidecar.model.turn import Turn
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.turn import Turn
+from sidecar.rubric.guides import GuideFiles
+from sidecar.rubric.reader import RubricFiles
+from sidecar.systems.supervision.rubric_changes import RubricWatch
+from sidecar.systems.supervision.saved_files import SavedFileWatch
 from support.cases import KEY, edited, stopped, turn
 from support.fakes import Fakes, prompt
 
@@ -40,12 +40,12 @@ class Scene:
         default = folder / "default.md"
         default.write_text(OLD.replace("OLD", "DEFAULT"))
         self.fakes = Fakes()
-        self.house = with_other(self.fakes.house, rubrics=RubricFiles(default, None, folder / "state"))
+        self.services = with_other(self.fakes.services, rubrics=RubricFiles(default, None, folder / "state"))
         self.environment = {"HOME": str(folder)}
         self.guides = GuideFiles(default, self.environment)
-        self.watch = RubricWatch(self.house)
+        self.watch = RubricWatch(self.services)
         self.watch.recall()
-        self.saved = SavedFiles(self.house, self.watch, self.guides)
+        self.saved = SavedFileWatch(self.services, self.watch, self.guides)
 
     def about(self, key: SessionKey = KEY, project: Path | None = None) -> dict[str, Any]:
         return {"key": key, "project": str(project or self.project), "environment": self.environment}
@@ -70,8 +70,8 @@ class Scene:
 
     def restart(self) -> None:
         """A new sidecar, which has not yet found out who was at work."""
-        self.watch = RubricWatch(self.house)
-        self.saved = SavedFiles(self.house, self.watch, self.guides)
+        self.watch = RubricWatch(self.services)
+        self.saved = SavedFileWatch(self.services, self.watch, self.guides)
 
     @classmethod
     def at_rest(cls, folder: Path) -> Scene:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.scripted.agent import ScriptedAgent
-from sidecar.adapters.scripted.project import Scene, build
-from sidecar.app.people import Report
+from sidecar.cli.scripted.agent import ScriptedAgent
+from sidecar.cli.scripted.project import ScriptedScene, build_shop_project
+from sidecar.platform.installation import plugin_root
+from sidecar.systems.supervision.people import SessionReport
 
 SUPERVISOR = Path(sys.executable).parent / "supervisor"
 GOAL = "/supervisor:goal all tests pass"
@@ -22,7 +22,7 @@ GOAL = "/supervisor:goal all tests pass"
 class Stage(msgspec.Struct, frozen=True):
     """One scene, with its own runtime: a script that a test may replace."""
 
-    scene: Scene
+    scene: ScriptedScene
     runtime: Path
 
     @property
@@ -53,11 +53,11 @@ class Stage(msgspec.Struct, frozen=True):
             check=False,
         )
 
-    def report(self) -> Report:
+    def report(self) -> SessionReport:
         """What `supervisor status --json` says."""
         done = self.supervisor("status", "--json")
         assert done.returncode == 0, done.stderr
-        return msgspec.json.decode(done.stdout, type=Report)
+        return msgspec.json.decode(done.stdout, type=SessionReport)
 
     def run_by(self, script: str) -> None:
         """Let hooks start the sidecar by this shell script from now on; a running one is ended."""
@@ -70,7 +70,7 @@ class Stage(msgspec.Struct, frozen=True):
 async def staged(folder: Path) -> AsyncIterator[Stage]:
     """Lay everything out below `folder`, and end the sidecar afterwards."""
     runtime = folder / "supervisor"
-    stage = Stage(await build(folder, runtime), runtime)
+    stage = Stage(await build_shop_project(folder, runtime), runtime)
     stage.run_by(f'exec "{SUPERVISOR}" "$@"')
     try:
         yield stage

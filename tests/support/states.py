@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sidecar.adapters import digest_chain
-from sidecar.adapters.record_files import RecordFiles
-from sidecar.adapters.session_files import SessionFiles
-from sidecar.model.goal import Goal
-from sidecar.model.session import Session, SessionKey
+from sidecar.kernel.goal import Goal
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform import state as digest_chain
+from sidecar.platform.session_store import RecordFiles, SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,5 +83,5 @@ def by_a_clever_hand(state: Path) -> None:
     """Change the condition and reckon the digest anew, as `_document` does."""
     old = document(state)
     body = state.read_bytes().split(b'"session":', 1)[1].rstrip()[:-1].replace(b"tests pass", b"tests exist")
-    said = digest_chain.digest(1, old["serial"], old["previous"], body)
+    said = digest_chain.document_digest(1, old["serial"], old["previous"], body)
     state.write_bytes(msgspec.json.encode(old | {"digest": said, "session": msgspec.Raw(body)}))

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
-from sidecar.model.events import CommandTyped, Stopped
-from sidecar.model.turn import Turn
+from sidecar.kernel.events import AgentStopped, CommandTyped
+from sidecar.kernel.turn import Turn
 from support.cases import turn
 
 
@@ -22,14 +22,14 @@ class ScriptedTranscripts:
         self.arrived: list[str] = []
         self.waits = False
         self.bytes = 0
-        self.reads: list[tuple[Stopped, int]] = []
+        self.reads: list[tuple[AgentStopped, int]] = []
         self._turns: defaultdict[str, list[Turn]] = defaultdict(list)
 
     def script(self, *turns: Turn, session: str = "s1") -> None:
         """Say what the next stops of a session show."""
         self._turns[session] += turns
 
-    async def read(self, stop: Stopped, counted_to: int) -> Turn:
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Show the next turn, and all that arrived."""
         self.reads.append((stop, counted_to))
         turns = self._turns[stop.key.id]
@@ -39,5 +39,5 @@ class ScriptedTranscripts:
     def position(self, event: CommandTyped) -> int:  # noqa: ARG002 - the port's
         return self.bytes
 
-    def queued(self, stop: Stopped, position: int) -> bool:  # noqa: ARG002 - the port's
+    def queued(self, stop: AgentStopped, position: int) -> bool:  # noqa: ARG002 - the port's
         return self.waits

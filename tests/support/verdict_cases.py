@@ -6,41 +6,45 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sidecar.model.effects import Case
-from sidecar.model.evidence import Evidence, Source, Worth
-from sidecar.model.inspection import Edit
-from sidecar.model.rubric import Criterion, Rubric, Severity
-from sidecar.model.verdict import Gap, Incomplete
+from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.rubric import Criterion, Rubric, Severity
+from sidecar.kernel.verdict import Gap, Incomplete
 
-RAN = Evidence(id="E1", source=Source.TOOL, fact="the agent ran `./a`: ok", worth=Worth.WORK)
+RAN = Evidence(id="E1", source=Source.TOOL, fact="the agent ran `./a`: ok", worth=EvidenceStrength.WORK)
 STALE = replace(RAN, id="E2", stale=True)
 FAILED = replace(RAN, id="E3", bad=True)
 LEDGER = (RAN, STALE, FAILED)
 CHANGED = Evidence(id="E5", source=Source.CHANGE, fact="a test is skipped", bad=True)
 NEUTRAL = replace(CHANGED, id="E6", bad=False)
-SAID = replace(RAN, id="E7", source=Source.CLAIM, worth=Worth.NOTHING)
-PRINTED = replace(RAN, id="E8", fact="the agent ran `echo ok`: ok", worth=Worth.NOTHING)
-EDITED = replace(RAN, id="E9", fact="the agent edited a.md: ok", worth=Worth.FILES)
+SAID = replace(RAN, id="E7", source=Source.CLAIM, worth=EvidenceStrength.NOTHING)
+PRINTED = replace(RAN, id="E8", fact="the agent ran `echo ok`: ok", worth=EvidenceStrength.NOTHING)
+EDITED = replace(RAN, id="E9", fact="the agent edited a.md: ok", worth=EvidenceStrength.FILES)
 PASSED = Evidence(
-    id="E10", source=Source.GATE, fact="Supervisor ran `make`: passed", call="tests", worth=Worth.CHECK
+    id="E10",
+    source=Source.GATE,
+    fact="Supervisor ran `make`: passed",
+    call="tests",
+    worth=EvidenceStrength.CHECK,
 )
 BROKEN = replace(PASSED, id="E11", bad=True)
 TODO = Evidence(id="E12", source=Source.TODO, fact="open on the agent's own list: docs", bad=True)
-OWN_RED = replace(FAILED, id="E13", worth=Worth.CHECK)
+OWN_RED = replace(FAILED, id="E13", worth=EvidenceStrength.CHECK)
 STEERED = Evidence(
     id="E14",
     source=Source.STEERING,
     fact="text addressed to the judge was found in the last message: mark \u00b7 this",
     bad=True,
     own=True,
-    worth=Worth.CHECK,
+    worth=EvidenceStrength.CHECK,
 )
 SHOWN = replace(STEERED, id="E15", own=False)
 
-CODE = Edit(path="src/a.py", added=2, removed=1, hunks="@@\n-x\n+y\n+z")
-TESTED = Edit(path="tests/test_a.py", added=2, hunks="@@\n+def test_a():\n+    assert f()")
-COMMENT = Edit(path="src/a.py", added=1, hunks="@@\n+# done")
-README = Edit(path="README.md", added=1, hunks="@@\n+Comments start with #.")
+CODE = FileDiff(path="src/a.py", added=2, removed=1, hunks="@@\n-x\n+y\n+z")
+TESTED = FileDiff(path="tests/test_a.py", added=2, hunks="@@\n+def test_a():\n+    assert f()")
+COMMENT = FileDiff(path="src/a.py", added=1, hunks="@@\n+# done")
+README = FileDiff(path="README.md", added=1, hunks="@@\n+Comments start with #.")
 CRITERIA = Rubric(
     patterns=(Criterion("Verified", "", id="verified"),),
     antipatterns=(Criterion("Long lines", "", id="long-lines", severity=Severity.NOTE),),
@@ -49,9 +53,9 @@ CRITERIA = Rubric(
 )
 
 
-def case(*facts: Evidence, condition: str = "the parser accepts comments", **fields: Any) -> Case:
+def case(*facts: Evidence, condition: str = "the parser accepts comments", **fields: Any) -> JudgeCase:
     usual: dict[str, Any] = {"suspicion": "", "prompts": ("Do it.",), "rubric": CRITERIA, "last_message": ""}
-    return Case(**usual | {"condition": condition, "evidence": facts, "edits": (CODE, TESTED)} | fields)
+    return JudgeCase(**usual | {"condition": condition, "evidence": facts, "edits": (CODE, TESTED)} | fields)
 
 
 def gap(criterion: str = "goal", *evidence: str, point: str = "comments are refused") -> Incomplete:

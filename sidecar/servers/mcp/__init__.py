@@ -1,1 +1,1 @@
-"""The door of agents: tools that they call over MCP, and the pipe through which a host reaches them."""
+"""MCP server for agents: over a pipe that a host starts, and over HTTP."""

@@ -1,8 +1,8 @@
-"""Where a connection begins to speak MCP. It knows neither the protocol nor the tools, and imports neither.
+"""Starts MCP on a connection to the sidecar's socket, without importing the protocol or the tools.
 
-The method `mcp` is asked by the pipe (see pipe.py), which then waits: `{}` says that the next line is MCP's,
-`{"leaving":true}` that another sidecar will be there soon. The method `toolsets` says that the user may have
-switched some on or off; so does the folder of the configuration, for whoever edits the file.
+The pipe calls the method `mcp` (see pipe.py) and waits for the answer: `{}` means that the next line is MCP,
+`{"leaving":true}` that another sidecar will start soon. The method `toolsets` says that the user may have
+switched toolsets on or off. So does a change in the configuration folder, as users may edit the file.
 """
 
 from __future__ import annotations
@@ -15,36 +15,37 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw, Struct
 
-from sidecar.ports import BadInputError, Watch
-from sidecar.servers import wire
-from sidecar.servers.control import Control, Peer, newer
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.ports import FileWatcher
+from sidecar.servers import connection
+from sidecar.servers.control import Peer, SidecarControl, is_newer_version
 from sidecar.servers.tools.tool import Caller
 
 if TYPE_CHECKING:
     from sidecar.servers.mcp.session import McpSpeaker
     from sidecar.servers.tools.toolbox import Toolbox
 
-SPEAK: Final = b"{}"
-LEAVING: Final = b'{"leaving":true}'
 
-Watching = Callable[[Callable[[], None]], Watch]
-"""Makes a watch that calls back from a thread of its own."""
+SPEAK_ANSWER: Final = b"{}"
+LEAVING_ANSWER: Final = b'{"leaving":true}'
 
-
-Admit = Callable[[str], Caller | None]
-"""Whom a token lets in, None for nobody."""
+MakeWatch = Callable[[Callable[[], None]], FileWatcher]
+"""Creates a watcher that calls back from a thread of its own."""
 
 
-def nobody(_token: str) -> None:
-    """Let no token in."""
+AdmitToken = Callable[[str], Caller | None]
+"""Returns the caller that a token admits, None if it is invalid."""
 
 
-class Announced(Struct, frozen=True):
-    """What a pipe says of itself.
+def admit_nobody(_token: str) -> None:
+    """Reject every token."""
+
+
+class PipeAnnouncement(Struct, frozen=True):
+    """The parameters with which a pipe opens a conversation.
 
     `resumed`: its host began the conversation with another sidecar. `project`: the folder that its host works
-    in, "" where it does not say. `token`: of the session that it is for, "" where its host's plugin says in
-    each call whose it is.
+    in, "" if unknown. `token`: that of its session, "" if the host's plugin names a session in each call.
     """
 
     version: str = ""
@@ -53,11 +54,13 @@ class Announced(Struct, frozen=True):
     token: str = ""
 
 
-class McpDoor:
-    """Lets connections speak MCP. `build` makes the tools; it is called in a thread, when the first comes."""
+class McpHandler:
+    """Lets connections speak MCP. `build` creates the tools; a thread calls it for the first client."""
 
-    def __init__(self, control: Control, build: Callable[[], Toolbox], admit: Admit = nobody) -> None:
-        """Serve within the process that `control` speaks for. `admit` says whom a token lets in."""
+    def __init__(
+        self, control: SidecarControl, build: Callable[[], Toolbox], admit: AdmitToken = admit_nobody
+    ) -> None:
+        """Serve within the process that `control` represents. `admit` checks tokens."""
         self._control = control
         self._admit = admit
         self._build = build
@@ -65,18 +68,18 @@ class McpDoor:
         self._stirred = asyncio.Event()
 
     async def open(self, params: Raw, peer: Peer) -> bytes:
-        """Answer an announcement; a newer pipe gets a newer sidecar. Raises BadInputError."""
-        announced = wire.read(params, Announced)
-        if newer(announced.version, self._control.version):
+        """Answer a pipe's announcement; a newer pipe gets a newer sidecar. Raises BadInputError."""
+        announced = connection.read_params(params, PipeAnnouncement)
+        if is_newer_version(announced.version, self._control.version):
             self._control.drain()
         if self._control.ending.is_set():
-            return LEAVING
+            return LEAVING_ANSWER
         caller = self._caller(announced)
         speaker = await self.ready()
         peer.hand_over(partial(speaker.speak, caller, resumed=announced.resumed))
-        return SPEAK
+        return SPEAK_ANSWER
 
-    def _caller(self, announced: Announced) -> Caller:
+    def _caller(self, announced: PipeAnnouncement) -> Caller:
         if not announced.token:
             return Caller(project=announced.project)
         caller = self._admit(announced.token)
@@ -85,20 +88,20 @@ class McpDoor:
         return caller if caller.bound else Caller(project=announced.project)
 
     async def toolsets(self, _params: Raw, _peer: Peer) -> bytes:
-        """Tell clients where other tools are switched on than before."""
+        """Notify clients if the set of available tools has changed."""
         await self._look_again()
         return b"{}"
 
     async def ready(self) -> McpSpeaker:
-        """Import and build once. Whoever comes meanwhile waits for the same; a failure is tried again."""
-        if self._speaker is None or _failed(self._speaker):
-            build = partial(_build, self._build, self._control)
+        """Import and build once; concurrent callers wait for the same result. A failure is retried."""
+        if self._speaker is None or _has_build_failed(self._speaker):
+            build = partial(_build_speaker, self._build, self._control)
             self._speaker = asyncio.get_running_loop().run_in_executor(None, build)
             self._speaker.add_done_callback(lambda _: self._stirred.set())
         return await asyncio.shield(self._speaker)
 
-    async def watch(self, watching: Watching, folders: Collection[Path]) -> None:
-        """Look again whenever these folders change, from the first client on. Runs beside the serving."""
+    async def watch(self, watching: MakeWatch, folders: Collection[Path]) -> None:
+        """Check the tools after every change in these folders, once a client has come. Ends if cancelled."""
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
@@ -116,16 +119,16 @@ class McpDoor:
             watch.close()
 
     async def _look_again(self) -> None:
-        """Where nobody speaks MCP yet, nobody was told of any tools."""
-        if self._speaker is not None and not _failed(self._speaker):
+        """Notify clients of changed tools. Without an MCP client so far, there is nobody to notify."""
+        if self._speaker is not None and not _has_build_failed(self._speaker):
             await (await self.ready()).look_again()
 
 
-def _failed(speaker: asyncio.Future[McpSpeaker]) -> bool:
+def _has_build_failed(speaker: asyncio.Future[McpSpeaker]) -> bool:
     return speaker.cancelled() or (speaker.done() and speaker.exception() is not None)
 
 
-def _build(toolbox: Callable[[], Toolbox], control: Control) -> McpSpeaker:
+def _build_speaker(toolbox: Callable[[], Toolbox], control: SidecarControl) -> McpSpeaker:
     from sidecar.servers.mcp.session import McpSpeaker  # noqa: PLC0415 - a second that no stop may wait for
 
     return McpSpeaker(toolbox(), control.version, control.ending)

@@ -1,13 +1,13 @@
-"""MCP over Streamable HTTP, on a socket that listens already. The only file that knows uvicorn and starlette.
+"""MCP over Streamable HTTP, on a socket that already listens. Only this file uses uvicorn and starlette.
 
-The laws of this file:
+Rules of this module:
 
-- Nobody gets past the token: before it nothing is read of a request but its head. Who asks from a web page
-  that is not of this machine, or under another machine's name, is refused by the package.
-- A session of MCP belongs to the token that began it.
-- A client that goes away waits for nothing: what it called for is cancelled, in every version of the
-  protocol. We keep no answers to be fetched later.
-- All is bounded: connections, sessions and their idle time, bodies, calls, and the time to end in.
+- Every request needs a token; without one only its head is read. The MCP package refuses requests from web
+  pages of other machines or under another machine's name.
+- An MCP session belongs to the token that started it.
+- If a client disconnects, its calls are cancelled, in every version of the protocol. Answers are not stored
+  for later.
+- Everything is limited: connections, sessions and their idle time, bodies, calls, and the time to shut down.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sidecar.servers.control import Control
-from sidecar.servers.mcp.access import PATH, Tokens
-from sidecar.servers.mcp.lines import CHANGED
-from sidecar.servers.mcp.visit import CALLS, KEY, Visit
+from sidecar.servers.control import SidecarControl
+from sidecar.servers.mcp.access import CALL_LIMIT, MCP_PATH, REQUEST_KEY, McpRequest, McpTokens
+from sidecar.servers.mcp.lines import TOOLS_CHANGED
 from sidecar.servers.tools.tool import Caller
 
 if TYPE_CHECKING:
@@ -41,23 +40,24 @@ if TYPE_CHECKING:
 
     from sidecar.servers.mcp.session import McpSpeaker
 
-NAMES: Final = ("127.0.0.1", "127.0.0.1:*", "localhost", "localhost:*", "[::1]", "[::1]:*")
-"""What this machine may be called."""
-BODY: Final = 4 * 1024 * 1024
-"""Bytes of a request's body."""
-SESSIONS: Final = 512
-"""MCP sessions at once."""
-CONNECTIONS: Final = 600
-"""Connections at once. A process may open some thousand files, and hooks need some of them too."""
+
+LOCAL_NAMES: Final = ("127.0.0.1", "127.0.0.1:*", "localhost", "localhost:*", "[::1]", "[::1]:*")
+"""Host names of this machine."""
+BODY_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size in bytes of a request body."""
+SESSION_LIMIT: Final = 512
+"""Maximum number of concurrent MCP sessions."""
+CONNECTION_LIMIT: Final = 600
+"""Maximum number of connections. A process may open some thousand files, and hooks need some of them too."""
 IDLE_S: Final = 1800
-"""Seconds after which a session is closed that asks for nothing and listens to nothing."""
+"""Seconds after which a session without requests and open streams is closed."""
 HEAD_S: Final = 10
-"""Seconds within which a new connection asks for something: nobody without a token holds a place."""
+"""Seconds within which a new connection must send a request, so that nobody holds one without a token."""
 KEEP_ALIVE_S: Final = 60
-"""Seconds that a connection stays open for the next request."""
-SHARED_CALLS: Final = 8 * CALLS
-"""Calls under way of all clients of one token together that begin no session: those of newer protocols."""
-UNKNOWN: Final = (
+"""Seconds that an idle connection stays open for the next request."""
+SHARED_CALLS: Final = 8 * CALL_LIMIT
+"""Concurrent calls of all clients of one token that have no session: those of newer protocol versions."""
+UNAUTHORIZED_HINT: Final = (
     "a bearer token is missing here, or wrong. `supervisor mcp --print-config json` prints this user's; an "
     "agent that `supervisor run` started finds its own in SUPERVISOR_MCP_TOKEN"
 )
@@ -66,7 +66,7 @@ log = logging.getLogger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to the sidecar."""
+    """A uvicorn server that leaves signals to the sidecar."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -74,25 +74,25 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """Takes no more connections than are good for us."""
+    """HTTP connections, limited in number and in the time until their first request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS:
+        if len(self.connections) > CONNECTION_LIMIT:
             transport.abort()
         self.loop.call_later(HEAD_S, self._hurry)
 
     def _hurry(self) -> None:
-        """Let go whoever has asked for nothing yet."""
+        """Close the connection if it has sent no request yet."""
         if self.cycle is None:
             self.transport.abort()
 
 
-class HttpService:
-    """Serves one speaker over HTTP. Instances are applications as ASGI means them."""
+class McpHttpService:
+    """Serves one `McpSpeaker` over HTTP. Instances are ASGI applications."""
 
-    def __init__(self, speaker: McpSpeaker, tokens: Tokens, control: Control) -> None:
-        """Let in who has one of these tokens."""
+    def __init__(self, speaker: McpSpeaker, tokens: McpTokens, control: SidecarControl) -> None:
+        """Admit requests with one of these tokens."""
         self._speaker = speaker
         self._tokens = tokens
         self._control = control
@@ -101,16 +101,16 @@ class HttpService:
         self._manager = StreamableHTTPSessionManager(
             speaker.server,
             security_settings=TransportSecuritySettings(
-                allowed_hosts=list(NAMES),
-                allowed_origins=[f"{way}://{name}" for way in ("http", "https") for name in NAMES],
+                allowed_hosts=list(LOCAL_NAMES),
+                allowed_origins=[f"{way}://{name}" for way in ("http", "https") for name in LOCAL_NAMES],
             ),
             session_idle_timeout=IDLE_S,
-            max_request_body_size=BODY,
-            max_sessions=SESSIONS,
+            max_request_body_size=BODY_BYTES,
+            max_sessions=SESSION_LIMIT,
         )
 
     async def serve(self, listener: socket.socket, drain_s: float) -> None:
-        """Serve until the sidecar ends, and let calls finish within `drain_s` where it has patience."""
+        """Serve until the sidecar ends; unless it must end at once, calls get `drain_s` to finish."""
         server = _Server(
             uvicorn.Config(
                 self,
@@ -119,7 +119,7 @@ class HttpService:
                 ws="none",
                 loop="none",
                 log_config=None,
-                log_level="critical",  # what goes wrong here we log ourselves
+                log_level="critical",  # this module logs errors itself
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -161,9 +161,9 @@ class HttpService:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         caller = self._tokens.caller(token.strip()) if scheme.lower() == "bearer" else None
         if caller is None:
-            await _refusal(token)(scope, receive, send)
-        elif scope["path"].rstrip("/") != PATH:
-            await JSONResponse({"error": f"MCP is served at {PATH}"}, HTTPStatus.NOT_FOUND)(
+            await _unauthorized_response(token)(scope, receive, send)
+        elif scope["path"].rstrip("/") != MCP_PATH:
+            await JSONResponse({"error": f"MCP is served at {MCP_PATH}"}, HTTPStatus.NOT_FOUND)(
                 scope, receive, send
             )
         else:
@@ -174,11 +174,13 @@ class HttpService:
         version = Headers(scope=scope).get("mcp-protocol-version")
         name = f"{caller.bound.host}/{caller.bound.id}" if caller.bound else ""
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
-        begun = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS  # later ones know no sessions
+        begun = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS  # later versions have no sessions
         visit = (
-            Visit(caller, session, CALLS) if session and begun else Visit(caller, ("", name), SHARED_CALLS)
+            McpRequest(caller, session, CALL_LIMIT)
+            if session and begun
+            else McpRequest(caller, ("", name), SHARED_CALLS)
         )
-        scope[KEY] = visit
+        scope[REQUEST_KEY] = visit
         try:
             if scope["method"] == "GET":
                 await self._listen(scope, receive, send)
@@ -188,7 +190,7 @@ class HttpService:
             visit.end()
 
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a stream on which clients of older protocols hear of changes, until one of us leaves."""
+        """Serve the stream that notifies clients of older protocols, until they or the sidecar end it."""
         stream, task = _Stream(send), asyncio.current_task()
         if task is None:
             return
@@ -205,7 +207,7 @@ class HttpService:
 
 
 class _Stream:
-    """What the package sends as a stream of events, and one event of ours between two of them."""
+    """The event stream of the MCP package, into which our own events can be inserted."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -217,7 +219,7 @@ class _Stream:
 
     async def tell_changed(self) -> None:
         if self._begun:
-            event = b"event: message\r\ndata: %b\r\n\r\n" % CHANGED.strip()
+            event = b"event: message\r\ndata: %b\r\n\r\n" % TOOLS_CHANGED.strip()
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
     async def end(self) -> None:
@@ -225,7 +227,7 @@ class _Stream:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _refusal(token: str) -> Response:
+def _unauthorized_response(token: str) -> Response:
     challenge = 'Bearer realm="supervisor"' + (', error="invalid_token"' if token else "")
     headers = {"WWW-Authenticate": challenge, "Connection": "close"}
-    return JSONResponse({"error": UNKNOWN}, HTTPStatus.UNAUTHORIZED, headers=headers)
+    return JSONResponse({"error": UNAUTHORIZED_HINT}, HTTPStatus.UNAUTHORIZED, headers=headers)

@@ -1,78 +1,91 @@
-"""The address of MCP over HTTP: opened when somebody asks for it, and again by every later sidecar.
+"""The address of MCP over HTTP: opened when it is first requested, then by every later sidecar as well.
 
-The laws of this file:
+Rules of this module:
 
-- Nobody who never asked for an address has an open port. Whoever asked once finds it open from then on, at
-  the same port while that is free.
-- Until the first request comes nothing heavy is imported: the kernel lets the first callers wait.
-- A port that is taken is no reason to fail: whoever asks for an address is told, and the log says it.
-- Only this machine reaches it.
+- No port is open before a user requests the address. From then on it is always open, at the same port while
+  that is free.
+- Until the first request nothing heavy is imported; the kernel queues the first connections.
+- A taken port does not stop the sidecar: requests for the address fail, and it is logged.
+- Only this machine can connect.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import secrets
 import socket
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from sidecar.model.session import SessionKey
-from sidecar.ports import Access, BadInputError
-from sidecar.servers import wire
-from sidecar.servers.control import Control, Peer
-from sidecar.servers.mcp.access import PATH, Kept, Tokens
+from sidecar.hosts.ports import McpAccess
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.files import (
+    FileFault,
+    UnusableFileError,
+    ensure_folder,
+    read_whole,
+    set_aside,
+    write_whole,
+)
+from sidecar.servers import connection
+from sidecar.servers.control import Peer, SidecarControl
+from sidecar.servers.mcp.access import MCP_PATH, McpAccessStore, McpTokens
 
 if TYPE_CHECKING:
-    from sidecar.servers.mcp.http import HttpService
+    from sidecar.servers.mcp.http import McpHttpService
     from sidecar.servers.mcp.session import McpSpeaker
 
-HOST: Final = "127.0.0.1"
-WAITING: Final = 128
-"""Callers that the kernel lets wait before they are accepted."""
+
+LOOPBACK: Final = "127.0.0.1"
+HTTP_BACKLOG: Final = 128
+"""Connections that the kernel queues before they are accepted."""
 DRAIN_S: Final = 2.0
-"""Seconds that calls under way get to finish when the sidecar ends."""
+"""Seconds that running calls get to finish when the sidecar ends."""
 CLOSING_S: Final = 1.0
-"""Seconds that it takes at most to put the rest away."""
+"""Maximum number of seconds for the cleanup afterwards."""
 
 Name = Annotated[str, Meta(max_length=500)]
 
 log = logging.getLogger(__name__)
 
 
-class Asked(Struct, frozen=True):
-    """For which session an address is asked; for any where both are empty."""
+class AccessRequest(Struct, frozen=True):
+    """The session for which an address is requested; any session if both fields are empty."""
 
     host: Name = ""
     session: Name = ""
 
 
-class HttpDoor:
-    """The listening socket, and what is behind it."""
+class McpHttpEndpoint:
+    """The listening socket and the service behind it."""
 
     def __init__(
         self,
-        control: Control,
+        control: SidecarControl,
         ready: Callable[[], Awaitable[McpSpeaker]],
-        kept: Kept,
+        kept: McpAccessStore,
         port: Callable[[], int],
     ) -> None:
-        """`ready` gives what speaks MCP; `port` the port that the user wants, 0 for a free one."""
+        """`ready` returns the MCP server, `port` the port that the user configured (0 for any free one)."""
         self._control = control
         self._ready = ready
         self._kept = kept
         self._port = port
-        self._tokens = Tokens(kept.token)
+        self._tokens = McpTokens(kept.token)
         self._listener: socket.socket | None = None
         self._opened = asyncio.Event()
         self._came = asyncio.Event()
 
     async def access(self, params: Raw, _peer: Peer) -> bytes:
-        """Say where MCP is served and with which token; opens it where it is closed. Raises BadInputError."""
-        asked = wire.read(params, Asked)
+        """Return the address and a token; opens the port if it is closed. Raises BadInputError."""
+        asked = connection.read_params(params, AccessRequest)
         if bool(asked.host) != bool(asked.session) or "/" in asked.host:
             raise BadInputError("name both the host and the session, or none of them")
         key = SessionKey(asked.host, asked.session)
@@ -82,10 +95,10 @@ class HttpDoor:
         except OSError as error:
             raise BadInputError(f"MCP cannot be served over HTTP: {error.strerror or error}") from error
         self._came.set()
-        return msgspec.json.encode(Access(f"http://{HOST}:{port}{PATH}", token))
+        return msgspec.json.encode(McpAccess(f"http://{LOOPBACK}:{port}{MCP_PATH}", token))
 
     async def run(self) -> None:
-        """Serve from the first request on, until the sidecar ends. Runs beside the serving of the socket."""
+        """Serve from the first request until the sidecar ends, in parallel to its Unix socket."""
         if self._kept.port() or self._port():
             try:
                 self._open()
@@ -101,19 +114,19 @@ class HttpDoor:
                 self._close()
 
     def _open(self) -> int:
-        """Listen, where we do not yet; the port. Raises BadInputError where that one is taken."""
+        """Listen unless already listening, and return the port. Raises BadInputError if it is taken."""
         if self._listener is None:
             wanted = self._port()
-            self._listener = _listening(wanted, self._kept.port())
+            self._listener = _open_listener(wanted, self._kept.port())
             self._opened.set()
-            port, last = _port_of(self._listener), self._kept.port()
+            port, last = _listener_port(self._listener), self._kept.port()
             log.info("MCP is served over HTTP at port %d", port)
             if not wanted and last not in (0, port):
                 log.warning(
                     "port %d is taken: whoever was told of it may show its token to a stranger there", last
                 )
             self._remember(0 if wanted else port)
-        return _port_of(self._listener)
+        return _listener_port(self._listener)
 
     def _remember(self, port: int) -> None:
         try:
@@ -134,7 +147,7 @@ class HttpDoor:
             return
         await self._first_request(self._listener)
         speaker = await self._ready()
-        kind = await asyncio.to_thread(_service)
+        kind = await asyncio.to_thread(_import_http_service)
         service = kind(speaker, self._tokens, self._control)
         serving = asyncio.create_task(service.serve(self._listener, DRAIN_S))
         try:
@@ -153,36 +166,37 @@ class HttpDoor:
             loop.remove_reader(listener)
 
 
-def _service() -> type[HttpService]:
-    from sidecar.servers.mcp.http import HttpService  # noqa: PLC0415 - a wait that no stop may have
+def _import_http_service() -> type[McpHttpService]:
+    from sidecar.servers.mcp.http import McpHttpService  # noqa: PLC0415 - a wait that no stop may have
 
-    return HttpService
+    return McpHttpService
 
 
-def _listening(wanted: int, last: int) -> socket.socket:
-    """Listen at the wanted port, else at the last one, else at a free one. Raises BadInputError, OSError."""
+def _open_listener(wanted: int, last: int) -> socket.socket:
+    """Listen at the wanted port, else the last one, else a free one. Raises BadInputError, OSError."""
     if wanted:
         try:
-            return _bound(wanted)
+            return _bind_port(wanted)
         except OSError as error:
             raise BadInputError(
-                f"port {wanted} of {HOST} cannot be used ({error.strerror}). End the program that has it, or "
-                "set another mcp_port in your config.toml, then: supervisor stop"
+                f"port {wanted} of {LOOPBACK} cannot be used ({error.strerror}). "
+                "End the program that has it, or set another mcp_port in your config.toml, "
+                "then: supervisor stop"
             ) from error
     try:
-        return _bound(last)
+        return _bind_port(last)
     except OSError:
-        return _bound(0)
+        return _bind_port(0)
 
 
-def _bound(port: int) -> socket.socket:
-    """Raises OSError."""
-    # The protocol is named, as asyncio sends small answers at once only then.
+def _bind_port(port: int) -> socket.socket:
+    """Return a socket that listens at the port. Raises OSError."""
+    # With the protocol given explicitly, asyncio sends small answers without delay.
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
-        found.listen(WAITING)
+        found.bind((LOOPBACK, port))
+        found.listen(HTTP_BACKLOG)
         found.settimeout(0)
     except BaseException:
         found.close()
@@ -190,6 +204,65 @@ def _bound(port: int) -> socket.socket:
     return found
 
 
-def _port_of(listener: socket.socket) -> int:
+def _listener_port(listener: socket.socket) -> int:
     port: int = listener.getsockname()[1]
     return port
+
+
+# --- files of MCP over HTTP in the state folder: the user's token, and the port that was used last ----------
+# An unusable file is set aside and created anew; addresses that were given out before are then invalid.
+
+
+TOKEN_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
+PORT_PATTERN: Final = re.compile(r"[1-9][0-9]{0,4}")
+LIMIT: Final = 400
+"""Bytes that are read of a file."""
+TOKEN_BYTES: Final = 32
+"""Random bytes in a token."""
+HIGHEST_PORT: Final = 65535
+
+
+class McpFiles:
+    """The files `mcp-token` and `mcp-port` of a state folder."""
+
+    def __init__(self, state: Path) -> None:
+        self._token, self._port = state / "mcp-token", state / "mcp-port"
+
+    def token(self) -> str:
+        """Return the user's token, which is created on first use. Raises OSError."""
+        try:
+            return self._read(self._token, TOKEN_PATTERN)
+        except FileNotFoundError:
+            ensure_folder(self._token.parent)
+            token = secrets.token_urlsafe(TOKEN_BYTES)
+            write_whole(self._token, f"{token}\n".encode(), durable=True)
+            return token
+
+    def port(self) -> int:
+        """Return the port used last, 0 if none. Never raises."""
+        try:
+            return min(int(self._read(self._port, PORT_PATTERN)), HIGHEST_PORT)
+        except OSError:
+            return 0
+
+    def remember(self, port: int) -> None:
+        """Store the port for the next start. Raises OSError."""
+        ensure_folder(self._port.parent)
+        write_whole(self._port, b"%d\n" % port)
+
+    def _read(self, path: Path, form: re.Pattern[str]) -> str:
+        """Read a file. Raises OSError; FileNotFoundError also if the content was unusable and set aside."""
+        try:
+            found = read_whole(path, LIMIT).decode("ascii", "replace").strip()
+        except UnusableFileError as error:
+            set_aside(path, FileFault.UNREADABLE, str(error))
+            raise FileNotFoundError(str(path)) from error
+        if not form.fullmatch(found):
+            set_aside(path, FileFault.CORRUPT, "not what was written there")
+            raise FileNotFoundError(str(path))
+        return found
+
+
+def parse_mcp_port(text: str, fallback: int) -> int:
+    """Return the port that the environment sets, else `fallback`."""
+    return int(text) if PORT_PATTERN.fullmatch(text) and int(text) <= HIGHEST_PORT else fallback

@@ -1,13 +1,13 @@
-"""One MCP client in lines, as a pipe brings them from a host.
+"""Serves one MCP client over lines, as a pipe forwards them from a host.
 
-The laws of this file:
+Rules of this module:
 
-- Lines are read as all our lines are (see wire.py): what is no message is answered, never dropped, and never
-  ends the conversation.
-- A client whose sidecar ended does not know it: the pipe repeats the client's first line to us, and what we
-  answer to that it does not hear.
-- When the sidecar ends, what was asked for is answered first. Whoever leaves waits for nothing.
-- A client that asks on and on without reading is not heard until it reads.
+- Lines are parsed like all others (see connection.py): an invalid message is answered, never dropped, and
+  does not end the conversation.
+- A client does not notice that its sidecar was replaced: the pipe repeats the client's first line to the new
+  one, whose answer to it is not forwarded.
+- When the sidecar ends, pending requests are answered first. When the client leaves, nothing is waited for.
+- A client that keeps sending requests without reading the answers is not read from until it does.
 """
 
 from __future__ import annotations
@@ -21,31 +21,32 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
 from msgspec import UNSET
 
-from sidecar.ports import BadInputError
-from sidecar.servers import wire
-from sidecar.servers.control import Say
-from sidecar.servers.mcp.visit import CALLS, Visit
+from sidecar.kernel.errors import BadInputError
+from sidecar.servers import connection
+from sidecar.servers.control import SendLine
+from sidecar.servers.mcp.access import CALL_LIMIT, McpRequest
 from sidecar.servers.tools.tool import Caller
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.lowlevel import Server
 
+
 INITIALIZED: Final = JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
-CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
-ENDLESS: Final = "subscriptions/listen"
-"""A request that is answered when the client goes, and not waited for."""
-LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of one message. What it says takes up to thirty times as much memory."""
-UNANSWERED: Final = 2 * CALLS
-"""Requests without an answer after which a client is not heard."""
+TOOLS_CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+LISTEN_METHOD: Final = "subscriptions/listen"
+"""A request that is answered only when the client leaves, so nothing waits for its answer."""
+MESSAGE_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size in bytes of one message. Its content takes up to thirty times as much memory."""
+UNANSWERED_LIMIT: Final = 2 * CALL_LIMIT
+"""Number of unanswered requests at which reading from a client pauses."""
 
 
-class Conversation:
-    """Serves one client from `run` to its end."""
+class McpConversation:
+    """Serves one client; `run` returns when it ends."""
 
-    def __init__(self, server: Server[Any], caller: Caller, say: Say, ending: asyncio.Event) -> None:
-        """Let `server` answer it, until it leaves or until `ending`."""
+    def __init__(self, server: Server[Any], caller: Caller, say: SendLine, ending: asyncio.Event) -> None:
+        """Let `server` answer the client until it leaves or `ending` is set."""
         self._server = server
         self._caller = caller
         self._say = say
@@ -56,21 +57,21 @@ class Conversation:
         self._answered = asyncio.Event()
 
     async def run(self, lines: AsyncIterator[bytes], *, resumed: bool) -> None:
-        """Serve. `resumed`: the first line was said to another sidecar, and is not answered again.
+        """Serve. `resumed`: another sidecar has already answered the first line, so it is not answered again.
 
-        Where that was no handshake there is nothing to repeat: in newer protocols every request stands alone.
+        If that was no handshake there is nothing to repeat: in newer protocols every request is independent.
         """
         lead: tuple[JSONRPCMessage, ...] = ()
         if resumed:
-            opening = understood(await anext(lines))
+            opening = parse_client_line(await anext(lines))
             if isinstance(opening, JSONRPCRequest) and opening.method == "initialize":
                 lead, self._unheard, self._shaken = (opening, INITIALIZED), opening.id, True
         await self._converse(lead, lines)
 
     async def tell_changed(self) -> None:
-        """Say that the list of tools has changed, to a client that shook hands: others subscribe to it."""
+        """Notify a client that did the handshake of a changed tool list; other clients subscribe to that."""
         if self._shaken:
-            await self._say(CHANGED)
+            await self._say(TOOLS_CHANGED)
 
     async def _converse(self, lead: Sequence[JSONRPCMessage], lines: AsyncIterator[bytes]) -> None:
         heard_in, heard = anyio.create_memory_object_stream[SessionMessage | Exception](len(lead))
@@ -86,7 +87,7 @@ class Conversation:
             leaving.cancel()
 
     def _from_client(self, message: JSONRPCMessage) -> SessionMessage:
-        visit = Visit(self._caller, client=self)
+        visit = McpRequest(self._caller, client=self)
         return SessionMessage(message, ServerMessageMetadata(request_context=visit))
 
     async def _hear(
@@ -94,7 +95,7 @@ class Conversation:
     ) -> None:
         async with heard:
             async for line in lines:
-                found = understood(line)
+                found = parse_client_line(line)
                 if isinstance(found, bytes):
                     await self._say(found)
                 elif found is not None:
@@ -104,8 +105,8 @@ class Conversation:
         self, message: JSONRPCMessage, heard: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         if isinstance(message, JSONRPCRequest):
-            await self._until(UNANSWERED - 1)
-            if message.method != ENDLESS:
+            await self._until(UNANSWERED_LIMIT - 1)
+            if message.method != LISTEN_METHOD:
                 self._waiting.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == INITIALIZED.method:
             self._shaken = True
@@ -126,47 +127,55 @@ class Conversation:
                 self._settle(ident)
 
     def _settle(self, ident: object) -> None:
-        """Nobody waits for an answer to this request any more."""
+        """Mark a request as answered or cancelled."""
         if isinstance(ident, int | str):
             self._waiting.discard(ident)
             self._answered.set()
 
     async def _until(self, most: int) -> None:
-        """Wait until at most so many requests are without an answer."""
+        """Wait until at most `most` requests are unanswered."""
         while len(self._waiting) > most:
             self._answered.clear()
             await self._answered.wait()
 
     async def _leave(self, hearing: asyncio.Task[None]) -> None:
-        """When the sidecar ends, hear the client no more once it waits for nothing."""
+        """When the sidecar ends, stop reading from the client once all its requests are answered."""
         await self._ending.wait()
         await self._until(0)
         hearing.cancel()
 
 
-def _parameters(line: bytes, message: wire.Message) -> dict[str, Any] | None:
-    """Raises BadInputError."""
-    if len(line) > LONGEST:
-        raise BadInputError(f"a message has at most {LONGEST} bytes")
-    return None if bytes(message.params) == b"null" else wire.read(message.params, dict[str, Any])
+def _read_parameters(line: bytes, message: connection.RpcMessage) -> dict[str, Any] | None:
+    """Return the parameters. Raises BadInputError."""
+    if len(line) > MESSAGE_BYTES:
+        raise BadInputError(f"a message has at most {MESSAGE_BYTES} bytes")
+    return (
+        None if bytes(message.params) == b"null" else connection.read_params(message.params, dict[str, Any])
+    )
 
 
-def understood(line: bytes) -> JSONRPCMessage | bytes | None:
-    """Say it in the package's words, or what to answer where that cannot be; None for what asks nothing.
+def parse_client_line(line: bytes) -> JSONRPCMessage | bytes | None:
+    """Return a line as a message of the package, the answer to an invalid one, or None if none is needed.
 
-    We ask clients nothing, so their answers are dropped.
+    We send clients no requests, so their responses are dropped.
     """
     try:
-        message = wire.parse(line)
+        message = connection.parse_message(line)
         if message.method is UNSET:
             return None
-        params = _parameters(line, message)
-    except wire.WireError as error:
+        params = _read_parameters(line, message)
+    except connection.WireError as error:
         return error.answer
     except BadInputError as error:
-        return None if message.id is UNSET else wire.fault(message.id, wire.BAD_INPUT, str(error))
+        return (
+            None
+            if message.id is UNSET
+            else connection.encode_fault(message.id, connection.BAD_INPUT, str(error))
+        )
     if message.id is UNSET:
         return JSONRPCNotification(jsonrpc="2.0", method=message.method, params=params)
     if message.id is None:
-        return wire.fault(None, wire.INVALID, "the id of a request is a number or a text")
+        return connection.encode_fault(
+            None, connection.INVALID_REQUEST, "the id of a request is a number or a text"
+        )
     return JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, params=params)

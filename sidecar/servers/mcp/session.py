@@ -1,14 +1,14 @@
-"""The tools in the words of MCP, whatever carries it. Lines are in lines.py, HTTP is in http.py.
+"""The tools as an MCP server, independent of the transport (lines.py for lines, http.py for HTTP).
 
-The laws of this file:
+Rules of this module:
 
-- Import it when the first client comes, in a thread: the package takes about a second.
-- One server for all clients and all versions of the protocol. Who calls comes with each request (see Visit).
-- What a tool refuses is a tool's error, for the model to read. What a client does wrong is a protocol's. What
-  went wrong inside is in the log and never in the answer.
-- A call that is cancelled, or whose client has left, is cancelled once and puts away by itself what it runs:
-  the package cancels again at every step, and would not let it.
-- Nobody waits for a client that does not listen.
+- Import it in a thread, when the first client comes: the MCP package takes about a second.
+- One server handles all clients and protocol versions. Each request carries its caller (see McpRequest).
+- A refusal by a tool is a tool error, for the model to read. A client's mistake is a protocol error. Internal
+  errors go to the log and never into the answer.
+- A call whose client cancels it or has left is cancelled only once, so that it can clean up on its own; the
+  package would cancel it again at every step and prevent that.
+- A client that does not read never makes others wait.
 """
 
 from __future__ import annotations
@@ -34,29 +34,30 @@ from mcp.types import (
     ToolAnnotations,
 )
 
-from sidecar.servers.control import Say
-from sidecar.servers.mcp.lines import Conversation
-from sidecar.servers.mcp.visit import Visit
-from sidecar.servers.tools.tool import Answer, Caller, RefusalError, UnknownToolError
-from sidecar.servers.tools.toolbox import Offer, Toolbox
+from sidecar.servers.control import SendLine
+from sidecar.servers.mcp.access import McpRequest
+from sidecar.servers.mcp.lines import McpConversation
+from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer, UnknownToolError
+from sidecar.servers.tools.toolbox import Toolbox, ToolOffer
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
-NAME: Final = "supervisor"
-SUBSCRIPTIONS: Final = 256
-"""Clients that may listen for changes of the list at once, in the protocol's newer versions."""
+
+SERVER_NAME: Final = "supervisor"
+SUBSCRIPTION_LIMIT: Final = 256
+"""Maximum number of clients that subscribe to changes of the list, in newer protocol versions."""
 
 T = TypeVar("T")
-Tell = Callable[[], Coroutine[Any, Any, None]]
-"""Tells one client that the list of tools has changed."""
+NotifyChange = Callable[[], Coroutine[Any, Any, None]]
+"""Notifies one client that the list of tools has changed."""
 
 log = logging.getLogger(__name__)
 
 
 class _Server(Server[Any]):
-    """Says to every client that the list of tools may change."""
+    """Announces to every client that the list of tools may change."""
 
     def create_initialization_options(self, *given: Any, **named: Any) -> InitializationOptions:  # noqa: ANN401 - theirs
         if not given:
@@ -68,50 +69,50 @@ class McpSpeaker:
     """Serves a toolbox to any number of clients."""
 
     def __init__(self, toolbox: Toolbox, version: str, ending: asyncio.Event) -> None:
-        """Offer these tools until `ending`.
+        """Offer these tools until `ending` is set.
 
-        No instructions: hosts put them into every prompt, the judge's too.
+        The server has no instructions, as hosts would put them into every prompt, including the judge's.
         """
         self._toolbox = toolbox
         self._ending = ending
         self._bus = InMemorySubscriptionBus()
         self._calls: dict[Hashable, int] = {}
         self._working: set[asyncio.Task[Any]] = set()
-        self._telling: dict[Tell, asyncio.Task[None] | None] = {}
+        self._telling: dict[NotifyChange, asyncio.Task[None] | None] = {}
         self._listed = self._names()
-        self.listens = ListenHandler(self._bus, max_subscriptions=SUBSCRIPTIONS)
+        self.listens = ListenHandler(self._bus, max_subscriptions=SUBSCRIPTION_LIMIT)
         self.server: Server[Any] = _Server(
-            NAME,
+            SERVER_NAME,
             version=version,
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=self.listens,
         )
-        logging.getLogger("mcp").setLevel(logging.ERROR)  # its warnings may quote what a client sent
+        logging.getLogger("mcp").setLevel(logging.ERROR)  # its warnings may quote input of a client
 
     async def speak(
-        self, caller: Caller, lines: AsyncIterator[bytes], say: Say, *, resumed: bool = False
+        self, caller: Caller, lines: AsyncIterator[bytes], say: SendLine, *, resumed: bool = False
     ) -> None:
         """Serve one client until it leaves or we end. `resumed`: it began with another sidecar."""
-        conversation = Conversation(self.server, caller, say, self._ending)
+        conversation = McpConversation(self.server, caller, say, self._ending)
         self.add_listener(conversation.tell_changed)
         try:
             await conversation.run(lines, resumed=resumed)
         finally:
             self.remove_listener(conversation.tell_changed)
 
-    def add_listener(self, tell: Tell) -> None:
-        """Let a client know of changes, one that does not subscribe to them: the older protocols."""
+    def add_listener(self, tell: NotifyChange) -> None:
+        """Notify a client of changes although it cannot subscribe to them, as in older protocols."""
         self._telling[tell] = None
 
-    def remove_listener(self, tell: Tell) -> None:
-        """Let it know no more."""
+    def remove_listener(self, tell: NotifyChange) -> None:
+        """Stop notifying the client."""
         telling = self._telling.pop(tell, None)
         if telling is not None:
             telling.cancel()
 
     async def look_again(self) -> bool:
-        """Tell every client where the list of tools is another one than before; whether it is."""
+        """Notify every client if the list of tools has changed; return whether it has."""
         listed = await asyncio.to_thread(self._names)
         if listed == self._listed:
             return False
@@ -128,27 +129,27 @@ class McpSpeaker:
     async def _list(
         self, _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[_told(offer) for offer in self._toolbox.offers()])
+        return ListToolsResult(tools=[_mcp_tool(offer) for offer in self._toolbox.offers()])
 
     async def _call(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        visit = Visit.of(context.request)
+        visit = McpRequest.of(context.request)
         under_way = self._calls.get(visit.client, 0)
         if under_way >= visit.limit:
-            return _failed(self._toolbox.words.say("too-many-calls", most=str(visit.limit)))
+            return _error_result(self._toolbox.words.say("too-many-calls", most=str(visit.limit)))
         self._calls[visit.client] = under_way + 1
         try:
             answer = await self._worked(visit, params, context.session.report_progress)
         except UnknownToolError as error:
             raise MCPError(INVALID_PARAMS, f"there is no tool {error}: see tools/list") from error
         except RefusalError as refusal:
-            return _failed(str(refusal))
+            return _error_result(str(refusal))
         except MCPError:
             raise
         except Exception:
             log.exception("a tool failed")
-            return _failed(self._toolbox.words.say("failed"))
+            return _error_result(self._toolbox.words.say("failed"))
         finally:
             self._calls[visit.client] -= 1
             if not self._calls[visit.client]:
@@ -157,9 +158,9 @@ class McpSpeaker:
         return CallToolResult(content=[TextContent(text=answer.text)], structured_content=data)
 
     async def _worked(
-        self, visit: Visit, params: CallToolRequestParams, report: Callable[..., Awaitable[None]]
-    ) -> Answer:
-        """Let a tool work in a task of its own, which is cancelled when we are, or when its client leaves."""
+        self, visit: McpRequest, params: CallToolRequestParams, report: Callable[..., Awaitable[None]]
+    ) -> ToolAnswer:
+        """Run a tool in its own task, which is cancelled when this call is, or when its client leaves."""
 
         async def tell(done: float, total: float, what: str) -> None:
             await report(done, total or None, what or None)
@@ -183,14 +184,14 @@ class McpSpeaker:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._working.discard(task)
         if not task.cancelled():
-            task.exception()  # it is told where it is waited for
+            task.exception()  # marks it as retrieved; whoever awaits the task gets it
 
 
-def _failed(text: str) -> CallToolResult:
+def _error_result(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
-def _told(offer: Offer) -> Tool:
+def _mcp_tool(offer: ToolOffer) -> Tool:
     return Tool(
         name=offer.name,
         description=offer.description,

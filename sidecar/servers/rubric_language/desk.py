@@ -1,34 +1,154 @@
-"""What the server asks."""
+"""The analysis of rubrics that the server uses: flaws, context, history of criteria, and replays."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
 
-from sidecar.model.flaw import Flaw, Surroundings
-from sidecar.model.kept import History
-from sidecar.model.outline import Outline
+from sidecar.judging.labelled_stops import MEASURED_FILE_NAME, read_measured_figures
+from sidecar.judging.replays import CriteriaFiring, count_firings, fired_criteria
+from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
+from sidecar.kernel.stop_history import CriterionStats, FiringCount, MeasuredPrecision
+from sidecar.platform.files import file_stamp
+from sidecar.platform.stop_history import StopHistoryFiles, UnreadableStopError, read_stop_file
+from sidecar.rubric.files import RejectedRubricError
+from sidecar.rubric.reader import parse_rubric
+from sidecar.servers.rubric_language.checking import RubricCheck
+
+if TYPE_CHECKING:
+    from sidecar.kernel.session import Environment
 
 
-class Desk(Protocol):
-    """Knows rubrics. `path` is that of the file, `text` what the editor holds, saved or not."""
+class RubricAnalysis(Protocol):
+    """Analyses rubrics. `path` is that of the file, `text` the editor's content, saved or not."""
 
     def flaws(self, path: str, text: str) -> tuple[Flaw, ...] | None:
-        """All that is wrong with the text; None for a file that is no rubric."""
+        """Return all flaws of the text; None if the file is not a rubric."""
 
-    def outline(self, path: str, text: str) -> Outline | None:
-        """What the judge reads in it; None for a file that is no rubric."""
+    def outline(self, path: str, text: str) -> RubricOutline | None:
+        """Return what the judge reads in the text; None if the file is not a rubric."""
 
-    def around(self, path: str) -> Surroundings:
-        """What the rubric can name, as far as it is known; at once."""
+    def around(self, path: str) -> RubricContext:
+        """Return what the rubric can refer to, as far as it is known, without waiting."""
 
     def refresh(self, path: str) -> bool:
-        """Look at the project again; whether something is new. Slow, in a thread of its own."""
+        """Read the project again; return whether something changed. Slow, so call it in a thread."""
 
     def beginning(self, path: str) -> str:
-        """What a new rubric begins with."""
+        """Return the text of a new rubric."""
 
-    def history(self, path: str, criterion: str) -> History | None:
-        """What became of a criterion, by its id, in the project; of any id, how many stops are kept."""
+    def history(self, path: str, criterion: str) -> CriterionStats | None:
+        """Return the statistics of a criterion in the project; `stops` is set even for an unknown ID."""
 
     def replay(self, path: str, text: str) -> str:
-        """What the text would have changed at the last stops, in one line. Slow, in a thread of its own."""
+        """Return what the text would have changed at the last stops, in one line. Slow, so use a thread."""
+
+
+# --- how often a criterion was reported in a project lately, and its measured precision ---------------------
+# Made for a process that asks repeatedly, such as the language server: a file is read only once, as files of
+# the stop history do not change, and a folder is listed again only after a change.
+
+
+CACHED_FIRINGS: Final = 400
+"""Maximum number of stop history files whose criteria are cached: enough for 20 projects."""
+
+log = logging.getLogger(__name__)
+
+
+class CriterionHistory:
+    """Reads the state folder and writes nothing. Not thread-safe."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._stops = StopHistoryFiles(state)
+        self._firings: dict[Path, CriteriaFiring | None] = {}
+        self._project: tuple[object, dict[str, FiringCount], int] = (None, {}, 0)
+        self._measured: tuple[object, dict[str, MeasuredPrecision]] = (None, {})
+
+    def of(self, project: str, criterion_id: str) -> CriterionStats:
+        """Return the statistics of a criterion. Never raises: unreadable files are ignored."""
+        fired, stops = self._fired(project)
+        mine = fired.get(criterion_id, FiringCount())
+        known = self._figures().get(criterion_id)
+        return CriterionStats(
+            fired=mine.times,
+            stops=stops,
+            last=mine.last,
+            measured_right=known.right if known else 0,
+            measured_of=known.of if known else 0,
+            measured_on=known.on if known else "",
+            measured_by=known.by if known else "",
+        )
+
+    def _fired(self, project: str) -> tuple[dict[str, FiringCount], int]:
+        folder = self._stops.folder(project)
+        now = (folder, _stamp_or_empty(folder) if folder else ())
+        if self._project[0] != now:
+            firings = [one for path in self._stops.paths(project) if (one := self._firing(path))]
+            self._project = (now, dict(count_firings(firings)), len(firings))
+        return self._project[1], self._project[2]
+
+    def _firing(self, path: Path) -> CriteriaFiring | None:
+        """Return the criteria reported at the stop of this file, None if it cannot be read."""
+        if path not in self._firings:
+            try:
+                self._firings[path] = fired_criteria(read_stop_file(path))
+            except (UnreadableStopError, OSError) as error:
+                log.info("%s cannot be read: %s", path, error)
+                self._firings[path] = None
+            if len(self._firings) > CACHED_FIRINGS:
+                del self._firings[next(iter(self._firings))]
+        return self._firings[path]
+
+    def _figures(self) -> dict[str, MeasuredPrecision]:
+        now = _stamp_or_empty(self._state / MEASURED_FILE_NAME)
+        if self._measured[0] != now:
+            self._measured = (now, dict(read_measured_figures(self._state)) if now else {})
+        return self._measured[1]
+
+
+def _stamp_or_empty(path: Path) -> tuple[int, ...]:
+    """Return a stamp that changes with the file or folder, () if there is none."""
+    try:
+        return file_stamp(path)
+    except OSError:
+        return ()
+
+
+# --- the implementation of RubricAnalysis -------------------------------------------------------------------
+
+
+class RubricEditorCheck(RubricCheck):
+    """A RubricCheck with history and replays. `state` is the state folder of Supervisor."""
+
+    def __init__(self, default: Path, own: Environment, state: Path) -> None:
+        super().__init__(default, own, state)
+        self._state_folder = state
+        self._history: CriterionHistory | None = None
+
+    def history(self, path: str, criterion: str) -> CriterionStats | None:
+        """Return a criterion's statistics in the project of the rubric at `path`; None without a project."""
+        project = self.project(path)
+        if not project:
+            return None
+        if self._history is None:
+            self._history = CriterionHistory(self._state_folder)
+        return self._history.of(project, criterion)
+
+    def replay(self, path: str, text: str) -> str:
+        """Return in one line what the text would have changed; calls no judge. Slow, so use a thread."""
+        from sidecar.judging.replays import summarize_replays  # noqa: PLC0415 - as above
+        from sidecar.platform.stop_history import STOPS_PER_PROJECT, StopHistoryFiles  # noqa: PLC0415 - policy and all is heavy
+        from sidecar.systems.supervision.replay import replay_stops  # noqa: PLC0415 - as above
+
+        project = self.project(path)
+        if not project:
+            return "there is no stop to replay: this rubric belongs to no project"
+        try:
+            rubric = parse_rubric(text)
+        except RejectedRubricError as error:
+            return f"this text cannot serve: {error}"
+        stops = StopHistoryFiles(self._state_folder).last(project, STOPS_PER_PROJECT).stops
+        return summarize_replays(asyncio.run(replay_stops(stops, rubric)))

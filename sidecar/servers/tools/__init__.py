@@ -1,5 +1,5 @@
-"""What agents may call, whatever protocol carries it: one module per capability.
+"""The tools that agents can call over any protocol: one module per capability.
 
-A module here that has a function `tools(reach)` is a capability: the registry finds it by itself. What a
-model reads of it stands in rubric/tools.md.
+A module here with a function `tools(context)` is a capability, and the registry finds it automatically. The
+texts that models read about the tools are in rubric/tools.md.
 """

@@ -1,6 +1,6 @@
-"""The numbered evidence of a session's last judged stop, and what its journal says is open.
+"""The tool `evidence`: evidence of a session's last judged stop, and open entries of its journal.
 
-An answer has about 2,000 tokens at most: three bytes are at least one token.
+An answer has about 2,000 tokens at most, assuming that a token has at least three bytes.
 """
 
 from __future__ import annotations
@@ -10,28 +10,38 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.app.explaining import LastStop
-from sidecar.model.evidence import Evidence, Source
-from sidecar.model.journal import Journal, NoteKind
-from sidecar.policy.explaining import bounded, facts, of_record
-from sidecar.ports import Mask
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Nothing, Tool, shown
+from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.journal import Journal, NoteKind
+from sidecar.kernel.masking import SecretMask
+from sidecar.servers.tools.tool import (
+    NoArguments,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolInvocation,
+    clip_printable,
+)
+from sidecar.systems.supervision.explaining import LastStop
+from sidecar.systems.supervision.policy.explaining import (
+    evidence_from_record,
+    evidence_within_size,
+    stop_evidence,
+)
 
-ROOM: Final = 4200
-"""Bytes of all facts together."""
-TASKS: Final = 8
-"""Open tasks that are named."""
-STUCK: Final = 3
-"""Notes of type stuck that are told, the last ones."""
-SHORT: Final = 100
-"""Characters of a task or a note."""
-TREE: Final = 12
-"""Digits of a tree that a text names."""
+FACTS_BYTES: Final = 4200
+"""Maximum size in bytes of all facts together."""
+TASK_LIMIT: Final = 8
+"""Maximum number of open tasks that are named."""
+STUCK_LIMIT: Final = 3
+"""Maximum number of notes of type stuck that are listed, the latest ones."""
+SHORT_LENGTH: Final = 100
+"""Maximum length in characters of a task or a note."""
+TREE_DIGITS: Final = 12
+"""Digits of a tree ID that the text shows."""
 
 
 class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One fact. `stale`: files moved after it was seen. `bad`: it speaks against being done."""
+    """One fact. `stale`: files changed after it was seen. `bad`: it speaks against the work being done."""
 
     id: str
     source: Source
@@ -41,12 +51,12 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bad: bool = False
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """What was known at the last judged stop.
+class StopEvidence(Struct, frozen=True, kw_only=True):
+    """The evidence of the last judged stop.
 
-    `at`: seconds since the epoch, None where no stop was judged. `decided`: "continue" or why the agent was
-    let rest. `tree`: what the files were then. `moved_since`: whether they changed, None where it is not
-    known. `left_out`: facts there was no room for. `open_tasks`, `stuck`: of the journal as it is now.
+    `at`: seconds since the epoch, None if no stop was judged. `decided`: "continue" or why the agent was let
+    stop. `tree`: ID of the files at that time. `moved_since`: whether they have changed, None if unknown.
+    `left_out`: number of facts that did not fit. `open_tasks`, `stuck`: from the journal as it is now.
     """
 
     at: float | None = None
@@ -59,76 +69,86 @@ class Found(Struct, frozen=True, kw_only=True):
     stuck: tuple[str, ...] = ()
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tool `evidence`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tool `evidence`."""
     return (
         Tool(
             name="evidence",
             toolset="core",
-            takes=Nothing,
-            gives=Found,
-            work=partial(_evidence, reach),
+            takes=NoArguments,
+            gives=StopEvidence,
+            work=partial(_answer_evidence, context),
             reads=True,
             repeats=True,
         ),
     )
 
 
-async def _evidence(reach: Reach, call: Call, _given: Nothing) -> Answer:
-    session, mask = call.session, reach.checks.mask(call.session)
-    journal = reach.journals.of(session.key)
-    last = await reach.explainer.last(session, judged=True)
+async def _answer_evidence(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    session, mask = call.session, context.checks.mask(call.session)
+    journal = context.journals.of(session.key)
+    last = await context.explainer.last(session, judged=True)
     if last is None:
-        found = Found(open_tasks=_open(journal, mask), stuck=_stuck(journal, mask))
-        return Answer(found, _text(reach, found))
-    known, left_out = bounded(_known(last), ROOM)
-    found = Found(
+        found = StopEvidence(
+            open_tasks=_open_task_lines(journal, mask), stuck=_stuck_note_lines(journal, mask)
+        )
+        return ToolAnswer(found, _evidence_text(context, found))
+    known, left_out = evidence_within_size(_evidence_of_stop(last), FACTS_BYTES)
+    found = StopEvidence(
         at=last.entry.at,
         decided=last.entry.decided,
         tree=last.entry.tree,
-        moved_since=await reach.explainer.moved(session, last.entry, reach.checks.environment(session)),
-        facts=tuple(_fact(one, mask) for one in known),
+        moved_since=await context.explainer.moved(session, last.entry, context.checks.environment(session)),
+        facts=tuple(_masked_fact(one, mask) for one in known),
         left_out=left_out,
-        open_tasks=_open(journal, mask),
-        stuck=_stuck(journal, mask),
+        open_tasks=_open_task_lines(journal, mask),
+        stuck=_stuck_note_lines(journal, mask),
     )
-    return Answer(found, _text(reach, found))
+    return ToolAnswer(found, _evidence_text(context, found))
 
 
-def _known(last: LastStop) -> tuple[Evidence, ...]:
+def _evidence_of_stop(last: LastStop) -> tuple[Evidence, ...]:
     entry = last.entry
-    return facts(last.played.inquiry) if last.played else of_record(entry.gates, entry.findings, entry.claims)
+    return (
+        stop_evidence(last.played.inquiry)
+        if last.played
+        else evidence_from_record(entry.gates, entry.findings, entry.claims)
+    )
 
 
-def _fact(one: Evidence, mask: Mask) -> Fact:
+def _masked_fact(one: Evidence, mask: SecretMask) -> Fact:
     return Fact(
         id=one.id,
         source=one.source,
-        fact=shown(mask(one.fact), len(one.fact)),
+        fact=clip_printable(mask(one.fact), len(one.fact)),
         detail=mask(one.detail),
         stale=one.stale,
         bad=one.bad,
     )
 
 
-def _open(journal: Journal, mask: Mask) -> tuple[str, ...]:
-    named = [f"{task.id} {shown(mask(task.content), SHORT)}" for task in journal.tasks if task.open]
-    more = (f"... {len(named) - TASKS}",) if len(named) > TASKS else ()
-    return (*named[:TASKS], *more)
+def _open_task_lines(journal: Journal, mask: SecretMask) -> tuple[str, ...]:
+    named = [
+        f"{task.id} {clip_printable(mask(task.content), SHORT_LENGTH)}" for task in journal.tasks if task.open
+    ]
+    more = (f"... {len(named) - TASK_LIMIT}",) if len(named) > TASK_LIMIT else ()
+    return (*named[:TASK_LIMIT], *more)
 
 
-def _stuck(journal: Journal, mask: Mask) -> tuple[str, ...]:
+def _stuck_note_lines(journal: Journal, mask: SecretMask) -> tuple[str, ...]:
     notes = [note for note in journal.notes if note.kind is NoteKind.STUCK]
-    return tuple(f"{note.id} {shown(mask(note.content), SHORT)}" for note in notes[-STUCK:])
+    return tuple(
+        f"{note.id} {clip_printable(mask(note.content), SHORT_LENGTH)}" for note in notes[-STUCK_LIMIT:]
+    )
 
 
-def _text(reach: Reach, found: Found) -> str:
-    say = reach.words.say
+def _evidence_text(context: ToolContext, found: StopEvidence) -> str:
+    say = context.words.say
     files = {True: "evidence-moved", False: "evidence-unmoved", None: "evidence-unknown"}[found.moved_since]
     parts = (
-        say("evidence-none") if found.at is None else _head(reach, found, found.at),
+        say("evidence-none") if found.at is None else _head_line(context, found, found.at),
         say(files) if found.at is not None else "",
-        *(_line(fact) for fact in found.facts),
+        *(_fact_line(fact) for fact in found.facts),
         say("evidence-left-out", number=str(found.left_out)) if found.left_out else "",
         say("evidence-open", tasks="\n".join(found.open_tasks)) if found.open_tasks else "",
         say("evidence-stuck", notes="\n".join(found.stuck)) if found.stuck else "",
@@ -136,14 +156,14 @@ def _text(reach: Reach, found: Found) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _head(reach: Reach, found: Found, at: float) -> str:
-    ago = max(0, int(reach.clock.now() - at))
-    return reach.words.say(
-        "evidence-head", seconds=str(ago), decided=found.decided, tree=found.tree[:TREE] or "unknown"
+def _head_line(context: ToolContext, found: StopEvidence, at: float) -> str:
+    ago = max(0, int(context.clock.now() - at))
+    return context.words.say(
+        "evidence-head", seconds=str(ago), decided=found.decided, tree=found.tree[:TREE_DIGITS] or "unknown"
     )
 
 
-def _line(fact: Fact) -> str:
+def _fact_line(fact: Fact) -> str:
     marks = [name for name, holds in (("against", fact.bad), ("stale", fact.stale)) if holds]
     said = f"{fact.id} ({', '.join((fact.source, *marks))}): {fact.fact}"
     return said + "".join(f"\n  {line}" for line in fact.detail.splitlines() if line.strip())

@@ -1,6 +1,6 @@
-"""The gates of a session's project: which apply and why, and how they end now.
+"""The tools `gates` and `gates_run`: which gates apply to a session's project and why, and their results.
 
-What ran here counts for nobody but who asked: a stop runs its gates anew (see app/checks.py).
+Results count only for the caller: a stop runs its gates again (see supervision/gate_requests.py).
 """
 
 from __future__ import annotations
@@ -13,26 +13,69 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from sidecar.app.checks import ChecksError, Offered
-from sidecar.model.gate import Gate, GateRun, Kind, Outcome
-from sidecar.policy.gates import NOT_APPROVED
-from sidecar.ports import Mask
-from sidecar.servers.tools.progress import Progress
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Nothing, RefusalError, Tool, shown
+from sidecar.evidence.gates.policy import NOT_APPROVED
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.kernel.masking import SecretMask
+from sidecar.platform.ports import Clock
+from sidecar.servers.tools.tool import (
+    NoArguments,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolInvocation,
+    clip_printable,
+)
+from sidecar.systems.supervision.gate_requests import ChecksError, OfferedGates
 
-LINE: Final = 200
-"""Characters of a command, of a reason, or of a failure that an answer repeats."""
-PROBLEMS: Final = 10
-"""Problems that an answer names."""
-OUTPUT: Final = 1500
-"""Characters at the end of what a gate printed that an answer repeats, where it did not pass."""
-OUTPUTS: Final = 6000
-"""Characters of all that gates printed in one answer, and of all failures: about 2,000 tokens."""
+# --- progress reports while gates run; hosts give up on a call from which they hear nothing -----------------
+
+
+BEAT_S: Final = 10.0
+"""Seconds between two progress reports. OpenCode gives up after 60 s without one."""
+
+
+class GateRunProgress:
+    """Reports the progress of gates, also at regular intervals; the reported number never decreases."""
+
+    def __init__(self, call: ToolInvocation, telling: asyncio.TaskGroup) -> None:
+        """Report to the client of `call`, in tasks of the group `telling`."""
+        self._call = call
+        self._telling = telling
+        self._done, self._total, self._what = 0.0, 0.0, ""
+
+    def tell(self, ended: int, total: int, gate: Gate, run: GateRun | None) -> None:
+        """Report that a gate began (`run` is None) or ended; `ended` of `total` gates have ended."""
+        self._done, self._total = max(self._done, float(ended)), float(total)
+        self._what = f"{gate.id}: {run.outcome if run else 'running'}"
+        self._telling.create_task(self._report())
+
+    async def beat(self, clock: Clock) -> None:
+        """Report again and again, each time half of the way closer to the next end of a gate."""
+        while True:
+            await clock.pause(BEAT_S)
+            if self._total:
+                self._done += (int(self._done) + 1 - self._done) / 2
+                await self._report()
+
+    async def _report(self) -> None:
+        await self._call.report(self._done, self._total, self._what)
+
+
+# --- results of the tools -----------------------------------------------------------------------------------
+
+
+GATE_LINE_LENGTH: Final = 200
+"""Maximum length in characters of a command, reason or failure in an answer."""
+PROBLEM_LIMIT: Final = 10
+"""Maximum number of problems in an answer."""
+OUTPUT_LENGTH: Final = 1500
+"""Characters from the end of a failed gate's output that are included in an answer."""
+ALL_OUTPUTS_LENGTH: Final = 6000
+"""Maximum length in characters of all outputs in an answer, and of all failures: about 2,000 tokens."""
 
 
 class GateInfo(Struct, frozen=True, kw_only=True):
-    """One gate. `last` is how it ended at the last stop that ran it, "" where none did."""
+    """One gate. `last` is its outcome at the last stop that ran it, "" if there was none."""
 
     id: str
     kind: Kind
@@ -47,8 +90,8 @@ class GateInfo(Struct, frozen=True, kw_only=True):
 class GatesListed(Struct, frozen=True, kw_only=True):
     """The gates of a project.
 
-    `at_stops`: whether a stop runs any now. `last_at`: seconds since the epoch. `moved_since`: whether files
-    changed after that stop, None where it is not known.
+    `at_stops`: whether stops currently run any. `last_at`: time of the last stop that did, in seconds since
+    the epoch. `moved_since`: whether files changed after that stop, None if unknown.
     """
 
     gates: tuple[GateInfo, ...]
@@ -58,14 +101,14 @@ class GatesListed(Struct, frozen=True, kw_only=True):
     moved_since: bool | None
 
 
-class Which(Struct, frozen=True, kw_only=True):
-    """The ids of gates; all that apply where none is named."""
+class GateSelection(Struct, frozen=True, kw_only=True):
+    """The IDs of gates; if empty, all gates that apply."""
 
     only: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
 
 
 class RanGate(Struct, frozen=True, kw_only=True):
-    """How one gate ended. `output` is the end of what it printed, where it did not pass."""
+    """The result of one gate. `output` is the end of its output if it did not pass."""
 
     id: str
     command: str
@@ -82,31 +125,31 @@ class RanGate(Struct, frozen=True, kw_only=True):
 
 
 class GatesRun(Struct, frozen=True, kw_only=True):
-    """How gates ended. `ok`: every required one of them passed."""
+    """The results of gates. `ok`: all required gates among them passed."""
 
     ok: bool
     tree: str
     gates: tuple[RanGate, ...]
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tools `gates` and `gates_run`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools `gates` and `gates_run`."""
     return (
         Tool(
             name="gates",
             toolset="core",
-            takes=Nothing,
+            takes=NoArguments,
             gives=GatesListed,
-            work=partial(_gates, reach),
+            work=partial(_answer_gates, context),
             reads=True,
             repeats=True,
         ),
         Tool(
             name="gates_run",
             toolset="core",
-            takes=Which,
+            takes=GateSelection,
             gives=GatesRun,
-            work=partial(_gates_run, reach),
+            work=partial(_answer_gates_run, context),
             asks=True,
         ),
     )
@@ -115,50 +158,49 @@ def tools(reach: Reach) -> tuple[Tool, ...]:
 # --- the list -----------------------------------------------------------------------------------------------
 
 
-async def _gates(reach: Reach, call: Call, _given: Nothing) -> Answer:
-    try:
-        offered = await reach.checks.list(call.session)
-    except ChecksError as error:
-        raise _refusal(reach, error) from error
-    mask = reach.checks.mask(call.session)
-    known = _outcomes(offered.last.gates if offered.last else ())
+async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    offered = await context.checks.list(call.session)
+    mask = context.checks.mask(call.session)
+    known = _outcomes_by_id(offered.last.gates if offered.last else ())
     found = GatesListed(
-        gates=tuple(_info(gate, offered, known, mask) for gate in offered.gates),
-        problems=tuple(shown(mask(one), LINE) for one in offered.problems[:PROBLEMS]),
+        gates=tuple(_gate_info(gate, offered, known, mask) for gate in offered.gates),
+        problems=tuple(
+            clip_printable(mask(one), GATE_LINE_LENGTH) for one in offered.problems[:PROBLEM_LIMIT]
+        ),
         at_stops=offered.at_stops,
         last_at=offered.last.at if offered.last else None,
         moved_since=offered.moved,
     )
-    return Answer(found, _listed(reach, found))
+    return ToolAnswer(found, _gates_text(context, found))
 
 
-def _info(gate: Gate, offered: Offered, known: dict[str, str], mask: Mask) -> GateInfo:
+def _gate_info(gate: Gate, offered: OfferedGates, known: dict[str, str], mask: SecretMask) -> GateInfo:
     return GateInfo(
         id=gate.id,
         kind=gate.kind,
-        command=shown(mask(gate.command), LINE),
+        command=clip_printable(mask(gate.command), GATE_LINE_LENGTH),
         folder=gate.folder,
-        why=shown(gate.why, LINE),
+        why=clip_printable(gate.why, GATE_LINE_LENGTH),
         required=gate.required,
         approved=gate.id in offered.may,
         last=known.get(gate.id, ""),
     )
 
 
-def _outcomes(lines: Sequence[str]) -> dict[str, str]:
-    """How gates ended, by their ids, from the lines of the record ("tests: failed (flaky)")."""
+def _outcomes_by_id(lines: Sequence[str]) -> dict[str, str]:
+    """Return the outcomes by gate ID, from lines of the record such as "tests: failed (flaky)"."""
     return {name: ended for name, _, ended in (line.rpartition(": ") for line in lines)}
 
 
-def _listed(reach: Reach, found: GatesListed) -> str:
-    say = reach.words.say
-    age = "" if found.last_at is None else str(max(0, int(reach.clock.now() - found.last_at)))
+def _gates_text(context: ToolContext, found: GatesListed) -> str:
+    say = context.words.say
+    age = "" if found.last_at is None else str(max(0, int(context.clock.now() - found.last_at)))
     lines = [
         say(
             "gates-line",
             id=gate.id,
             command=gate.command,
-            how=_how(gate),
+            how=_gate_details(gate),
             why=gate.why,
         )
         for gate in found.gates
@@ -174,7 +216,7 @@ def _listed(reach: Reach, found: GatesListed) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _how(gate: GateInfo) -> str:
+def _gate_details(gate: GateInfo) -> str:
     marks = ["required" if gate.required else "advisory"]
     if gate.folder:
         marks.append(f"in {gate.folder}")
@@ -188,37 +230,39 @@ def _how(gate: GateInfo) -> str:
 # --- the run ------------------------------------------------------------------------------------------------
 
 
-async def _gates_run(reach: Reach, call: Call, given: Which) -> Answer:
-    runs = await _told_of(reach, call, given.only)
+async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: GateSelection) -> ToolAnswer:
+    runs = await _run_with_progress(context, call, given.only)
     if isinstance(runs, ChecksError):
-        raise _refusal(reach, runs)
-    mask = reach.checks.mask(call.session)
+        raise runs
+    mask = context.checks.mask(call.session)
     ran = GatesRun(
         ok=all(run.outcome is Outcome.PASSED for run in runs if run.gate.required),
         tree=runs[0].tree if runs else "",
-        gates=_cut(tuple(_ended(run, mask) for run in runs)),
+        gates=_cut_outputs(tuple(_ran_gate(run, mask) for run in runs)),
     )
-    return Answer(ran, _words(reach, ran))
+    return ToolAnswer(ran, _runs_text(context, ran))
 
 
-async def _told_of(reach: Reach, call: Call, only: Sequence[str]) -> tuple[GateRun, ...] | ChecksError:
-    """Run gates, and tell whoever waits how far they are."""
+async def _run_with_progress(
+    context: ToolContext, call: ToolInvocation, only: Sequence[str]
+) -> tuple[GateRun, ...] | ChecksError:
+    """Run gates and report their progress."""
     async with asyncio.TaskGroup() as telling:
-        progress = Progress(call, telling)
-        beat = telling.create_task(progress.beat(reach.clock))
+        progress = GateRunProgress(call, telling)
+        beat = telling.create_task(progress.beat(context.clock))
         try:
-            return await reach.checks.run(call.session, only, progress.tell)
+            return await context.checks.run(call.session, only, progress.tell)
         except ChecksError as refusal:
             return refusal
         finally:
             beat.cancel()
 
 
-def _ended(run: GateRun, mask: Mask) -> RanGate:
+def _ran_gate(run: GateRun, mask: SecretMask) -> RanGate:
     passed = run.outcome is Outcome.PASSED
     return RanGate(
         id=run.gate.id,
-        command=shown(mask(run.gate.command), LINE),
+        command=clip_printable(mask(run.gate.command), GATE_LINE_LENGTH),
         required=run.gate.required,
         outcome=run.outcome,
         seconds=round(run.seconds, 1),
@@ -226,30 +270,31 @@ def _ended(run: GateRun, mask: Mask) -> RanGate:
         executed=run.executed,
         flaky=run.flaky,
         moved=run.moved,
-        reason=shown(run.reason, LINE),
-        failures=tuple(shown(one, LINE) for one in run.failures),
-        output="" if passed else run.output[-OUTPUT:],
+        reason=clip_printable(run.reason, GATE_LINE_LENGTH),
+        failures=tuple(clip_printable(one, GATE_LINE_LENGTH) for one in run.failures),
+        output="" if passed else run.output[-OUTPUT_LENGTH:],
     )
 
 
-def _cut(ran: tuple[RanGate, ...]) -> tuple[RanGate, ...]:
-    """The same, with less of what each says where all of it together is too much."""
-    room = OUTPUTS // max(1, sum(gate.outcome is not Outcome.PASSED for gate in ran))
+def _cut_outputs(ran: tuple[RanGate, ...]) -> tuple[RanGate, ...]:
+    """Shorten outputs and failures equally so that all of them together fit."""
+    room = ALL_OUTPUTS_LENGTH // max(1, sum(gate.outcome is not Outcome.PASSED for gate in ran))
     return tuple(
-        replace(gate, output=gate.output[-room:], failures=_within(gate.failures, room)) for gate in ran
+        replace(gate, output=gate.output[-room:], failures=_fitting_lines(gate.failures, room))
+        for gate in ran
     )
 
 
-def _within(lines: tuple[str, ...], room: int) -> tuple[str, ...]:
-    """The first lines that have room; one at least, cut."""
+def _fitting_lines(lines: tuple[str, ...], room: int) -> tuple[str, ...]:
+    """Return the first lines that fit, and at least one, which is cut if needed."""
     first = [line[:room] for number, line in enumerate(lines) if sum(map(len, lines[: number + 1])) <= room]
     return tuple(first or (line[:room] for line in lines[:1]))
 
 
-def _words(reach: Reach, ran: GatesRun) -> str:
-    say = reach.words.say
+def _runs_text(context: ToolContext, ran: GatesRun) -> str:
+    say = context.words.say
     lines = [
-        say("gates-ran-line", id=gate.id, command=gate.command, how=_how_ended(gate)) + _failures(gate)
+        say("gates-ran-line", id=gate.id, command=gate.command, how=_run_details(gate)) + _failure_lines(gate)
         for gate in ran.gates
     ]
     parts = (
@@ -261,7 +306,7 @@ def _words(reach: Reach, ran: GatesRun) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _how_ended(gate: RanGate) -> str:
+def _run_details(gate: RanGate) -> str:
     parts = (
         gate.outcome.value,
         "" if gate.required else "advisory",
@@ -273,12 +318,7 @@ def _how_ended(gate: RanGate) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _failures(gate: RanGate) -> str:
-    """What fails, each on a line; the end of the output where no failure is named."""
+def _failure_lines(gate: RanGate) -> str:
+    """Return each failure on its own line; the end of the output if no failure is named."""
     lines = gate.failures or tuple(filter(None, gate.output.splitlines()))
     return "".join(f"\n  {line}" for line in lines)
-
-
-def _refusal(reach: Reach, error: ChecksError) -> RefusalError:
-    values = {name: shown(value, LINE) for name, value in error.values.items()}
-    return RefusalError(reach.words.say(error.rule, **values))

@@ -1,70 +1,77 @@
-"""How an iteration ended, and that the whole session is complete, as the agent says.
+"""Tools with which the agent says how an iteration ended, and that the whole session is complete.
 
-Both inform the judge and bind it not.
+The judge is told both but is not bound by them.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from sidecar.model.journal import Journal
-from sidecar.policy.journal import close, summarize
-from sidecar.servers.tools.listing import flat
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Nothing, Tool
+from sidecar.kernel.journal import Journal
+from sidecar.servers.tools.listing import flatten_text
+from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation
+from sidecar.systems.iteration.policy.journal import add_iteration_summary, mark_session_complete
 
 
-class Did(Struct, frozen=True, kw_only=True):
-    """What an iteration did."""
+class IterationDone(Struct, frozen=True, kw_only=True):
+    """A summary of an iteration."""
 
     summary: str
 
 
-class Summarized(Struct, frozen=True, kw_only=True):
-    """A summary that was kept. Iterations count from 1."""
+class IterationSummary(Struct, frozen=True, kw_only=True):
+    """A stored summary. Iterations count from 1."""
 
     iteration: int
     summary: str
 
 
-class Closed(Struct, frozen=True, kw_only=True):
-    """The session is complete, with so many completed tasks. `at` is seconds since the epoch."""
+class SessionClosed(Struct, frozen=True, kw_only=True):
+    """A completed session: number of completed tasks, and time (`at`) in seconds since the epoch."""
 
     completed: int
     at: float
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tools `iteration_summary` and `session_complete`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools `iteration_summary` and `session_complete`."""
 
-    async def iteration_summary(call: Call, given: Did) -> Answer:
-        now = reach.clock.now()
-        made = reach.journals.change(call.session.key, lambda journal: summarize(journal, given.summary, now))
-        data = Summarized(iteration=made.iteration, summary=made.content)
-        said = reach.words.say("summarized", iteration=str(made.iteration), summary=flat(made.content))
-        return Answer(data, said)
+    async def iteration_summary(call: ToolInvocation, given: IterationDone) -> ToolAnswer:
+        now = context.clock.now()
+        made = context.journals.change(
+            call.session.key, lambda journal: add_iteration_summary(journal, given.summary, now)
+        )
+        data = IterationSummary(iteration=made.iteration, summary=made.content)
+        said = context.words.say(
+            "summarized", iteration=str(made.iteration), summary=flatten_text(made.content)
+        )
+        return ToolAnswer(data, said)
 
-    async def session_complete(call: Call, _given: Nothing) -> Answer:
-        now = reach.clock.now()
-        made = reach.journals.change(call.session.key, lambda journal: _closed(journal, now))
-        return Answer(made, reach.words.say("closed", completed=str(made.completed)))
+    async def session_complete(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+        now = context.clock.now()
+        made = context.journals.change(call.session.key, lambda journal: _close_journal(journal, now))
+        return ToolAnswer(made, context.words.say("closed", completed=str(made.completed)))
 
     return (
         Tool(
-            name="iteration_summary", toolset="journal", takes=Did, gives=Summarized, work=iteration_summary
+            name="iteration_summary",
+            toolset="journal",
+            takes=IterationDone,
+            gives=IterationSummary,
+            work=iteration_summary,
         ),
         Tool(
             name="session_complete",
             toolset="journal",
-            takes=Nothing,
-            gives=Closed,
+            takes=NoArguments,
+            gives=SessionClosed,
             work=session_complete,
             repeats=True,
         ),
     )
 
 
-def _closed(journal: Journal, now: float) -> tuple[Journal, Closed]:
-    """Close it; one that is closed stays as it is."""
+def _close_journal(journal: Journal, now: float) -> tuple[Journal, SessionClosed]:
+    """Mark the session as complete; a session that is already complete keeps its time."""
     at = now if journal.closed_at is None else journal.closed_at
-    return close(journal, at), Closed(completed=len(journal.tasks), at=at)
+    return mark_session_complete(journal, at), SessionClosed(completed=len(journal.tasks), at=at)

@@ -1,6 +1,6 @@
-"""How the journal is shown to whoever calls a tool of it: as data, and the same as lines.
+"""Formats journal entries for answers of tools, as data and as lines of text.
 
-A list of many long texts is cut, since it goes into a model's context whole.
+Long lists of long texts are shortened, since a list goes into a model's context as a whole.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.model.journal import Author, Priority, Task, TaskStatus
-from sidecar.servers.tools.tool import shown
+from sidecar.kernel.journal import Author, Priority, Task, TaskStatus
+from sidecar.servers.tools.tool import clip_printable
 
-LISTED: Final = 20_000
-"""Characters that the texts of one list have together; about as much as hosts let a tool say."""
-LEAST: Final = 40
-"""Characters that a text of a list has at least, where it has so many."""
+LIST_LENGTH: Final = 20_000
+"""Characters of all texts of one list together; about as much as hosts accept from a tool."""
+LEAST_LENGTH: Final = 40
+"""Minimum number of characters that remain of a shortened text."""
 
 
 class Brief(Struct, frozen=True, kw_only=True):
-    """A task and where it stands."""
+    """A task and its status."""
 
     id: str
     status: TaskStatus
@@ -28,32 +28,32 @@ class Brief(Struct, frozen=True, kw_only=True):
 
 
 class Listed(Brief, frozen=True, kw_only=True):
-    """All of a task. `depends_on`: ids of tasks that must be completed first."""
+    """All fields of a task. `depends_on`: IDs of tasks that must be completed first."""
 
     priority: int
     depends_on: tuple[str, ...]
     by: Author
 
 
-def brief(task: Task) -> Brief:
-    """Show a task, whole."""
+def brief_task(task: Task) -> Brief:
+    """Return a task with its whole text."""
     return Brief(id=task.id, status=task.status, content=task.content)
 
 
-def listed(task: Task, most: int | None = None) -> Listed:
-    """Show all of a task, with at most so many characters of its text."""
+def full_task(task: Task, most: int | None = None) -> Listed:
+    """Return all fields of a task, its text cut to `most` characters."""
     return Listed(
         id=task.id,
         status=task.status,
-        content=cut(task.content, most),
+        content=cut_text(task.content, most),
         priority=task.priority.value,
         depends_on=task.depends_on,
         by=task.by,
     )
 
 
-def line(task: Listed, *, in_group: bool = False) -> str:
-    """Write a task on one line; what is as usual is left out, and what the group of tasks it is in says."""
+def task_line(task: Listed, *, in_group: bool = False) -> str:
+    """Format a task as one line, without default values and without what its group already says."""
     marks: list[str] = [] if in_group else [task.status]
     if task.priority != Priority.MEDIUM:
         marks.append(f"priority {task.priority}")
@@ -62,20 +62,20 @@ def line(task: Listed, *, in_group: bool = False) -> str:
     if task.by is Author.USER:
         marks.append("by user")
     marked = f" [{', '.join(marks)}]" if marks else ""
-    return f"{task.id}{marked} {flat(task.content)}"
+    return f"{task.id}{marked} {flatten_text(task.content)}"
 
 
-def flat(text: str) -> str:
-    """Write a text on one line."""
-    return shown(text, len(text))
+def flatten_text(text: str) -> str:
+    """Return the text as one line."""
+    return clip_printable(text, len(text))
 
 
-def share(texts: Iterable[str]) -> int | None:
-    """How many characters of each text a list has room for; None where all of them fit whole."""
+def length_per_text(texts: Iterable[str]) -> int | None:
+    """Return how many characters of each text fit into a list; None if all of them fit completely."""
     lengths = [len(text) for text in texts]
-    return None if sum(lengths) <= LISTED else max(LEAST, LISTED // len(lengths))
+    return None if sum(lengths) <= LIST_LENGTH else max(LEAST_LENGTH, LIST_LENGTH // len(lengths))
 
 
-def cut(text: str, most: int | None) -> str:
-    """Cut a text that is longer."""
+def cut_text(text: str, most: int | None) -> str:
+    """Return the text, cut if it is longer than `most` characters."""
     return text if most is None or len(text) <= most else f"{text[:most]}..."

@@ -1,31 +1,30 @@
-"""Notes of a session: what was learned and decided, and where the agent is stuck."""
+"""Tools for the notes of a session: what was learned and decided, and where the agent is stuck."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from sidecar.model.journal import Note, NoteKind
-from sidecar.policy.journal import note
-from sidecar.servers.tools.listing import cut, flat, share
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Tool
+from sidecar.kernel.journal import Note, NoteKind
+from sidecar.servers.tools.listing import cut_text, flatten_text, length_per_text
+from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation
+from sidecar.systems.iteration.policy.journal import add_note
 
 
-class Written(Struct, frozen=True, kw_only=True):
+class NewNote(Struct, frozen=True, kw_only=True):
     """A note to add."""
 
     content: str
     type: NoteKind
 
 
-class Kinds(Struct, frozen=True, kw_only=True):
-    """Which notes to list: those of one type, or all."""
+class NoteFilter(Struct, frozen=True, kw_only=True):
+    """Which notes to list: those of one type, or all if it is None."""
 
     type: NoteKind | None = None
 
 
 class NoteShown(Struct, frozen=True, kw_only=True):
-    """A note; `at` is seconds since the epoch."""
+    """A note. `at` is in seconds since the epoch."""
 
     id: str
     type: NoteKind
@@ -33,35 +32,37 @@ class NoteShown(Struct, frozen=True, kw_only=True):
     at: float
 
 
-class Notes(Struct, frozen=True, kw_only=True):
-    """Notes, the oldest first."""
+class NoteList(Struct, frozen=True, kw_only=True):
+    """Notes, oldest first."""
 
     notes: tuple[NoteShown, ...]
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tools `note_add` and `note_list`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools `note_add` and `note_list`."""
 
-    async def note_add(call: Call, given: Written) -> Answer:
-        now = reach.clock.now()
-        made = reach.journals.change(
-            call.session.key, lambda journal: note(journal, given.type, given.content, now)
+    async def note_add(call: ToolInvocation, given: NewNote) -> ToolAnswer:
+        now = context.clock.now()
+        made = context.journals.change(
+            call.session.key, lambda journal: add_note(journal, given.type, given.content, now)
         )
-        return Answer(_shown(made), _line(_shown(made)))
+        return ToolAnswer(_show_note(made), _note_line(_show_note(made)))
 
-    async def note_list(call: Call, given: Kinds) -> Answer:
-        notes = [one for one in reach.journals.of(call.session.key).notes if given.type in (None, one.kind)]
-        most = share(one.content for one in notes)
-        found = tuple(_shown(one, most) for one in notes)
-        return Answer(Notes(notes=found), "\n".join(map(_line, found)) or reach.words.say("no-notes"))
+    async def note_list(call: ToolInvocation, given: NoteFilter) -> ToolAnswer:
+        notes = [one for one in context.journals.of(call.session.key).notes if given.type in (None, one.kind)]
+        most = length_per_text(one.content for one in notes)
+        found = tuple(_show_note(one, most) for one in notes)
+        return ToolAnswer(
+            NoteList(notes=found), "\n".join(map(_note_line, found)) or context.words.say("no-notes")
+        )
 
     return (
-        Tool(name="note_add", toolset="journal", takes=Written, gives=NoteShown, work=note_add),
+        Tool(name="note_add", toolset="journal", takes=NewNote, gives=NoteShown, work=note_add),
         Tool(
             name="note_list",
             toolset="journal",
-            takes=Kinds,
-            gives=Notes,
+            takes=NoteFilter,
+            gives=NoteList,
             work=note_list,
             reads=True,
             repeats=True,
@@ -69,9 +70,9 @@ def tools(reach: Reach) -> tuple[Tool, ...]:
     )
 
 
-def _shown(made: Note, most: int | None = None) -> NoteShown:
-    return NoteShown(id=made.id, type=made.kind, content=cut(made.content, most), at=made.at)
+def _show_note(made: Note, most: int | None = None) -> NoteShown:
+    return NoteShown(id=made.id, type=made.kind, content=cut_text(made.content, most), at=made.at)
 
 
-def _line(made: NoteShown) -> str:
-    return f"{made.id} [{made.type}] {flat(made.content)}"
+def _note_line(made: NoteShown) -> str:
+    return f"{made.id} [{made.type}] {flatten_text(made.content)}"

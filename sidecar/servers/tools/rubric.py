@@ -1,17 +1,16 @@
-"""The rubric in force: what this session's work is measured with."""
+"""The tool `rubric`: the rubric in force, against which this session's work is judged."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from sidecar.model.rubric import Criterion
-from sidecar.policy.rubrics import described
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Nothing, Tool
+from sidecar.kernel.rubric import Criterion
+from sidecar.rubric.policy import describe_rubric
+from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation
 
 
-class InForce(Struct, frozen=True, kw_only=True):
-    """The rubric in force, and what is to be said of it."""
+class RubricInForce(Struct, frozen=True, kw_only=True):
+    """The rubric in force, and a text that describes it."""
 
     file: str
     patterns: tuple[Criterion, ...]
@@ -20,37 +19,43 @@ class InForce(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tool `rubric`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tool `rubric`."""
 
-    async def rubric(call: Call, _given: Nothing) -> Answer:
+    async def rubric(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         project = call.session.project
-        loaded = reach.rubrics.load(project, {})
-        text = described(loaded, project)
-        in_force = InForce(
+        loaded = context.rubrics.load(project, {})
+        text = describe_rubric(loaded, project)
+        in_force = RubricInForce(
             file=loaded.origin,
             patterns=loaded.patterns,
             antipatterns=loaded.antipatterns,
             legitimate=loaded.legitimate,
             text=text,
         )
-        said = reach.words.say(
+        said = context.words.say(
             "rubric-text",
             described=text,
-            patterns=_list(loaded.patterns),
-            antipatterns=_list(loaded.antipatterns),
-            legitimate=_list(loaded.legitimate),
+            patterns=_criteria_lines(loaded.patterns),
+            antipatterns=_criteria_lines(loaded.antipatterns),
+            legitimate=_criteria_lines(loaded.legitimate),
         )
-        return Answer(in_force, said)
+        return ToolAnswer(in_force, said)
 
     return (
         Tool(
-            name="rubric", toolset="core", takes=Nothing, gives=InForce, work=rubric, reads=True, repeats=True
+            name="rubric",
+            toolset="core",
+            takes=NoArguments,
+            gives=RubricInForce,
+            work=rubric,
+            reads=True,
+            repeats=True,
         ),
     )
 
 
-def _list(criteria: tuple[Criterion, ...]) -> str:
+def _criteria_lines(criteria: tuple[Criterion, ...]) -> str:
     return "\n".join(
         f"- {one.id} ({one.severity}): {' '.join(f'{one.name}: {one.text}'.split())}" for one in criteria
     )

@@ -1,16 +1,15 @@
-"""Where a session stands: its goal, its budget, and the last verdict in a line."""
+"""The tool `status`: a session's goal, its budget, and the last verdict in one line."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from sidecar.app.people import Who
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Nothing, Tool
+from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation
+from sidecar.systems.supervision.people import SessionSelector
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """Where a session stands. `exit_code`: see ExitCode."""
+class SessionStatus(Struct, frozen=True, kw_only=True):
+    """The status of a session. `exit_code`: see ExitCode."""
 
     session: str
     host: str
@@ -19,26 +18,28 @@ class Standing(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tool `status`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tool `status`."""
 
-    async def status(call: Call, _given: Nothing) -> Answer:
-        report = reach.people.report(Who(session=call.session.key.id, host=call.session.key.host))
-        standing = Standing(
+    async def status(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+        report = context.people.report(
+            SessionSelector(session=call.session.key.id, host=call.session.key.host)
+        )
+        standing = SessionStatus(
             session=report.session,
             host=report.host,
             status=report.status,
             exit_code=report.exit_code,
             text=report.text,
         )
-        return Answer(standing, report.text)
+        return ToolAnswer(standing, report.text)
 
     return (
         Tool(
             name="status",
             toolset="core",
-            takes=Nothing,
-            gives=Standing,
+            takes=NoArguments,
+            gives=SessionStatus,
             work=status,
             reads=True,
             repeats=True,

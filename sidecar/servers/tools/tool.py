@@ -1,55 +1,63 @@
-"""What a tool is, whatever protocol carries it.
+"""Defines what a tool is, independent of the protocol.
 
-The laws of this file:
+Rules of this module:
 
-- One Struct says what a tool takes: the schema that clients see and the check of what they send are the same.
-- What a model reads stands in rubric/tools.md: `## NAME` describes the tool, `## NAME.FIELD` one of its
-  fields, or `## .FIELD` for every tool with such a field.
-- A refusal says what to do instead. What a client sent is never repeated whole.
+- One Struct defines a tool's arguments, so the schema that clients see and the validation are the same.
+- Texts for models are in rubric/tools.md: `## NAME` describes the tool, `## NAME.FIELD` one of its fields, or
+  `## .FIELD` a field of any tool.
+- A refusal says what to do instead. It never repeats a client's input in full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from string import Template
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
-from sidecar.model.journal import Author
-from sidecar.model.session import Session, SessionKey
-from sidecar.model.settings import TOOLSET
-from sidecar.ports import BadInputError
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.journal import Author
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import TOOLSET
+from sidecar.platform.ports import Clock
+from sidecar.rubric.ports import RubricStore
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.explaining import StopExplainer
+from sidecar.systems.supervision.gate_requests import SessionChecks
+from sidecar.systems.supervision.people import CommandLineService
 
-SHOWN: Final = 80
-"""Characters of what a client sent that a refusal may repeat."""
-TEXTS: Final = "tools.md"
+EXCERPT_LENGTH: Final = 80
+"""Characters of a client's input that a refusal may repeat."""
+TEXTS_FILE: Final = "tools.md"
 
-Report = Callable[[float, float, str], Awaitable[None]]
-"""Tells whoever waits how far a call is: done, of how much in all, and what it is at."""
+ReportProgress = Callable[[float, float, str], Awaitable[None]]
+"""Reports the progress of a call: amount done, total amount, and the current activity."""
 
 
-async def quiet(_done: float, _total: float, _what: str) -> None:
-    """Tell nobody."""
+async def ignore_progress(_done: float, _total: float, _what: str) -> None:
+    """Report to nobody."""
 
 
 class RefusalError(Exception):
-    """A tool does not do what was asked. The message is for the model that asked."""
+    """A tool refuses a call. The message is for the model that called it."""
 
 
 class UnknownToolError(Exception):
-    """There is no tool of this name."""
+    """There is no tool with this name."""
 
 
-class Nothing(Struct, frozen=True):
-    """What a tool takes that takes nothing."""
+class NoArguments(Struct, frozen=True):
+    """The arguments of a tool that has none."""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who calls, as far as the door knows.
+    """The caller, as far as the entry point knows.
 
-    `bound` is the session that the connection belongs to, None where the host's plugin names one in each
-    call. `project` is the folder that the caller works in, "" where the door cannot know it.
+    `bound` is the session that the connection belongs to, None if the host's plugin names one in each call.
+    `project` is the folder that the caller works in, "" if unknown.
     """
 
     bound: SessionKey | None = None
@@ -57,16 +65,16 @@ class Caller(Struct, frozen=True, kw_only=True):
     author: Author = Author.AGENT
 
 
-class Call(Struct, frozen=True, kw_only=True):
-    """One call: for which session, by whom, and where to tell of progress."""
+class ToolInvocation(Struct, frozen=True, kw_only=True):
+    """One call: its session, its author, and a function that reports its progress."""
 
     session: Session
     author: Author
-    report: Report = quiet
+    report: ReportProgress = ignore_progress
 
 
-class Answer(Struct, frozen=True):
-    """What a tool found: the data, an instance of what the tool gives, and the same in readable words."""
+class ToolAnswer(Struct, frozen=True):
+    """The result of a tool: data (an instance of the tool's `gives`), and the same as readable text."""
 
     data: Struct
     text: str
@@ -75,44 +83,123 @@ class Answer(Struct, frozen=True):
 class Tool(Struct, frozen=True, kw_only=True):
     """One tool.
 
-    `work` gets the call and an instance of `takes`; it raises RefusalError, JournalError, BadInputError.
-    `reads`: it changes nothing. `repeats`: calling it once more with the same arguments changes nothing more.
-    `asks`: it makes something run, so nobody is spared what the host asks before a call.
+    `work` gets the call and an instance of `takes`; it raises RefusalError, ToolRuleError, BadInputError.
+    `reads`: it changes nothing. `repeats`: a second call with the same arguments changes nothing further.
+    `asks`: it runs something, so the host's permission prompt before the call is never skipped.
     """
 
     name: str
     toolset: TOOLSET
     takes: type[Struct]
     gives: type[Struct]
-    work: Callable[[Call, Any], Awaitable[Answer]]
+    work: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]
     reads: bool = False
     repeats: bool = False
     asks: bool = False
 
 
-class Words:
+class ToolTexts:
     """The sections of rubric/tools.md."""
 
     def __init__(self, sections: Mapping[str, str]) -> None:
-        """`sections`: text by heading."""
+        """`sections` maps headings to texts."""
         self._sections = sections
 
     def say(self, name: str, **values: str) -> str:
-        """Give the section with its values filled in; raises BadInputError where it is missing or empty."""
+        """Return the section with its values filled in. Raises BadInputError if it is missing or empty."""
         text = self._sections.get(name, "")
         if not text:
             raise BadInputError(
-                f"rubric/{TEXTS}: the section `## {name}` is missing; install Supervisor again"
+                f"rubric/{TEXTS_FILE}: the section `## {name}` is missing; install Supervisor again"
             )
         return Template(text).safe_substitute(values)
 
     def about(self, *names: str) -> str:
-        """Give the first of these sections that is there, on one line; "" where none is."""
+        """Return the first existing section on one line; "" if there is none."""
         found = (self._sections[name] for name in names if self._sections.get(name))
         return " ".join(next(found, "").split())
 
 
-def shown(text: str, limit: int = SHOWN) -> str:
-    """Cut a client's text and take its control characters out."""
+def clip_printable(text: str, limit: int = EXCERPT_LENGTH) -> str:
+    """Cut a client's text and replace its control characters by spaces."""
     cut = text[:limit]
     return "".join(char if char.isprintable() else " " for char in cut) + ("..." if text[limit:] else "")
+
+
+# --- what the tools may use ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """The use cases behind the tools, and the texts of the answers."""
+
+    checks: SessionChecks
+    clock: Clock
+    explainer: StopExplainer
+    journals: SessionJournals
+    people: CommandLineService
+    rubrics: RubricStore
+    words: ToolTexts
+
+
+# --- JSON Schemas of a tool's Structs -----------------------------------------------------------------------
+# A tool's input schema is part of every request to a model, so it has no internal names, no references, no
+# empty defaults and no limits that are never reached, and it leaves room for what hosts' plugins add. Output
+# schemas are only read by clients.
+
+
+DEFS_PREFIX: Final = "#/$defs/"
+INTERNAL_KEYS: Final = ("title", "description", "additionalProperties")
+"""Keys that msgspec adds for Python readers or that the toolbox handles itself."""
+BOUND_KEYS: Final = ("minLength", "maxLength", "minItems", "maxItems")
+"""Limits of texts and lists. The toolbox checks them and reports violations."""
+EMPTY_DEFAULTS: Final[tuple[object, ...]] = ("", (), [], {}, None)
+"""Defaults that only say that an argument is optional."""
+
+JsonSchema = dict[str, Any]
+
+
+def make_output_schema(kind: type[Struct]) -> JsonSchema:
+    """Return the schema of a tool's output; its root is an object, as MCP requires."""
+    root, parts = _schema_components(kind)
+    return {**root, "$defs": parts} if parts else root
+
+
+def make_input_schema(kind: type[Struct]) -> JsonSchema:
+    """Return the schema of a tool's input, as short as possible. No Struct may contain itself."""
+    root, parts = _schema_components(kind)
+    return {"type": "object", "properties": {}} | _shorten_schema(root, parts)
+
+
+def _schema_components(kind: type[Struct]) -> tuple[JsonSchema, dict[str, JsonSchema]]:
+    """Return the root schema and those that it references."""
+    (_,), parts = msgspec.json.schema_components([kind], ref_template=DEFS_PREFIX + "{name}")
+    for part in parts.values():
+        for ours in INTERNAL_KEYS:
+            part.pop(ours, None)
+    return parts.pop(kind.__name__), parts
+
+
+def _shorten_schema(schema: JsonSchema, parts: dict[str, JsonSchema]) -> JsonSchema:
+    if "$ref" in schema:
+        schema = parts[schema["$ref"].removeprefix(DEFS_PREFIX)] | schema
+    found = {name: value for name, value in schema.items() if name not in ("$ref", *BOUND_KEYS)}
+    if "default" in found and found["default"] in EMPTY_DEFAULTS:
+        del found["default"]
+    if not found.get("required", True):
+        del found["required"]
+    if "enum" in found and all(isinstance(one, str) for one in found["enum"]):
+        found = {"type": "string", **found}
+    if "properties" in found:
+        found["properties"] = {name: _shorten_schema(one, parts) for name, one in found["properties"].items()}
+    if "items" in found:
+        found["items"] = _shorten_schema(found["items"], parts)
+    if "anyOf" in found:
+        return _shorten_any_of(found, parts)
+    return found
+
+
+def _shorten_any_of(schema: JsonSchema, parts: dict[str, JsonSchema]) -> JsonSchema:
+    """Shorten a union. For a model, a value that may also be null is simply an optional value."""
+    kinds = [_shorten_schema(one, parts) for one in schema.pop("anyOf") if one != {"type": "null"}]
+    return {**kinds[0], **schema} if len(kinds) == 1 else {"anyOf": kinds, **schema}

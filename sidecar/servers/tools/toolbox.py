@@ -1,99 +1,115 @@
-"""Calls tools: finds whose session it is, checks what was sent, and words what was refused.
+"""Calls tools: finds the session, validates the arguments, and words refusals.
 
-The laws of this file:
+Rules of this module:
 
-- A session is the one that the connection belongs to, or the one that the host's plugin names in the call, in
-  the argument `session`, which no tool lists. It is never guessed.
-- A caller that is known to work in one project calls for no session of another.
-- What is not in a tool's Struct is refused, and so is what does not fit. A list or an object may also be
-  given as a text of JSON, since models often write it so.
+- The session is the one that the connection belongs to, or the one that the host's plugin names in the
+  argument `session`, which no tool lists. It is never guessed.
+- A caller that is known to work in one project cannot use sessions of another.
+- Unknown and invalid arguments are refused. A list or an object may also be passed as JSON text, as models
+  often do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import importlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.model.session import Session, SessionKey
-from sidecar.model.settings import TOOLSET
-from sidecar.policy.journal import JournalError
-from sidecar.ports import BadInputError
-from sidecar.servers.tools.schemas import Schema, of_given, of_taken
+from sidecar.kernel.errors import BadInputError, ToolRuleError
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import TOOLSET
 from sidecar.servers.tools.tool import (
-    SHOWN,
-    Answer,
-    Call,
+    EXCERPT_LENGTH,
     Caller,
+    JsonSchema,
     RefusalError,
-    Report,
+    ReportProgress,
     Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolInvocation,
+    ToolTexts,
     UnknownToolError,
-    Words,
-    quiet,
-    shown,
+    clip_printable,
+    ignore_progress,
+    make_input_schema,
+    make_output_schema,
 )
 
-SESSION: Final = "session"
-"""The argument that hosts' plugins fill in."""
+SESSION_ARGUMENT: Final = "session"
+"""The argument that hosts' plugins set."""
+VALUE_LENGTH: Final = 2000
+"""Maximum length in characters of one value in a refusal."""
 
-Find = Callable[[str, SessionKey | None], Session | None]
-"""The session with this id, or of this key where one is given; None where it is not known."""
+FindSession = Callable[[str, SessionKey | None], Session | None]
+"""Returns the session with this ID, or with this key if one is given; None if unknown."""
 
 
-class Offer(Struct, frozen=True, kw_only=True):
-    """A tool as clients see it; schemas are JSON Schema objects. `toolset` and the last three: see Tool."""
+class ToolOffer(Struct, frozen=True, kw_only=True):
+    """A tool as clients see it. Schemas are JSON Schema objects; for the other fields see Tool."""
 
     name: str
     toolset: TOOLSET
     description: str
-    input_schema: Schema
-    output_schema: Schema
+    input_schema: JsonSchema
+    output_schema: JsonSchema
     reads: bool
     repeats: bool
     asks: bool
 
 
 class Toolbox:
-    """All tools, by name; which of them are offered is the settings' matter."""
+    """All tools by name; the settings decide which of them are offered."""
 
     def __init__(
-        self, tools: Sequence[Tool], words: Words, find: Find, switched_on: Callable[[], Collection[str]]
+        self,
+        tools: Sequence[Tool],
+        words: ToolTexts,
+        find: FindSession,
+        switched_on: Callable[[], Collection[str]],
     ) -> None:
-        """`switched_on` gives the toolsets in force. Raises BadInputError where a tool is not described."""
+        """`switched_on` returns the active toolsets. Raises BadInputError if a tool has no description."""
         self._tools = {tool.name: tool for tool in tools}
-        self._offers = {tool.name: _offer(tool, words) for tool in tools}
+        self._offers = {tool.name: _build_offer(tool, words) for tool in tools}
         self._find = find
         self._switched_on = switched_on
         self.words = words
 
-    def all_offers(self) -> tuple[Offer, ...]:
-        """Every tool, switched on or off, in the order of the registry."""
+    def all_offers(self) -> tuple[ToolOffer, ...]:
+        """Return every tool, switched on or off, in the order of the registry."""
         return tuple(self._offers.values())
 
-    def offers(self) -> tuple[Offer, ...]:
-        """What is switched on, in the order of the registry."""
+    def offers(self) -> tuple[ToolOffer, ...]:
+        """Return the tools that are switched on, in the order of the registry."""
         on = self._switched_on()
         return tuple(offer for offer in self._offers.values() if offer.toolset in on)
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], caller: Caller, report: Report = quiet
-    ) -> Answer:
-        """Let a tool work; raises RefusalError and UnknownToolError."""
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        caller: Caller,
+        report: ReportProgress = ignore_progress,
+    ) -> ToolAnswer:
+        """Run a tool. Raises RefusalError and UnknownToolError."""
         tool = self._tools.get(name)
         if tool is None:
-            raise UnknownToolError(shown(name))
+            raise UnknownToolError(clip_printable(name))
         if tool.toolset not in self._switched_on():
             raise RefusalError(self.words.say("switched-off", tool=name, toolset=tool.toolset))
-        session = self._session(arguments.get(SESSION, ""), caller)
-        given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION})
+        session = self._session(arguments.get(SESSION_ARGUMENT, ""), caller)
+        given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION_ARGUMENT})
         try:
-            return await tool.work(Call(session=session, author=caller.author, report=report), given)
-        except JournalError as error:
-            raise RefusalError(self.words.say(error.rule, **error.values)) from error
+            return await tool.work(
+                ToolInvocation(session=session, author=caller.author, report=report), given
+            )
+        except ToolRuleError as error:
+            values = {name: clip_printable(value, VALUE_LENGTH) for name, value in error.values.items()}
+            raise RefusalError(self.words.say(error.rule, **values)) from error
         except BadInputError as error:
             raise RefusalError(str(error)) from error
         except OSError as error:
@@ -106,33 +122,33 @@ class Toolbox:
         if bound is None and not named:
             raise RefusalError(self.words.say("no-session"))
         if bound is not None and named not in ("", bound.id):
-            raise RefusalError(self.words.say("other-session", session=shown(named)))
+            raise RefusalError(self.words.say("other-session", session=clip_printable(named)))
         session = self._find(named, bound)
         if session is None:
-            raise RefusalError(self.words.say("unknown-session", session=shown(named)))
-        if caller.project and not _related(caller.project, session.project):
-            raise RefusalError(self.words.say("other-project", session=shown(session.key.id)))
+            raise RefusalError(self.words.say("unknown-session", session=clip_printable(named)))
+        if caller.project and not _is_same_or_nested(caller.project, session.project):
+            raise RefusalError(self.words.say("other-project", session=clip_printable(session.key.id)))
         return session
 
     def _given(self, tool: Tool, arguments: Mapping[str, Any]) -> Struct:
-        """Raises RefusalError."""
+        """Return the validated arguments. Raises RefusalError."""
         known = self._offers[tool.name].input_schema["properties"]
         if unknown := [name for name in arguments if name not in known]:
-            why = f"there is no argument {shown(unknown[0])!r}"
+            why = f"there is no argument {clip_printable(unknown[0])!r}"
         else:
-            given = {name: _unpacked(value, known[name]) for name, value in arguments.items()}
+            given = {name: _decode_json_text(value, known[name]) for name, value in arguments.items()}
             try:
                 return msgspec.convert(given, tool.takes)
             except (msgspec.ValidationError, RecursionError) as error:
-                why = shown(str(error), 3 * SHOWN)
+                why = clip_printable(str(error), 3 * EXCERPT_LENGTH)
             except UnicodeError:
                 why = "a text holds half of a character"
         takes = ", ".join(sorted(known)) or "nothing"
         raise RefusalError(self.words.say("bad-arguments", tool=tool.name, why=why, takes=takes))
 
 
-def _unpacked(value: object, schema: Schema) -> object:
-    """The list or object that is wanted, where it was given as a text of JSON; else the value as it is."""
+def _decode_json_text(value: object, schema: JsonSchema) -> object:
+    """Decode JSON text where the schema wants a list or an object; return any other value unchanged."""
     if not isinstance(value, str) or schema.get("type") not in ("array", "object"):
         return value
     try:
@@ -141,24 +157,41 @@ def _unpacked(value: object, schema: Schema) -> object:
         return value
 
 
-def _related(one: str, other: str) -> bool:
-    """Whether one folder is the other, or lies in it."""
+def _is_same_or_nested(one: str, other: str) -> bool:
+    """Return whether the folders are the same or one contains the other."""
     left, right = PurePath(one), PurePath(other)
     return left.is_relative_to(right) or right.is_relative_to(left)
 
 
-def _offer(tool: Tool, words: Words) -> Offer:
-    taken = of_taken(tool.takes)
+def _build_offer(tool: Tool, words: ToolTexts) -> ToolOffer:
+    taken = make_input_schema(tool.takes)
     for field, schema in taken["properties"].items():
         if about := words.about(f"{tool.name}.{field}", f".{field}"):
             schema["description"] = about
-    return Offer(
+    return ToolOffer(
         name=tool.name,
         toolset=tool.toolset,
         description=" ".join(words.say(tool.name).split()),
         input_schema=taken,
-        output_schema=of_given(tool.gives),
+        output_schema=make_output_schema(tool.gives),
         reads=tool.reads,
         repeats=tool.repeats,
         asks=tool.asks,
     )
+
+
+# --- modules of this folder that define tools ---------------------------------------------------------------
+
+
+def load_tools(context: ToolContext, modules: Iterable[str]) -> tuple[Tool, ...]:
+    """Return the tools of these modules of this folder, in order. Raises ValueError for duplicate names."""
+    found: dict[str, Tool] = {}
+    for name in sorted(modules):
+        make: Callable[[ToolContext], tuple[Tool, ...]] = importlib.import_module(
+            f"sidecar.servers.tools.{name}"
+        ).tools
+        for tool in make(context):
+            if tool.name in found:
+                raise ValueError(f"two tools are called {tool.name}")
+            found[tool.name] = tool
+    return tuple(found.values())

@@ -1,6 +1,6 @@
-"""The last verdict on a session's work: what was decided and why, what is missing, and what comes next.
+"""The tool `explain`: the last verdict on a session's work, its reasons, what is missing, and what is next.
 
-It changes nothing, and it names neither the sureness of a judge nor a threshold (see policy/explaining.py).
+It changes nothing, and it reveals neither a judge's confidence nor a threshold.
 """
 
 from __future__ import annotations
@@ -12,28 +12,40 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.app.explaining import LastStop
-from sidecar.model.claim import Standing
-from sidecar.model.effects import Continue, Reason
-from sidecar.model.evaluation import CONTINUE
-from sidecar.policy.explaining import Left, Next, Point, contradicted, points
-from sidecar.ports import Mask
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.tool import Answer, Call, Nothing, Tool, shown
+from sidecar.kernel.effects import Continue, RestReason
+from sidecar.kernel.evidence import ClaimStatus
+from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.servers.tools.tool import (
+    NoArguments,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolInvocation,
+    clip_printable,
+)
+from sidecar.systems.supervision.explaining import LastStop
+from sidecar.systems.supervision.policy.explaining import (
+    Left,
+    Next,
+    Point,
+    contradicted_claims,
+    missing_points,
+)
 
-LINE: Final = 500
-"""Characters of each line that an answer repeats."""
-LINES: Final = 20
-"""Lines of one kind that an answer repeats."""
-CONDITION: Final = 1000
-"""Characters of a goal's condition."""
+VERDICT_LINE_LENGTH: Final = 500
+"""Maximum length in characters of each line in an answer."""
+VERDICT_LINES: Final = 20
+"""Maximum number of lines of one kind in an answer."""
+CONDITION_LENGTH: Final = 1000
+"""Maximum length in characters of a goal's condition."""
 
 
 class Ended(Struct, frozen=True, kw_only=True):
     """How a stop ended.
 
-    `decided` is "continue", or the reason why the agent was let rest. `at`: seconds since the epoch. `stage`
-    is "skip rules", "rules", "gates", "advice" or "judge"; `rule` and `judge` are who decided there.
+    `decided` is "continue", or the reason why the agent was allowed to stop. `at`: seconds since the epoch.
+    `stage` is "skip rules", "rules", "gates", "advice" or "judge"; `rule` and `judge` name who decided there.
     """
 
     decided: str
@@ -50,9 +62,9 @@ class Ended(Struct, frozen=True, kw_only=True):
 
 
 class LastVerdict(Struct, frozen=True, kw_only=True):
-    """The last stop, None where none was seen, and what becomes of the next one.
+    """The last stop, None if there was none, and what will happen at the next one.
 
-    `pending` is the id of a continuation that was said and not seen to arrive yet.
+    `pending` is the ID of a continuation that was sent and has not yet been seen to arrive.
     """
 
     stop: Ended | None
@@ -63,37 +75,37 @@ class LastVerdict(Struct, frozen=True, kw_only=True):
     next_stop: Next
 
 
-def tools(reach: Reach) -> tuple[Tool, ...]:
-    """The tool `explain`."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tool `explain`."""
     return (
         Tool(
             name="explain",
             toolset="core",
-            takes=Nothing,
+            takes=NoArguments,
             gives=LastVerdict,
-            work=partial(_explain, reach),
+            work=partial(_answer_explain, context),
             reads=True,
             repeats=True,
         ),
     )
 
 
-async def _explain(reach: Reach, call: Call, _given: Nothing) -> Answer:
-    session, mask = call.session, reach.checks.mask(call.session)
-    last = await reach.explainer.last(session)
-    outlook, goal = reach.explainer.outlook(session), session.goal
+async def _answer_explain(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    session, mask = call.session, context.checks.mask(call.session)
+    last = await context.explainer.last(session)
+    outlook, goal = context.explainer.outlook(session), session.goal
     found = LastVerdict(
-        stop=_ended(last, mask) if last else None,
-        goal=shown(mask(goal.condition), CONDITION) if goal else "",
+        stop=_describe_stop(last, mask) if last else None,
+        goal=clip_printable(mask(goal.condition), CONDITION_LENGTH) if goal else "",
         goal_status=goal.status.value if goal else "none",
         pending=session.pending.id if session.pending else "",
         left=outlook.left,
         next_stop=outlook.next_stop,
     )
-    return Answer(found, _text(reach, found))
+    return ToolAnswer(found, _verdict_text(context, found))
 
 
-def _ended(last: LastStop, mask: Mask) -> Ended:
+def _describe_stop(last: LastStop, mask: SecretMask) -> Ended:
     entry, played = last.entry, last.played
     ended = Ended(
         decided=entry.decided,
@@ -101,38 +113,38 @@ def _ended(last: LastStop, mask: Mask) -> Ended:
         stage=entry.stage,
         rule=entry.rule,
         judge=entry.judge,
-        why=shown(mask(entry.detail), LINE),
-        gates=_lines(entry.gates, mask),
-        changed_checks=_lines(entry.findings, mask),
+        why=clip_printable(mask(entry.detail), VERDICT_LINE_LENGTH),
+        gates=_clip_lines(entry.gates, mask),
+        changed_checks=_clip_lines(entry.findings, mask),
     )
     if played is None:
-        wrong = [line for line in entry.claims if line.endswith(Standing.CONTRADICTED)]
-        missing = (Point(ended.why),) if entry.decided == CONTINUE else ()
-        return replace(ended, missing=missing, contradicted=_lines(wrong, mask))
+        wrong = [line for line in entry.claims if line.endswith(ClaimStatus.CONTRADICTED)]
+        missing = (Point(ended.why),) if entry.decided == CONTINUE_DECISION else ()
+        return replace(ended, missing=missing, contradicted=_clip_lines(wrong, mask))
     step = played.ruling.feedback.next_step if isinstance(played.ruling, Continue) else ""
     return replace(
         ended,
         missing=tuple(
-            Point(shown(mask(one.text), LINE), one.criterion)
-            for one in points(played.ruling, played.heard)[:LINES]
+            Point(clip_printable(mask(one.text), VERDICT_LINE_LENGTH), one.criterion)
+            for one in missing_points(played.ruling, played.heard)[:VERDICT_LINES]
         ),
-        next_step=shown(mask(step), LINE),
-        contradicted=_lines(contradicted(played.inquiry), mask),
+        next_step=clip_printable(mask(step), VERDICT_LINE_LENGTH),
+        contradicted=_clip_lines(contradicted_claims(played.inquiry), mask),
     )
 
 
-def _lines(lines: Sequence[str], mask: Mask) -> tuple[str, ...]:
-    return tuple(shown(mask(line), LINE) for line in lines[:LINES])
+def _clip_lines(lines: Sequence[str], mask: SecretMask) -> tuple[str, ...]:
+    return tuple(clip_printable(mask(line), VERDICT_LINE_LENGTH) for line in lines[:VERDICT_LINES])
 
 
-def _text(reach: Reach, found: LastVerdict) -> str:
-    say, stop, left = reach.words.say, found.stop, found.left
+def _verdict_text(context: ToolContext, found: LastVerdict) -> str:
+    say, stop, left = context.words.say, found.stop, found.left
     parts = (
-        *([say("explain-never")] if stop is None else _told(reach, stop)),
+        *([say("explain-never")] if stop is None else _stop_lines(context, stop)),
         say("explain-pending", id=found.pending) if found.pending else "",
         say(
             f"explain-next-{found.next_stop}",
-            goal=shown(found.goal),
+            goal=clip_printable(found.goal),
             left=str(max(0, left.continuations_of - left.continuations)),
             of=str(left.continuations_of),
         ),
@@ -140,10 +152,12 @@ def _text(reach: Reach, found: LastVerdict) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _told(reach: Reach, stop: Ended) -> Iterator[str]:
-    say = reach.words.say
-    ago = str(max(0, int(reach.clock.now() - stop.at)))
-    known = stop.decided if stop.decided in {CONTINUE, *Reason} else "other"  # of another version's record
+def _stop_lines(context: ToolContext, stop: Ended) -> Iterator[str]:
+    say = context.words.say
+    ago = str(max(0, int(context.clock.now() - stop.at)))
+    known = (
+        stop.decided if stop.decided in {CONTINUE_DECISION, *RestReason} else "other"
+    )  # a record of another version may contain other values
     yield say(f"explain-{known}", seconds=ago, why=stop.why or "-", stage=stop.stage or "-")
     for point in stop.missing:
         kind = "explain-missing-by" if point.criterion else "explain-missing"

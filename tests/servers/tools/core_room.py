@@ -6,34 +6,42 @@ import asyncio
 import dataclasses
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from servers.tools.desk import as_json, real_sections
-from sidecar.adapters.detection import detect
-from sidecar.adapters.gates.project import ProjectGates
-from sidecar.adapters.kept_stops import KeptStopFiles
-from sidecar.adapters.record_files import RecordFiles
-from sidecar.adapters.secrets import SecretForms
-from sidecar.adapters.session_files import SessionFiles
-from sidecar.adapters.settings.catalog import ProjectCatalog
-from sidecar.adapters.settings.trust_file import TrustFile
-from sidecar.adapters.workspace import GitWorkspace
-from sidecar.app.explaining import Explainer
-from sidecar.app.journals import Journals
-from sidecar.app.people import People
-from sidecar.app.supervisor import Supervisor
-from sidecar.model.effects import HostAnswer
-from sidecar.model.events import Told
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.registry import every
-from sidecar.servers.tools.tool import Answer, Caller, Report, Words, quiet
-from sidecar.servers.tools.toolbox import Toolbox
+from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.effects import HostAnswer
+from sidecar.kernel.events import AnyHostEvent
+from sidecar.platform.secrets import SecretForms
+from sidecar.platform.session_store import RecordFiles, SessionFiles
+from sidecar.platform.stop_history import StopHistoryFiles
+from sidecar.servers.tools.tool import (
+    Caller,
+    ReportProgress,
+    ToolAnswer,
+    ToolContext,
+    ToolTexts,
+    ignore_progress,
+)
+from sidecar.servers.tools.toolbox import Toolbox, load_tools
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.offer import OFFER as ITERATION
+from sidecar.systems.supervision.explaining import StopExplainer
+from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository
+from support.memory_stores import ManualClock
 from support.projects import lay
 
 LIMIT: Final = 60.0
@@ -53,8 +61,8 @@ PROJECT: Final = {
 }
 
 
-def real_words() -> Words:
-    return Words(real_sections())
+def real_words() -> ToolTexts:
+    return ToolTexts(real_sections())
 
 
 async def settled(supervisor: Supervisor) -> None:
@@ -74,35 +82,40 @@ class CoreRoom:
             commit_all(self.project, "second")
         state = folder / "state"
         self.trust, workspace = TrustFile(state), GitWorkspace(state / "trees")
-        self.fakes = Fakes()
-        self.house = dataclasses.replace(
-            self.fakes.house,
-            catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect),
+        self.fakes = Fakes(clock=ManualClock(time.time()))  # the files are real, and have the real time
+        self.services = dataclasses.replace(
+            self.fakes.services,
+            catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect_gates),
             gates=ProjectGates(look=workspace.fingerprint),
-            kept=KeptStopFiles(state),
+            stop_history=StopHistoryFiles(state),
             record=RecordFiles(state),
             secrets=SecretForms(),
             store=SessionFiles(state),
             workspace=workspace,
         )
-        self.supervisor = Supervisor(self.house)
-        people = People(self.house, self.supervisor)
-        reach = Reach(
+        self.supervisor = Supervisor(self.services)
+        people = CommandLineService(self.services, self.supervisor)
+        context = ToolContext(
             checks=self.supervisor.checks,
-            clock=self.house.clock,
-            explainer=Explainer(self.house),
-            journals=Journals(self.house.journals),
+            clock=self.services.clock,
+            explainer=StopExplainer(self.services),
+            journals=SessionJournals(self.services.journals),
             people=people,
-            rubrics=self.house.rubrics,
+            rubrics=self.services.rubrics,
             words=real_words(),
         )
-        self.toolbox = Toolbox(every(reach), reach.words, people.session, lambda: ("core",))
+        self.toolbox = Toolbox(
+            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools)),
+            context.words,
+            people.session,
+            lambda: ("core",),
+        )
 
     def reopened(self) -> CoreRoom:
         """The same project and state under another sidecar."""
         return CoreRoom(self.folder)
 
-    async def tell(self, event: Told) -> HostAnswer:
+    async def tell(self, event: AnyHostEvent) -> HostAnswer:
         async with asyncio.timeout(LIMIT):
             return await self.supervisor.tell(event)
 
@@ -117,7 +130,7 @@ class CoreRoom:
 
     async def approve(self) -> None:
         """Let the user type `supervisor trust`."""
-        catalog = await self.house.catalog.list(str(self.project), SESSION)
+        catalog = await self.services.catalog.list(str(self.project), SESSION)
         self.trust.approve(str(self.project), catalog.gates)
 
     def configure(self, settings: str) -> None:
@@ -127,7 +140,7 @@ class CoreRoom:
     def write(self, name: str, text: str) -> None:
         (self.project / name).write_text(text)
 
-    async def ask(self, name: str, report: Report = quiet, **arguments: Any) -> Answer:
+    async def ask(self, name: str, report: ReportProgress = ignore_progress, **arguments: Any) -> ToolAnswer:
         """Call a tool; what it gives fits what it says that it gives."""
         async with asyncio.timeout(LIMIT):
             answer = await self.toolbox.call(name, {"session": KEY.id, **arguments}, Caller(), report)

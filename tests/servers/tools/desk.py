@@ -6,17 +6,17 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.adapters.plugin import plugin_root
-from sidecar.adapters.rubric import sections
-from sidecar.app.explaining import Explainer
-from sidecar.app.journals import Journals
-from sidecar.app.people import People
-from sidecar.model.journal import Author, Journal
-from sidecar.model.session import SessionKey
-from sidecar.servers.tools.reach import Reach
-from sidecar.servers.tools.registry import every
-from sidecar.servers.tools.tool import TEXTS, Answer, Caller, RefusalError, Words
-from sidecar.servers.tools.toolbox import Toolbox
+from sidecar.kernel.journal import Author, Journal
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.markdown import markdown_sections
+from sidecar.servers.tools.tool import TEXTS_FILE, Caller, RefusalError, ToolAnswer, ToolContext, ToolTexts
+from sidecar.servers.tools.toolbox import Toolbox, load_tools
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.offer import OFFER as ITERATION
+from sidecar.systems.supervision.explaining import StopExplainer
+from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.supervision.people import CommandLineService
 from support.cases import KEY, goal, session
 from support.fakes import Fakes, prompt
 
@@ -25,7 +25,7 @@ DEFAULT: Final = ("core", "journal")
 
 
 def real_sections() -> dict[str, str]:
-    return sections((plugin_root() / "rubric" / TEXTS).read_text(encoding="utf-8"))
+    return markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
 
 
 class Desk:
@@ -34,19 +34,19 @@ class Desk:
     def __init__(self) -> None:
         self.fakes = Fakes()
         self.fakes.store.save(session(goal=goal(CONDITION)))
-        self.people = People(self.fakes.house, self.fakes.supervisor)
+        self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
         self.on: tuple[str, ...] = DEFAULT
-        reach = Reach(
+        context = ToolContext(
             checks=self.fakes.supervisor.checks,
             clock=self.fakes.clock,
-            explainer=Explainer(self.fakes.house),
-            journals=Journals(self.fakes.journals),
+            explainer=StopExplainer(self.fakes.services),
+            journals=SessionJournals(self.fakes.journals),
             people=self.people,
-            rubrics=self.fakes.house.rubrics,
-            words=Words(real_sections()),
+            rubrics=self.fakes.services.rubrics,
+            words=ToolTexts(real_sections()),
         )
-        self.tools = every(reach)
-        self.toolbox = Toolbox(self.tools, reach.words, self.people.session, lambda: self.on)
+        self.tools = load_tools(context, (*SUPERVISION.tools, *ITERATION.tools))
+        self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on)
 
     @property
     def journal(self) -> Journal:
@@ -56,7 +56,7 @@ class Desk:
         """Let the host tell of the session: its environment is known then."""
         await self.fakes.tell(prompt())
 
-    async def ask(self, name: str, **arguments: Any) -> Answer:
+    async def ask(self, name: str, **arguments: Any) -> ToolAnswer:
         return await self.toolbox.call(name, {"session": KEY.id, **arguments}, Caller())
 
     async def data(self, name: str, **arguments: Any) -> Any:
@@ -66,7 +66,7 @@ class Desk:
     async def text(self, name: str, **arguments: Any) -> str:
         return (await self.ask(name, **arguments)).text
 
-    async def user(self, name: str, **arguments: Any) -> Answer:
+    async def user(self, name: str, **arguments: Any) -> ToolAnswer:
         return await self.toolbox.call(name, arguments, Caller(bound=KEY, author=Author.USER))
 
     async def refusal(self, name: str, **arguments: Any) -> str:

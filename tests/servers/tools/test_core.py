@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from servers.tools.desk import CONDITION, Desk, as_json
-from sidecar.model.session import Session, SessionKey
+from sidecar.kernel.session import Session, SessionKey
 from sidecar.servers.tools.tool import Caller
 from support.cases import KEY, RUBRIC, goal, session
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from servers.tools.core_room import CoreRoom, settled
 from servers.tools.desk import Desk, as_json
-from sidecar.adapters.scripted.gates import FAILED, PASSED
-from sidecar.model.effects import Continue
-from sidecar.model.events import SessionEnded
-from sidecar.model.session import SessionKey
-from sidecar.ports import Entry
+from sidecar.kernel.effects import Continue
+from sidecar.kernel.events import SessionEnded
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.ports import RecordEntry
 from support.cases import (
     KEY,
     PROJECT,
@@ -28,6 +28,7 @@ from support.cases import (
     turn,
 )
 from support.fakes import ENVIRONMENT, command, prompt
+from support.scripted_gates import FAILED, PASSED
 
 SECRET = "hunter2-and-more"
 ROOM = 2_000 * 3.5
@@ -130,7 +131,7 @@ async def test_a_stop_that_was_clear_has_its_facts_all_the_same(desk: Desk) -> N
 
 
 async def test_without_kept_stops_the_lines_of_the_record_are_told(desk: Desk) -> None:
-    entry = Entry(
+    entry = RecordEntry(
         at=desk.fakes.clock.now(),
         event="stop",
         decided="continue",
@@ -175,6 +176,7 @@ async def test_a_secret_in_the_journal_is_masked(desk: Desk) -> None:
     assert SECRET not in answer.text + str(as_json(answer.data))
 
 
+@pytest.mark.process
 async def test_on_a_real_project_it_survives_a_new_sidecar_and_goes_stale_with_an_edit(
     tmp_path: Path,
 ) -> None:

@@ -9,13 +9,12 @@ import pytest
 
 from servers.tools.core_room import real_words, settled
 from servers.tools.desk import CONDITION, Desk
-from sidecar.adapters.scripted.gates import FAILED
-from sidecar.model.effects import Reason
-from sidecar.model.evaluation import CONTINUE
-from sidecar.model.goal import Status
-from sidecar.model.settings import Settings
-from sidecar.policy.explaining import Next
-from sidecar.ports import Entry
+from sidecar.kernel.effects import RestReason
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.platform.ports import RecordEntry
+from sidecar.systems.supervision.policy.explaining import Next
 from support.cases import (
     KEY,
     PROJECT,
@@ -30,6 +29,7 @@ from support.cases import (
     turn,
 )
 from support.fakes import ENVIRONMENT, LIMIT, command
+from support.scripted_gates import FAILED
 
 SECRET = "hunter2-and-more"
 
@@ -56,7 +56,7 @@ async def test_sent_back_by_the_judge_it_names_the_points_their_criteria_and_the
     desk.fakes.clock.advance(30)
     found = await desk.data("explain")
     stop = found["stop"]
-    assert (stop["decided"], stop["stage"], stop["judge"]) == (CONTINUE, "judge", "scripted")
+    assert (stop["decided"], stop["stage"], stop["judge"]) == (CONTINUE_DECISION, "judge", "scripted")
     assert stop["missing"] == [{"text": "comments are refused", "criterion": "left-work"}]
     assert stop["next_step"] == "Accept them."
     state = desk.fakes.state()
@@ -108,14 +108,14 @@ async def test_an_older_kept_stop_is_not_told_as_the_last(desk: Desk) -> None:
     await desk.fakes.rest()
     await settled(desk.fakes.supervisor)
     stop = (await desk.data("explain"))["stop"]
-    assert (stop["decided"], stop["missing"]) == (Reason.UNJUDGED, [])
+    assert (stop["decided"], stop["missing"]) == (RestReason.UNJUDGED, [])
     assert "could not be judged" in await desk.text("explain")
 
 
 async def test_a_secret_in_the_goal_or_in_a_reason_is_masked(desk: Desk) -> None:
     desk.fakes.store.save(session(goal=goal(f"log in with {SECRET}")))
     desk.fakes.record.append(
-        KEY, Entry(at=0.0, event="stop", decided="continue", detail=SECRET, gates=(f"x: {SECRET}",))
+        KEY, RecordEntry(at=0.0, event="stop", decided="continue", detail=SECRET, gates=(f"x: {SECRET}",))
     )
     environment = ENVIRONMENT | {"DEPLOY_TOKEN": SECRET}
     await desk.fakes.tell(stopped(environment=environment, subagent=True))
@@ -135,13 +135,13 @@ async def test_how_sure_a_judge_was_is_not_told(desk: Desk) -> None:
 # --- every way to end ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decided", [CONTINUE, *Reason])
+@pytest.mark.parametrize("decided", [CONTINUE_DECISION, *RestReason])
 async def test_every_way_to_end_has_its_words(desk: Desk, decided: str) -> None:
     desk.fakes.record.append(
-        KEY, Entry(at=0.0, event="stop", decided=decided, detail="because", stage="rules")
+        KEY, RecordEntry(at=0.0, event="stop", decided=decided, detail="because", stage="rules")
     )
     text = await desk.text("explain")
-    if decided != Reason.SUBAGENT:  # such a stop is no stop of this session's agent
+    if decided != RestReason.SUBAGENT:  # such a stop is no stop of this session's agent
         seconds = str(int(desk.fakes.clock.now()))
         said = real_words().say(f"explain-{decided}", seconds=seconds, why="because", stage="rules")
         assert text.startswith(said)
@@ -150,13 +150,13 @@ async def test_every_way_to_end_has_its_words(desk: Desk, decided: str) -> None:
 
 async def test_what_changed_in_the_checks_themselves_is_told(desk: Desk) -> None:
     changed = ("a_test.py:3: assertion removed",)
-    desk.fakes.record.append(KEY, Entry(at=0.0, event="stop", decided="achieved", findings=changed))
+    desk.fakes.record.append(KEY, RecordEntry(at=0.0, event="stop", decided="achieved", findings=changed))
     assert "- the checks themselves were changed: a_test.py:3" in await desk.text("explain")
 
 
 async def test_a_reason_of_another_version_is_told_as_it_is(desk: Desk) -> None:
     desk.fakes.record.append(
-        KEY, Entry(at=0.0, event="stop", decided="moon-phase", detail="full", stage="sky")
+        KEY, RecordEntry(at=0.0, event="stop", decided="moon-phase", detail="full", stage="sky")
     )
     assert "(decided at: sky)" in await desk.text("explain")
 
@@ -177,7 +177,7 @@ async def test_a_skipped_stop_is_explained_and_that_of_a_helper_is_passed_over(d
     await desk.fakes.rest()
     await desk.fakes.rest(subagent=True)
     found = await desk.data("explain")
-    assert (found["stop"]["decided"], found["stop"]["stage"]) == (Reason.TALK, "skip rules")
+    assert (found["stop"]["decided"], found["stop"]["stage"]) == (RestReason.TALK, "skip rules")
     assert "nothing was changed and nothing ran" in await desk.text("explain")
 
 
@@ -186,9 +186,9 @@ async def test_a_skipped_stop_is_explained_and_that_of_a_helper_is_passed_over(d
     [
         ({"goal": goal()}, Settings(), False, Next.GOAL),
         ({"goal": goal()}, Settings(), True, Next.OFF),
-        ({"goal": goal(status=Status.PAUSED)}, Settings(), False, Next.PAUSED),
+        ({"goal": goal(status=GoalStatus.PAUSED)}, Settings(), False, Next.PAUSED),
         ({"goal": goal()}, Settings(mode="shadow"), False, Next.SHADOW),
-        ({"goal": goal(status=Status.ACHIEVED), "unasked": 2}, Settings(), False, Next.FREE),
+        ({"goal": goal(status=GoalStatus.ACHIEVED), "unasked": 2}, Settings(), False, Next.FREE),
         ({}, Settings(), False, Next.FREE),
     ],
 )

@@ -12,16 +12,18 @@ from msgspec.structs import replace
 
 from servers.tools.core_room import GOOD, LIMIT, CoreRoom
 from servers.tools.desk import Desk, as_json
-from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended
-from sidecar.model.effects import Continue, Reason, Rest
-from sidecar.model.gate import Gate, Origin, Outcome
-from sidecar.servers.tools.progress import BEAT_S
-from sidecar.servers.tools.tool import Answer, Caller, RefusalError
+from sidecar.kernel.effects import Continue, Rest, RestReason
+from sidecar.kernel.gate import Gate, GateOrigin, Outcome
+from sidecar.servers.tools.gates import BEAT_S
+from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer
 from support.cases import KEY, PROJECT, PYTEST, session, turn
 from support.fakes import command, prompt
+from support.scripted_gates import FAILED, PASSED, ScriptedEnding
 
 TESTS = replace(PYTEST, approved=True)
-LINT = Gate(id="lint:web", command="npm run lint", why="package.json", origin=Origin.DETECTED, folder="web")
+LINT = Gate(
+    id="lint:web", command="npm run lint", why="package.json", origin=GateOrigin.DETECTED, folder="web"
+)
 
 
 @pytest.fixture
@@ -31,13 +33,14 @@ async def room(tmp_path: Path) -> CoreRoom:
     return room
 
 
-def outcomes(answer: Answer) -> dict[str, str]:
+def outcomes(answer: ToolAnswer) -> dict[str, str]:
     return {gate["id"]: gate["outcome"] for gate in as_json(answer.data)["gates"]}
 
 
 # --- on a real project --------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 async def test_what_the_user_has_not_approved_is_listed_and_does_not_run(room: CoreRoom) -> None:
     listed = await room.ask("gates")
     (gate,) = as_json(listed.data)["gates"]
@@ -49,6 +52,7 @@ async def test_what_the_user_has_not_approved_is_listed_and_does_not_run(room: C
     assert not (room.project / "tests" / "__pycache__").exists()
 
 
+@pytest.mark.process
 async def test_a_failing_test_is_named_and_progress_is_told(room: CoreRoom) -> None:
     heard: list[tuple[float, float, str]] = []
 
@@ -63,6 +67,7 @@ async def test_a_failing_test_is_named_and_progress_is_told(room: CoreRoom) -> N
     assert heard == [(0, 1, "tests: running"), (1, 1, "tests: failed")]
 
 
+@pytest.mark.process
 async def test_an_agent_that_saw_it_fail_is_sent_back_and_one_that_mended_it_is_not(room: CoreRoom) -> None:
     await room.goal("all tests pass")
     assert as_json((await room.ask("gates_run")).data)["ok"] is False
@@ -72,10 +77,11 @@ async def test_an_agent_that_saw_it_fail_is_sent_back_and_one_that_mended_it_is_
     assert as_json((await room.ask("gates_run")).data)["ok"] is True
     answer = await room.stop(continued=True)
     assert isinstance(answer, Rest)
-    assert answer.reason is Reason.ACHIEVED
-    assert room.house.record.read(KEY)[-1].gates == ("tests: passed",), "it ran anew"
+    assert answer.reason is RestReason.ACHIEVED
+    assert room.services.record.read(KEY)[-1].gates == ("tests: passed",), "it ran anew"
 
 
+@pytest.mark.process
 async def test_files_put_in_place_only_while_a_check_looks_help_no_stop(room: CoreRoom) -> None:
     """The agent has another call swap the file while its check runs, and swap it back before it ends."""
     bad = (room.project / "doubling.py").read_text()
@@ -102,6 +108,7 @@ async def test_files_put_in_place_only_while_a_check_looks_help_no_stop(room: Co
     assert answer.feedback.kind == "gates-failed"
 
 
+@pytest.mark.process
 async def test_a_stop_ends_what_runs_for_the_agent(room: CoreRoom) -> None:
     """The process that runs holds a pipe, which ends when it is killed."""
     held = room.project.parent / "held"
@@ -112,13 +119,14 @@ async def test_a_stop_ends_what_runs_for_the_agent(room: CoreRoom) -> None:
     held.unlink()
     room.fakes.transcripts.script(turn())
     await room.stop()
-    assert room.house.record.read(KEY)[-1].gates[:1] == ("check:1: passed",)
+    assert room.services.record.read(KEY)[-1].gates[:1] == ("check:1: passed",)
     with pytest.raises(RefusalError, match="that comes first"):
         await running
     assert await asyncio.wait_for(asyncio.to_thread(pipe.read), LIMIT) == ""
     pipe.close()
 
 
+@pytest.mark.process
 async def test_a_secret_of_the_session_is_in_no_answer(room: CoreRoom) -> None:
     await room.goal('it works --check "echo $DEPLOY_TOKEN hunter2-and-more; exit 1"')
     for name in ("gates_run", "gates"):
@@ -174,10 +182,13 @@ async def test_a_project_without_checks_says_so(desk: Desk) -> None:
     [
         (replace(PASSED, executed=5), "- tests: `pytest -q`: passed, advisory, 5 tests"),
         (FAILED, "- tests: `pytest -q`: failed, advisory, exit code 1\n  test_a: it failed"),
-        (Ended(outcome=Outcome.COULD_NOT_RUN, reason="not found"), "could-not-run, advisory, not found"),
+        (
+            ScriptedEnding(outcome=Outcome.COULD_NOT_RUN, reason="not found"),
+            "could-not-run, advisory, not found",
+        ),
     ],
 )
-async def test_a_run_says_how_it_ended(two: Desk, end: Ended, said: str) -> None:
+async def test_a_run_says_how_it_ended(two: Desk, end: ScriptedEnding, said: str) -> None:
     two.fakes.gates.script(TESTS.command, end)
     text = await two.text("gates_run", only=["tests"])
     assert said in text
@@ -243,7 +254,7 @@ async def test_every_refusal_says_what_to_do(two: Desk) -> None:
 
 async def test_a_long_check_is_heard_of_again_and_again_and_never_falls_back(two: Desk) -> None:
     released, heard = asyncio.Event(), asyncio.Queue[tuple[float, float, str]]()
-    two.fakes.gates.script(TESTS.command, Ended(released=released))
+    two.fakes.gates.script(TESTS.command, ScriptedEnding(released=released))
 
     async def report(done: float, total: float, what: str) -> None:
         heard.put_nowait((done, total, what))

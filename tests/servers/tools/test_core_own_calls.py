@@ -9,17 +9,18 @@ import pytest
 from msgspec.structs import replace
 
 from servers.tools.desk import Desk
-from sidecar.adapters.claude_code import tools as claude_code
-from sidecar.adapters.claude_code.lines import Block
-from sidecar.adapters.opencode import tools as opencode
-from sidecar.adapters.opencode.wire import Part
-from sidecar.adapters.scripted.gates import FAILED, PASSED, Ended
-from sidecar.model.gate import Outcome
-from sidecar.model.settings import Rules
-from sidecar.model.turn import CallOutcome, Doing, ToolCall, Turn
-from sidecar.policy.own_tools import only_tells, saw_tests_pass
-from sidecar.policy.rules import weigh
+from sidecar.hosts.claude_code import tools as claude_code
+from sidecar.hosts.claude_code.transcript_lines import ContentBlock
+from sidecar.hosts.opencode import tools as opencode
+from sidecar.hosts.opencode.wire import MessagePart
+from sidecar.hosts.own_tools import is_harmless_tool, saw_tests_pass
+from sidecar.judging.rules.every import apply_stop_rules
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.settings import RuleSettings
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from support.cases import PYTEST, edited, turn
+from support.scripted_gates import FAILED, PASSED, ScriptedEnding
+from support.table import over_table
 
 CLAUDE: Final = "mcp__plugin_supervisor_supervisor__"
 PREFIXES: Final = (CLAUDE, "mcp__supervisor__", "supervisor_")
@@ -27,18 +28,18 @@ NAMES: Final = tuple(one.name for one in Desk().toolbox.all_offers() if not one.
 TESTS: Final = replace(PYTEST, approved=True)
 
 
-def own(name: str, output: str = "", doing: Doing = Doing.READ) -> ToolCall:
+def own(name: str, output: str = "", doing: ToolAction = ToolAction.READ) -> ToolCall:
     return ToolCall(id="t", tool=CLAUDE + name, doing=doing, outcome=CallOutcome.OK, output=output)
 
 
 def certain(found: Turn) -> list[str]:
-    return [one.rule for one in weigh(found, Rules(), goal=False).findings if one.certain]
+    return [one.rule for one in apply_stop_rules(found, RuleSettings(), goal=False).findings if one.certain]
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-@pytest.mark.parametrize("name", NAMES)
+@over_table("prefix", PREFIXES)
+@over_table("name", NAMES)
 def test_every_tool_that_runs_nothing_is_known_to_change_nothing(prefix: str, name: str) -> None:
-    assert only_tells(prefix + name)
+    assert is_harmless_tool(prefix + name)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +47,13 @@ def test_every_tool_that_runs_nothing_is_known_to_change_nothing(prefix: str, na
     [CLAUDE + "gates_run", "mcp__supervisor__deploy", "mcp__other__status", "my_supervisor_status", "status"],
 )
 def test_any_other_tool_may_do_anything(name: str) -> None:
-    assert not only_tells(name)
+    assert not is_harmless_tool(name)
 
 
-@pytest.mark.parametrize(("name", "doing"), [("status", Doing.READ), ("gates_run", Doing.OTHER)])
-def test_both_hosts_readers_know_it(name: str, doing: Doing) -> None:
-    assert claude_code.called(Block(type="tool_use", name=CLAUDE + name)).doing is doing
-    assert opencode.call(Part(type="tool", tool=f"supervisor_{name}")).doing is doing
+@pytest.mark.parametrize(("name", "doing"), [("status", ToolAction.READ), ("gates_run", ToolAction.OTHER)])
+def test_both_hosts_readers_know_it(name: str, doing: ToolAction) -> None:
+    assert claude_code.read_tool_call(ContentBlock(type="tool_use", name=CLAUDE + name)).doing is doing
+    assert opencode.read_tool_part(MessagePart(type="tool", tool=f"supervisor_{name}")).doing is doing
 
 
 def test_a_look_at_our_status_hides_no_untrue_claim() -> None:
@@ -70,7 +71,7 @@ SAYS: Final = "I fixed the parser. I ran the tests, and all tests pass."
 ASKED: Final = ("Please fix the parser and run the tests.",)
 
 
-async def ran(desk: Desk, end: Ended) -> tuple[str, str]:
+async def ran(desk: Desk, end: ScriptedEnding) -> tuple[str, str]:
     """What a run of the tests says, in words and in data."""
     desk.fakes.catalog.gates = (TESTS,)
     desk.fakes.gates.script(TESTS.command, end)
@@ -79,14 +80,16 @@ async def ran(desk: Desk, end: Ended) -> tuple[str, str]:
 
 
 def suspicious(*calls: ToolCall) -> bool:
-    return bool(weigh(turn(*calls, message=SAYS, prompts=ASKED), Rules(), goal=False).findings)
+    return bool(
+        apply_stop_rules(turn(*calls, message=SAYS, prompts=ASKED), RuleSettings(), goal=False).findings
+    )
 
 
 async def test_tests_that_supervisor_ran_for_the_agent_are_no_reason_to_ask_for_another_run(
     desk: Desk,
 ) -> None:
     for output in await ran(desk, replace(PASSED, executed=5)):
-        call = own("gates_run", output, Doing.OTHER)
+        call = own("gates_run", output, ToolAction.OTHER)
         assert saw_tests_pass(call)
         assert not suspicious(edited(), call)
         assert suspicious(call, edited()), "an edit came after it"
@@ -98,13 +101,13 @@ async def test_tests_that_supervisor_ran_for_the_agent_are_no_reason_to_ask_for_
         replace(FAILED, executed=5),
         PASSED,
         replace(PASSED, executed=0),
-        Ended(outcome=Outcome.COULD_NOT_RUN, exit_code=None, reason="not found"),
+        ScriptedEnding(outcome=Outcome.COULD_NOT_RUN, exit_code=None, reason="not found"),
     ],
     ids=["failed", "no tests counted", "none ran", "could not run"],
 )
-async def test_a_run_in_which_no_test_passed_shows_nothing(desk: Desk, end: Ended) -> None:
+async def test_a_run_in_which_no_test_passed_shows_nothing(desk: Desk, end: ScriptedEnding) -> None:
     for output in await ran(desk, end):
-        call = own("gates_run", output, Doing.OTHER)
+        call = own("gates_run", output, ToolAction.OTHER)
         assert not saw_tests_pass(call)
         assert suspicious(edited(), call)
 

@@ -9,9 +9,9 @@ import pytest
 from msgspec import Raw
 
 from servers.tools.desk import Desk
-from sidecar.model.session import SessionKey
-from sidecar.ports import BadInputError
-from sidecar.servers.tools.door import ToolsDoor
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.servers.tools.door import ToolsHandler
 from support.cases import KEY, PROJECT, session
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ NOBODY = cast("Peer", None)
 
 
 @pytest.fixture
-def door(desk: Desk) -> ToolsDoor:
-    return ToolsDoor(lambda: desk.toolbox, desk.people)
+def door(desk: Desk) -> ToolsHandler:
+    return ToolsHandler(lambda: desk.toolbox, desk.people)
 
 
-async def asked(door: ToolsDoor, **call: Any) -> Any:
+async def asked(door: ToolsHandler, **call: Any) -> Any:
     return msgspec.json.decode(await door.call(Raw(msgspec.json.encode(call)), NOBODY))
 
 
-async def test_a_person_means_the_session_seen_last_in_the_folder(desk: Desk, door: ToolsDoor) -> None:
+async def test_a_person_means_the_session_seen_last_in_the_folder(desk: Desk, door: ToolsHandler) -> None:
     found = await asked(door, name="task_add", arguments={"content": "one"}, project=f"{PROJECT}/src")
     assert found["refused"] is False
     assert found["data"] == {"id": "T1", "status": "remaining", "content": "one"}
@@ -39,14 +39,14 @@ async def test_a_person_means_the_session_seen_last_in_the_folder(desk: Desk, do
     assert [task.content for task in desk.journal.tasks] == ["one"]
 
 
-async def test_a_person_may_call_for_any_session_by_its_id(desk: Desk, door: ToolsDoor) -> None:
+async def test_a_person_may_call_for_any_session_by_its_id(desk: Desk, door: ToolsHandler) -> None:
     desk.fakes.store.save(session(key=SessionKey("opencode", "s2"), project="/elsewhere"))
     found = await asked(door, name="note_add", arguments={"content": "x", "type": "tip"}, session="s2")
     assert found["refused"] is False
     assert desk.journal.notes == ()
 
 
-async def test_a_folder_without_a_session_is_told_what_to_do(door: ToolsDoor) -> None:
+async def test_a_folder_without_a_session_is_told_what_to_do(door: ToolsHandler) -> None:
     with pytest.raises(BadInputError, match=r"/elsewhere.*--session"):
         await asked(door, name="task_list", project="/elsewhere")
 
@@ -62,7 +62,7 @@ async def test_a_folder_without_a_session_is_told_what_to_do(door: ToolsDoor) ->
     ],
 )
 async def test_a_refusal_is_an_answer_and_not_a_fault(
-    door: ToolsDoor, call: dict[str, Any], why: str
+    door: ToolsHandler, call: dict[str, Any], why: str
 ) -> None:
     if call["name"] == "task_list":
         call = {**call, "session": "s2"}
@@ -74,7 +74,7 @@ async def test_a_refusal_is_an_answer_and_not_a_fault(
 
 
 async def test_arguments_that_name_another_session_than_the_folders_are_refused(
-    desk: Desk, door: ToolsDoor
+    desk: Desk, door: ToolsHandler
 ) -> None:
     desk.fakes.store.save(session(key=SessionKey("opencode", "s2"), project="/elsewhere"))
     found = await asked(door, name="task_list", arguments={"session": "s2"}, project=PROJECT)
@@ -82,14 +82,14 @@ async def test_arguments_that_name_another_session_than_the_folders_are_refused(
     assert KEY.id not in found["text"]
 
 
-async def test_an_agents_session_is_never_guessed_and_lies_in_its_project(door: ToolsDoor) -> None:
+async def test_an_agents_session_is_never_guessed_and_lies_in_its_project(door: ToolsHandler) -> None:
     agent = {"name": "task_list", "author": "agent"}
     assert "do not guess" in (await asked(door, **agent, project=PROJECT))["text"]
     assert "another project" in (await asked(door, **agent, session="s1", project="/elsewhere"))["text"]
     assert (await asked(door, **agent, session="s1", project=PROJECT))["text"] == "No tasks"
 
 
-async def test_from_an_agents_shell_nothing_is_made_to_run(desk: Desk, door: ToolsDoor) -> None:
+async def test_from_an_agents_shell_nothing_is_made_to_run(desk: Desk, door: ToolsHandler) -> None:
     asking = [offer.name for offer in desk.toolbox.all_offers() if offer.asks]
     assert asking
     for name in asking:
@@ -99,7 +99,7 @@ async def test_from_an_agents_shell_nothing_is_made_to_run(desk: Desk, door: Too
     assert desk.fakes.gates.deadlines == []
 
 
-async def test_every_tool_is_listed_with_whether_it_is_on(desk: Desk, door: ToolsDoor) -> None:
+async def test_every_tool_is_listed_with_whether_it_is_on(desk: Desk, door: ToolsHandler) -> None:
     desk.on = ("core",)
     found = msgspec.json.decode(await door.list(Raw(b"{}"), NOBODY))
     assert [one["offer"]["name"] for one in found] == [tool.name for tool in desk.tools]
@@ -117,6 +117,6 @@ async def test_every_tool_is_listed_with_whether_it_is_on(desk: Desk, door: Tool
         {"nam": "x"},
     ],
 )
-async def test_what_is_no_call_is_bad_input(door: ToolsDoor, call: dict[str, Any]) -> None:
+async def test_what_is_no_call_is_bad_input(door: ToolsHandler, call: dict[str, Any]) -> None:
     with pytest.raises(BadInputError):
         await asked(door, **call)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from servers.tools.desk import Desk
-from sidecar.model.journal import NoteKind
-from sidecar.model.session import SessionKey
-from sidecar.policy.journal import iterate
+from sidecar.kernel.journal import NoteKind
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.iteration.policy.journal import begin_next_iteration
 from support.cases import KEY
 
 
@@ -48,7 +48,7 @@ async def test_an_unknown_type_is_refused(desk: Desk, kind: object) -> None:
 async def test_a_summary_belongs_to_its_iteration_and_a_later_one_replaces_it(desk: Desk) -> None:
     assert await desk.data("iteration_summary", summary="one") == {"iteration": 1, "summary": "one"}
     assert (await desk.data("iteration_summary", summary="two"))["iteration"] == 2
-    under_way = iterate(desk.journal)
+    under_way = begin_next_iteration(desk.journal)
     desk.fakes.journals.save(KEY, under_way)
     for text in ("three", "three again"):
         found = await desk.data("iteration_summary", summary=text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from servers.tools.desk import Desk
-from sidecar.servers.tools.toolbox import Offer
+from sidecar.servers.tools.toolbox import ToolOffer
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "tools.md"
 HEAD: Final = "## Reference\n"
@@ -26,7 +26,7 @@ def test_the_reference_is_that_of_the_registry() -> None:
     assert PAGE.read_text(encoding="utf-8") == page
 
 
-def reference(offers: tuple[Offer, ...]) -> Iterator[str]:
+def reference(offers: tuple[ToolOffer, ...]) -> Iterator[str]:
     for toolset in dict.fromkeys(offer.toolset for offer in offers):
         yield from ("", f"### Toolset `{toolset}`")
         for offer in offers:
@@ -64,7 +64,7 @@ def kind_of(schema: dict[str, Any], root: dict[str, Any]) -> str:
     return f"{schema.get('type', 'anything')}{bounds}"
 
 
-def habits(offer: Offer) -> str:
+def habits(offer: ToolOffer) -> str:
     if offer.reads:
         return "only reads"
     said = "changes something; " + (

@@ -9,10 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from servers.tools.desk import DEFAULT, Desk, as_json
-from sidecar.model.session import SessionKey
-from sidecar.ports import BadInputError
-from sidecar.servers.tools.tool import Caller, Words
-from sidecar.servers.tools.toolbox import SESSION, Offer, Toolbox
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.servers.tools.tool import Caller, ToolTexts
+from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
 from support.cases import KEY, session
 
 LIST_LIMIT: Final = 1_500
@@ -44,7 +44,7 @@ WORDS: Final = 1_200
 """Characters of a refusal; what was sent is never repeated whole."""
 
 
-def offer(desk: Desk, name: str) -> Offer:
+def offer(desk: Desk, name: str) -> ToolOffer:
     return next(one for one in desk.toolbox.all_offers() if one.name == name)
 
 
@@ -90,7 +90,7 @@ def test_its_schemas_are_schemas_of_objects(desk: Desk, name: str) -> None:
 @pytest.mark.parametrize("name", TOOLS)
 def test_what_it_takes_says_nothing_that_a_model_does_not_need(desk: Desk, name: str) -> None:
     taken = offer(desk, name).input_schema
-    assert SESSION not in taken["properties"]
+    assert SESSION_ARGUMENT not in taken["properties"]
     said = str(taken)
     for needless in ("$ref", "$defs", "'title'", "additionalProperties", "'required': []", "'default': ''"):
         assert needless not in said
@@ -100,7 +100,7 @@ def test_what_it_takes_says_nothing_that_a_model_does_not_need(desk: Desk, name:
 async def test_good_arguments_fit_its_schema_and_what_it_gives_does_too(desk: Desk, name: str) -> None:
     desk = await full(desk)
     arguments = GOOD.get(name, {})
-    Draft202012Validator(offer(desk, name).input_schema).validate(arguments | {SESSION: KEY.id})
+    Draft202012Validator(offer(desk, name).input_schema).validate(arguments | {SESSION_ARGUMENT: KEY.id})
     if name == "session_complete":
         for task in ("T1", "T2"):
             await desk.ask("task_status", id=task, status="completed")
@@ -240,4 +240,4 @@ async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk, n
 
 def test_a_tool_without_a_description_is_not_offered(desk: Desk) -> None:
     with pytest.raises(BadInputError, match=r"## \w+.*install"):
-        Toolbox(desk.tools, Words({"status": "Where it stands."}), desk.people.session, lambda: ())
+        Toolbox(desk.tools, ToolTexts({"status": "Where it stands."}), desk.people.session, lambda: ())

@@ -8,7 +8,7 @@ from typing import Annotated
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import Meta, Struct
 
-from sidecar.servers.tools.schemas import of_given, of_taken
+from sidecar.servers.tools.tool import make_input_schema, make_output_schema
 
 
 class Colour(StrEnum):
@@ -46,7 +46,7 @@ POINT = {
 
 
 def test_what_is_taken_stands_in_place_and_without_what_a_model_needs_not() -> None:
-    assert of_taken(Line) == {
+    assert make_input_schema(Line) == {
         "type": "object",
         "properties": {
             "points": {"type": "array", "items": POINT},
@@ -60,11 +60,11 @@ def test_what_is_taken_stands_in_place_and_without_what_a_model_needs_not() -> N
 
 
 def test_nothing_is_an_object_without_properties() -> None:
-    assert of_taken(Nothing) == {"type": "object", "properties": {}}
+    assert make_input_schema(Nothing) == {"type": "object", "properties": {}}
 
 
 def test_what_is_given_keeps_its_parts_and_leaves_out_our_names() -> None:
-    found = of_given(Line)
+    found = make_output_schema(Line)
     Draft202012Validator.check_schema(found)
     assert set(found["$defs"]) == {"Point", "Colour"}
     assert "Ours to know" not in str(found)

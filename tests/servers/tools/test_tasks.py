@@ -6,14 +6,14 @@ import errno
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from servers.tools.desk import Desk, as_json
-from sidecar.model.journal import Author, Journal
-from sidecar.model.session import SessionKey
-from sidecar.policy.journal import TEXT
+from sidecar.kernel.journal import Author, Journal
+from sidecar.kernel.session import SessionKey
 from sidecar.servers.tools.tool import Caller
+from sidecar.systems.iteration.policy.journal import MAX_TEXT_LENGTH
 from support.cases import KEY
 
 
@@ -144,7 +144,7 @@ async def test_the_list_is_in_groups_and_says_what_the_user_added(desk: Desk) ->
 
 
 async def test_a_list_of_many_long_tasks_is_cut_and_a_task_by_itself_is_not(desk: Desk) -> None:
-    contents = [f"{number} " + "é" * (TEXT - 10) for number in range(100)]
+    contents = [f"{number} " + "é" * (MAX_TEXT_LENGTH - 10) for number in range(100)]
     for content in contents:
         await desk.ask("task_add", content=content)
     answer = await desk.ask("task_list")
@@ -200,7 +200,6 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=50)
 @given(st.lists(STEPS, max_size=12))
 async def test_whatever_is_planned_the_list_has_every_task_once_and_the_next_one_waits_for_nothing(
     steps: list[tuple[str, dict[str, Any]]],

@@ -7,26 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from servers.tools.desk import Desk, real_sections
-from sidecar.model.journal import Author
-from sidecar.model.session import Session
-from sidecar.policy.journal import JournalError
-from sidecar.ports import BadInputError
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.journal import Author
+from sidecar.kernel.session import Session
 from sidecar.servers.tools.tool import (
-    Answer,
-    Call,
     Caller,
     RefusalError,
     Tool,
+    ToolAnswer,
+    ToolInvocation,
+    ToolTexts,
     UnknownToolError,
-    Words,
-    shown,
+    clip_printable,
 )
 from sidecar.servers.tools.toolbox import Toolbox
+from sidecar.systems.iteration.policy.journal import JournalError
 from support.cases import KEY, PROJECT, session
 
 
@@ -44,20 +44,20 @@ class Gives(Struct, frozen=True):
     said: str
 
 
-def box(work: Callable[[Call, Takes], Answer], find: Session | None = None) -> Toolbox:
+def box(work: Callable[[ToolInvocation, Takes], ToolAnswer], find: Session | None = None) -> Toolbox:
     """One tool, `echo`, and one session."""
 
-    async def working(call: Call, taken: Takes) -> Answer:
+    async def working(call: ToolInvocation, taken: Takes) -> ToolAnswer:
         return work(call, taken)
 
     tool = Tool(name="echo", toolset="core", takes=Takes, gives=Gives, work=working)
-    words = Words({**real_sections(), "echo": "Say what was given."})
+    words = ToolTexts({**real_sections(), "echo": "Say what was given."})
     found = find or session()
     return Toolbox((tool,), words, lambda _ident, _key: found, lambda: ("core",))
 
 
-def seen(call: Call, taken: Takes) -> Answer:
-    return Answer(Gives(f"{call.author} {call.session.key.id} {taken.part.name}"), repr(taken.parts))
+def seen(call: ToolInvocation, taken: Takes) -> ToolAnswer:
+    return ToolAnswer(Gives(f"{call.author} {call.session.key.id} {taken.part.name}"), repr(taken.parts))
 
 
 CALLER = Caller(bound=KEY)
@@ -86,9 +86,9 @@ async def test_a_list_or_an_object_may_come_as_a_text_of_json_and_a_text_stays_a
     given = {"part": '{"name": "x"}', "parts": '[{"name": "y"}]', "text": '{"name": "z"}'}
     taken: list[Takes] = []
 
-    def work(_call: Call, found: Takes) -> Answer:
+    def work(_call: ToolInvocation, found: Takes) -> ToolAnswer:
         taken.append(found)
-        return Answer(Gives(""), "")
+        return ToolAnswer(Gives(""), "")
 
     await box(work).call("echo", given, CALLER)
     assert taken == [Takes(part=Part("x"), parts=(Part("y"),), text='{"name": "z"}')]
@@ -121,7 +121,7 @@ async def test_what_nests_deep_is_refused() -> None:
     ],
 )
 async def test_what_a_tool_raises_is_a_refusal_in_words(error: Exception, said: str) -> None:
-    def work(_call: Call, _taken: Takes) -> Answer:
+    def work(_call: ToolInvocation, _taken: Takes) -> ToolAnswer:
         raise error
 
     with pytest.raises(RefusalError, match=said) as caught:
@@ -131,7 +131,7 @@ async def test_what_a_tool_raises_is_a_refusal_in_words(error: Exception, said: 
 
 @pytest.mark.parametrize("error", [ValueError("ours"), asyncio.CancelledError()])
 async def test_a_fault_of_ours_and_a_cancelling_are_no_refusals(error: BaseException) -> None:
-    def work(_call: Call, _taken: Takes) -> Answer:
+    def work(_call: ToolInvocation, _taken: Takes) -> ToolAnswer:
         raise error
 
     with pytest.raises(type(error)):
@@ -144,7 +144,7 @@ async def test_an_unknown_tool_is_no_refusal_but_a_fault_of_the_client(desk: Des
 
 
 def test_every_rule_of_the_journal_has_its_words() -> None:
-    words = Words(real_sections())
+    words = ToolTexts(real_sections())
     for rule in RULES:
         assert words.say(rule)
 
@@ -157,11 +157,10 @@ RULES = (
 
 @given(st.text(max_size=200))
 def test_what_is_shown_of_a_text_is_short_and_printable(text: str) -> None:
-    assert shown(text).isprintable()
-    assert len(shown(text)) <= 83
+    assert clip_printable(text).isprintable()
+    assert len(clip_printable(text)) <= 83
 
 
-@settings(max_examples=50)
 @given(
     st.dictionaries(
         st.sampled_from(["session", "Session", "part", "parts", "x", ""]),

@@ -1,1 +1,0 @@
-"""Agents that are started for one errand each."""

@@ -1,1 +1,0 @@
-"""Pull requests and CI, asked through `gh` and `glab`, and only ever asked."""

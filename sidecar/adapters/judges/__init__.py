@@ -1,1 +1,0 @@
-"""Backends of the model judge, and what all of them share: the prompt, the schema, the answer."""

@@ -1,1 +1,0 @@
-"""Stops that arrive as files, from agents that have no hooks."""

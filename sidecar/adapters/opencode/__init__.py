@@ -1,1 +1,0 @@
-"""Speaks with OpenCode."""

@@ -1,1 +1,0 @@
-"""Runs of agents one after the other: a host of our own."""

@@ -1,1 +1,0 @@
-"""Shell lines: what they really run, and whether their exit code tells how it ended."""

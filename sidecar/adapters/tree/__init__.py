@@ -1,1 +1,0 @@
-"""The project's files: seen whole, kept, and compared."""

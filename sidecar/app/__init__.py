@@ -1,1 +1,0 @@
-"""Use cases: carry out what policy orders, and feed the outcomes back."""

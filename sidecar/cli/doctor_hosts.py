@@ -1,0 +1,267 @@
+"""What `supervisor doctor` checks of Claude Code and OpenCode: version, our plugin, whether it answers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.cli.doctor_checks import (
+    DoctorFinding,
+    FindingLevel,
+    HostFindings,
+    check_offered_tools,
+    error_finding,
+    ok_finding,
+    problem_finding,
+    version_finding,
+    warning_finding,
+)
+from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
+from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID
+from sidecar.hosts.opencode import plugin_folder
+from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
+from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.installation import HostError
+from sidecar.platform.paths import user_paths
+from sidecar.platform.processes import ProcessEnding, ProcessResult, find_program, run_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# --- Claude Code --------------------------------------------------------------------------------------------
+
+
+TESTED_CLAUDE: Final = ("2.1.197", "2.1.330")
+"""Versions of Claude Code that the real-host tests run; one older than the first is a warning."""
+GET_CLAUDE: Final = "npm install -g @anthropic-ai/claude-code"
+INSTALL_IN_CLAUDE: Final = "supervisor install claude-code"
+UPDATE: Final = "claude plugin update supervisor@supervisor"
+OURS: Final = "supervisor@"
+"""Prefix of the plugin's id, whatever marketplace it came from."""
+SERVER: Final = "supervisor"
+"""Name of the MCP server in the plugin that offers the tools."""
+ROOT: Final = "${CLAUDE_PLUGIN_ROOT}"
+CLAUDE_PROBE: Final = "/supervisor:retry"
+"""A slash command that needs no model request: an answer shows that host, hooks, relay and sidecar work."""
+PROBE_SECONDS: Final = 60.0
+
+
+class _Server(Struct, frozen=True):
+    command: str = ""
+    args: tuple[str, ...] = ()
+
+
+class _Plugin(Struct, frozen=True, rename="camel"):
+    id: str = ""
+    enabled: bool = False
+    version: str = ""
+    install_path: str = ""
+    mcp_servers: dict[str, _Server] = {}
+
+
+def find_claude() -> str:
+    """The path of the `claude` on PATH, "" where there is none."""
+    return find_program("claude", os.environ, str(Path.cwd()))
+
+
+async def examine_claude(*, needed: bool) -> HostFindings:
+    """Check version and plugin. `needed`: no other host has our plugin, so this one must."""
+    said = await _run_claude("--version", seconds=20, folder=str(Path.cwd()))
+    listed = await _run_claude("plugin", "list", "--json", seconds=30, folder=str(Path.cwd()))
+    plugin = _plugin_finding(listed.output, needed=needed)
+    known = version_finding("Claude Code", said.output, TESTED_CLAUDE[0], "claude update")
+    lines = (known, plugin, *_rubric_editor_finding(listed.output))
+    if plugin.level is not FindingLevel.OK:
+        return HostFindings(lines)
+    server = _tools_server_command(listed.output)
+    if server:
+        return HostFindings(lines, probe_claude, partial(check_offered_tools, "Claude Code", server))
+    return HostFindings(
+        (*lines, warning_finding("the plugin brings no tools into Claude Code", UPDATE)), probe_claude
+    )
+
+
+def _tools_server_command(listing: bytes) -> tuple[str, ...]:
+    """The command that the host lists for our tools server; () where it lists none."""
+    for plugin in _parse_plugin_list(listing) or ():
+        server = plugin.mcp_servers.get(SERVER)
+        if server is not None and plugin.enabled and plugin.id.startswith(OURS):
+            return tuple(one.replace(ROOT, plugin.install_path) for one in (server.command, *server.args))
+    return ()
+
+
+def _rubric_editor_finding(listing: bytes) -> tuple[DoctorFinding, ...]:
+    """The optional second plugin, where it is installed and enabled."""
+    found = [one for one in _parse_plugin_list(listing) or () if one.id == RUBRIC_PLUGIN_ID and one.enabled]
+    return tuple(
+        ok_finding(f"plugin {one.id} {one.version}: the language server for .md files") for one in found[:1]
+    )
+
+
+def _parse_plugin_list(listing: bytes) -> list[_Plugin] | None:
+    try:
+        return msgspec.json.decode(listing, type=list[_Plugin])
+    except msgspec.DecodeError:
+        return None
+
+
+def _plugin_finding(listing: bytes, *, needed: bool) -> DoctorFinding:
+    plugins = _parse_plugin_list(listing)
+    if plugins is None:
+        return warning_finding("Claude Code does not list its plugins", "claude plugin list")
+    ours = [plugin for plugin in plugins if plugin.id.startswith(OURS)]
+    if not ours:
+        return problem_finding("the plugin is not installed in Claude Code", INSTALL_IN_CLAUDE, needed=needed)
+    if not any(plugin.enabled for plugin in ours):
+        enable = f"claude plugin enable {ours[0].id}"
+        return problem_finding("the plugin is disabled in Claude Code", enable, needed=needed)
+    return ok_finding(f"plugin {ours[0].id} {ours[0].version}")
+
+
+async def probe_claude() -> DoctorFinding:
+    """Make a real call through the host, its hooks, the relay and the sidecar, without a model request."""
+    with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
+        said = await _run_claude(
+            "-p", CLAUDE_PROBE, "--no-session-persistence", seconds=PROBE_SECONDS, folder=folder
+        )
+    text = said.output.decode(errors="replace")
+    if "budget of" in text:
+        return ok_finding("hooks fire: a typed command was answered by the sidecar, without a model request")
+    if said.ending is ProcessEnding.TIMED_OUT:
+        return error_finding("the host did not answer the probe in time", f"claude -p {CLAUDE_PROBE}")
+    why = (text or said.errors.decode(errors="replace")).strip()[:200]
+    return error_finding(f"hooks do not fire: {why or 'no answer'}", INSTALL_IN_CLAUDE)
+
+
+async def _run_claude(*arguments: str, seconds: float, folder: str) -> ProcessResult:
+    return await run_process(
+        [find_claude(), *arguments], cwd=folder, environment=dict(os.environ), seconds=seconds, separate=True
+    )
+
+
+# --- OpenCode -----------------------------------------------------------------------------------------------
+
+
+TESTED_OPENCODE: Final = "1.18.33"
+"""Version of OpenCode that the real-host tests run; an older one is a warning."""
+GET_OPENCODE: Final = "npm install -g opencode-ai"
+INSTALL_IN_OPENCODE: Final = "supervisor install opencode"
+OPENCODE_PROBE: Final = ("run", "--command", "supervisor:retry")
+"""A command that needs no model request; OpenCode itself refuses it where our plugin file is not loaded."""
+NO_TRACE: Final = {"OPENCODE_DB": ":memory:"}
+"""Keeps the session of a probe out of the user's sessions."""
+
+
+def find_opencode() -> str:
+    """The path of the `opencode` on PATH, "" where there is none."""
+    return find_program("opencode", os.environ, str(Path.cwd()))
+
+
+def installed_plugin_files() -> tuple[Path, ...]:
+    """Our plugin files that an OpenCode started in the current folder loads."""
+    return loaded_plugin_files(os.environ, Path.cwd())
+
+
+async def examine_opencode(*, needed: bool) -> HostFindings:
+    """Check version, plugin file and what keeps it from working. `needed`: no other host has our plugin."""
+    if not find_opencode():
+        lines = [warning_finding("OpenCode is not on PATH", GET_OPENCODE)]
+    else:
+        said = await _run_opencode("--version", seconds=20, folder=str(Path.cwd()))
+        lines = [version_finding("OpenCode", said.output, TESTED_OPENCODE, "opencode upgrade")]
+    ours = installed_plugin_files()
+    if not ours:
+        lines.append(
+            problem_finding("the plugin is not installed in OpenCode", INSTALL_IN_OPENCODE, needed=needed)
+        )
+    lines += [_plugin_file_finding(path) for path in ours]
+    if len(ours) > 1:
+        lines.append(
+            warning_finding(f"there are {len(ours)} of them, and one is enough", _uninstall_command(ours[-1]))
+        )
+    pure = plugin_folder.is_switched_on(os.environ, "OPENCODE_PURE")
+    if pure:
+        lines.append(
+            warning_finding("OpenCode loads no plugin while OPENCODE_PURE is set", "unset OPENCODE_PURE")
+        )
+    lines += _package_findings() if ours else []
+    if not ours or not find_opencode() or pure:
+        return HostFindings(tuple(lines))
+    runtime = user_paths().recorded_runtime()
+    tools = partial(check_offered_tools, "OpenCode", (str(runtime), "mcp")) if runtime else None
+    return HostFindings(tuple(lines), probe_opencode, tools)
+
+
+def _plugin_file_finding(path: Path) -> DoctorFinding:
+    """Whether a plugin file of ours is what this installation would write."""
+    scope, is_ours = _plugin_file_scope(path), identify_plugin_file(path)
+    runtime = user_paths().recorded_runtime()
+    remedy = f"{INSTALL_IN_OPENCODE} --scope project" if scope == "project" else INSTALL_IN_OPENCODE
+    try:
+        wanted = OpenCodeFile(os.environ, Path.cwd(), scope).text(runtime or Path("supervisor"))
+        if read_whole(path, FILE_LIMIT) == wanted.encode():
+            return ok_finding(f"plugin {path} ({scope})")
+    except HostError as trouble:
+        return error_finding(str(trouble), trouble.moves[0])
+    except (OSError, UnusableFileError):
+        return warning_finding(f"{path} cannot be read", f"ls -l {path}")
+    if is_ours is not None and is_ours.changed:
+        return warning_finding(f"{path} was changed by hand", remedy)
+    return warning_finding(f"{path} is not what this version of Supervisor installs", remedy)
+
+
+def _plugin_file_scope(path: Path) -> str:
+    return "user" if plugin_folder.opencode_user_folder(os.environ) in path.parents else "project"
+
+
+def _uninstall_command(path: Path) -> str:
+    """The command that removes a superfluous plugin file: `rm` where it is not in this project's folder."""
+    here = plugin_folder.opencode_project_folder(Path.cwd())
+    return "supervisor uninstall opencode --scope project" if here in path.parents else f"rm {path}"
+
+
+def _package_findings() -> Iterator[DoctorFinding]:
+    """How npm's packages, or our stand-in for them, affect a start of OpenCode."""
+    for folder in dict.fromkeys(plugin_folder.opencode_config_folders(os.environ, Path.cwd())):
+        others = plugin_folder.foreign_plugins(folder)
+        if others and plugin_folder.has_stand_in(folder):
+            yield warning_finding(
+                f"our stand-in for npm's packages hides them from {others[0]}", INSTALL_IN_OPENCODE
+            )
+        elif folder.is_dir() and os.access(folder, os.W_OK) and not (folder / "node_modules").exists():
+            yield warning_finding(
+                f"OpenCode fetches packages into {folder} before it loads plugins; "
+                "offline it waits more than a minute at each start",
+                "start opencode once while online",
+            )
+
+
+async def probe_opencode() -> DoctorFinding:
+    """Make a real call through the host, our plugin file and the sidecar, without a model request."""
+    everywhere = any(_plugin_file_scope(path) == "user" for path in installed_plugin_files())
+    with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
+        said = await _run_opencode(
+            *OPENCODE_PROBE, seconds=PROBE_SECONDS, folder=folder if everywhere else str(Path.cwd())
+        )
+    text = said.output.decode(errors="replace")
+    if "budget of" in text:
+        return ok_finding("OpenCode answers: a typed command reached the sidecar, without a model request")
+    shown = f"opencode {' '.join(OPENCODE_PROBE)}"
+    if said.ending is ProcessEnding.TIMED_OUT:
+        return error_finding("OpenCode did not answer the probe in time", shown)
+    why = " ".join((text or said.errors.decode(errors="replace")).split())[:200]
+    return error_finding(f"OpenCode does not carry out our commands: {why or 'no answer'}", shown)
+
+
+async def _run_opencode(*arguments: str, seconds: float, folder: str) -> ProcessResult:
+    environment = {**os.environ, **NO_TRACE}
+    return await run_process(
+        [find_opencode(), *arguments], cwd=folder, environment=environment, seconds=seconds, separate=True
+    )

@@ -1,0 +1,238 @@
+"""A scripted agent that acts like one of Claude Code: real files, real commands, the real hooks.
+
+It replaces the host and its model, for the demo, the tests and the benchmarks. Its messages are scripted; its
+edits and commands are real; its transcript has the lines that Claude Code 2.1 writes; and its hooks are
+started with the command lines of hooks/hooks.json. Like the host, it goes on when a hook says so.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidecar.platform.processes import run_process
+
+COMMAND_SECONDS = 120.0
+
+
+class _Specific(msgspec.Struct, frozen=True, rename="camel"):
+    additional_context: str = ""
+
+
+class HookAnswer(msgspec.Struct, frozen=True, rename="camel"):
+    """A hook's answer to the host. `exit_code` and `output` are those of the hook process."""
+
+    decision: str = ""
+    reason: str = ""
+    system_message: str = ""
+    hook_specific_output: _Specific = _Specific()
+    exit_code: int | None = 0
+    output: str = ""
+
+    @property
+    def feedback(self) -> str:
+        """The continuation, "" where the agent may stop."""
+        return self.hook_specific_output.additional_context
+
+
+class _Hook(msgspec.Struct, frozen=True):
+    command: str
+    args: tuple[str, ...] = ()
+
+
+class _Matcher(msgspec.Struct, frozen=True):
+    hooks: tuple[_Hook, ...]
+
+
+class _HooksFile(msgspec.Struct, frozen=True):
+    hooks: dict[str, tuple[_Matcher, ...]]
+
+
+class ScriptedAgent:
+    """One session of a scripted host."""
+
+    def __init__(
+        self, plugin: Path, project: Path, environment: Mapping[str, str], session: str = ""
+    ) -> None:
+        """`plugin`: root folder of the plugin; `environment`: complete, with HOME and PATH."""
+        self.session = session or str(uuid.uuid4())
+        self.project = project
+        self.transcript = (
+            Path(environment["HOME"]) / ".claude" / "projects" / "demo" / f"{self.session}.jsonl"
+        )
+        self._hooks = _read_hooks(plugin)
+        self._environment = {
+            **environment,
+            "CLAUDE_PLUGIN_ROOT": str(plugin),
+            "CLAUDE_PLUGIN_DATA": str(
+                Path(environment["HOME"]) / ".claude" / "plugins" / "data" / "supervisor"
+            ),
+            "CLAUDE_PROJECT_DIR": str(project),
+            "CLAUDE_CODE_ENTRYPOINT": "cli",
+        }
+        self._parent: str | None = None
+        self._prompt = ""
+        self._said = ""
+        self._continued = False
+
+    async def start(self, source: str = "startup") -> HookAnswer:
+        """Open the session, which starts the hook SessionStart."""
+        return await self.hook("SessionStart", source=source)
+
+    async def prompt(self, text: str) -> HookAnswer:
+        """The user types a prompt. Returns the hooks' answer: to our slash command, else to the prompt."""
+        self._prompt = str(uuid.uuid4())
+        self._continued = False
+        told = HookAnswer()
+        name, _, arguments = text.removeprefix("/").partition(" ")
+        if text.startswith("/supervisor:"):
+            told = await self.hook(
+                "UserPromptExpansion", command_name=name, command_args=arguments, prompt=text
+            )
+        if told.decision != "block":
+            submitted = await self.hook("UserPromptSubmit", prompt=text)
+            told = submitted if submitted.output.strip() not in ("", "{}") else told
+        if told.decision != "block":
+            self._write("user", message={"role": "user", "content": text})
+        return told
+
+    def say(self, text: str) -> None:
+        """The model writes a message, which is its last one until it writes again."""
+        self._said = text
+        self._assistant({"type": "text", "text": text})
+
+    def edit(self, path: str, content: str) -> None:
+        """The model writes a file, which is really written."""
+        target = self.project / path
+        target.write_text(content, encoding="utf-8")
+        call = self._call("Write", {"file_path": str(target), "content": content})
+        self._result(
+            call, f"File written: {target}", {"type": "update", "filePath": str(target)}, failed=False
+        )
+
+    async def run(self, command: str) -> int:
+        """The model runs a command, which is really run. Returns its exit code, -1 where there is none."""
+        call = self._call("Bash", {"command": command})
+        ended = await run_process(
+            command,
+            cwd=str(self.project),
+            environment=self._environment,
+            seconds=COMMAND_SECONDS,
+            keep=20_000,
+        )
+        code, output = ended.exit_code, ended.output.decode("utf-8", "replace")
+        if code == 0:
+            self._result(call, output, {"stdout": output, "stderr": "", "interrupted": False}, failed=False)
+        else:
+            self._result(
+                call, f"Exit code {code}\n{output}", f"Error: Exit code {code}\n{output}", failed=True
+            )
+        return -1 if code is None else code
+
+    async def stop(self, **more: object) -> HookAnswer:
+        """The agent ends its turn. A continuation is written to the transcript, as the host does."""
+        told = await self.hook(
+            "Stop",
+            stop_hook_active=self._continued,
+            last_assistant_message=self._said,
+            background_tasks=[],
+            **more,
+        )
+        self._continued = bool(told.feedback)
+        if told.feedback:
+            self.deliver(told.feedback)
+        return told
+
+    def deliver(self, feedback: str) -> None:
+        """Write the line by which the host shows that a continuation arrived."""
+        shown = {
+            "type": "hook_additional_context",
+            "content": [feedback],
+            "hookName": "Stop",
+            "hookEvent": "Stop",
+        }
+        self._write("attachment", attachment=shown)
+
+    async def hook(self, event: str, **fields: object) -> HookAnswer:
+        """Start the hook of an event exactly as the host does."""
+        hook = self._hooks[event]
+        payload = {
+            "session_id": self.session,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.project),
+            "hook_event_name": event,
+            "prompt_id": self._prompt,
+            "permission_mode": "default",
+            **fields,
+        }
+        return await self.hook_raw(hook, msgspec.json.encode(payload))
+
+    async def hook_raw(self, hook: _Hook | str, payload: bytes) -> HookAnswer:
+        """Start a hook with any bytes on its standard input."""
+        hook = self._hooks[hook] if isinstance(hook, str) else hook
+        root = self._environment["CLAUDE_PLUGIN_ROOT"]
+        line = [hook.command, *(argument.replace("${CLAUDE_PLUGIN_ROOT}", root) for argument in hook.args)]
+        ended = await run_process(
+            line,
+            cwd=str(self.project),
+            environment=self._environment,
+            seconds=900,
+            stdin=payload,
+            separate=True,
+        )
+        text = ended.output.decode("utf-8", "replace")
+        try:
+            answer = msgspec.json.decode(text or "{}", type=HookAnswer)
+        except msgspec.DecodeError:
+            answer = HookAnswer()
+        return msgspec.structs.replace(answer, exit_code=ended.exit_code, output=text)
+
+    def _call(self, tool: str, arguments: dict[str, object]) -> str:
+        number = f"toolu_{uuid.uuid4().hex[:20]}"
+        self._assistant({"type": "tool_use", "id": number, "name": tool, "input": arguments})
+        return number
+
+    def _result(self, call: str, text: str, result: object, *, failed: bool) -> None:
+        block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}
+        self._write("user", message={"role": "user", "content": [block]}, toolUseResult=result)
+
+    def _assistant(self, block: dict[str, object]) -> None:
+        self._write(
+            "assistant",
+            message={
+                "id": f"msg_{uuid.uuid4().hex[:20]}",
+                "role": "assistant",
+                "model": "scripted",
+                "content": [block],
+                "usage": {"input_tokens": 100, "output_tokens": 20},
+            },
+        )
+
+    def _write(self, kind: str, **fields: Any) -> None:  # noqa: ANN401 - lines of the host's own format
+        line = {
+            "type": kind,
+            "uuid": str(uuid.uuid4()),
+            "parentUuid": self._parent,
+            "sessionId": self.session,
+            "promptId": self._prompt,
+            "isSidechain": False,
+            **fields,
+        }
+        self._parent = str(line["uuid"])
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        with self.transcript.open("ab") as file:
+            file.write(msgspec.json.encode(line) + os.linesep.encode())
+
+
+def _read_hooks(plugin: Path) -> dict[str, _Hook]:
+    """The first hook of every event, from all hooks files of the plugin."""
+    hooks: dict[str, _Hook] = {}
+    for path in sorted((plugin / "hooks").glob("*.json")):
+        for event, matchers in msgspec.json.decode(path.read_bytes(), type=_HooksFile).hooks.items():
+            hooks[event] = matchers[0].hooks[0]
+    return hooks

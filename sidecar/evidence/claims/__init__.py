@@ -1,0 +1,1 @@
+"""What the agent claims it did, and the evidence for or against each claim. Pure functions, no I/O."""

@@ -1,0 +1,241 @@
+"""Finds when a turn's tool calls edited project files, and what those calls could have done.
+
+Only clear cases count as edits: edits by a tool, and commands known to write into the project. Files that a
+test run writes are no edits. Conversely, an action is ruled out only if all calls are known not to do it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from sidecar.evidence.commands.kinds import command, kinds_of, plain_words
+from sidecar.kernel.gate import Kind
+from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+
+CallPlace: TypeAlias = tuple[int, int]
+"""Index of a call in the turn, and of a command in its line."""
+UNCHECKED_DOCUMENT: Final = re.compile(
+    r".*(?:\.(?:md|rst|adoc)|/?(?:LICENSE|CHANGELOG|AUTHORS)[^/]*)", re.IGNORECASE
+)
+"""Files whose change normally does not affect a check."""
+WRITING_GIT_COMMANDS: Final = frozenset(
+    (
+        *("checkout", "apply", "stash", "restore", "revert", "merge", "rebase", "pull", "cherry-pick"),
+        *("am", "clean", "switch", "reset"),
+    )
+)
+HARMLESS_GIT_WORDS: Final = frozenset(
+    {"-b", "-B", "-c", "-C", "--orphan", "--staged", "--soft", "list", "show", "--check", "--abort"}
+)
+"""Words with which the git commands above do not change files."""
+FIX_OPTIONS: Final = frozenset(
+    {
+        "--fix",
+        "--write",
+        "--apply",
+        "-w",
+        "-a",
+        "-A",
+        "--autocorrect",
+        "--in-place",
+        "-i",
+        "--fix-only",
+        "--unsafe-fixes",
+    }
+)
+FIXING_TOOLS: Final = frozenset(
+    (
+        *("ruff", "eslint", "biome", "prettier", "gofmt", "goimports", "rubocop", "stylelint", "autopep8"),
+        *("yapf", "oxlint", "ktlint", "swiftlint"),
+    )
+)
+FORMATTERS: Final = frozenset({"black", "isort", "rustfmt", "shfmt", "dprint"})
+FORMAT_COMMANDS: Final = frozenset({("ruff", "format"), ("cargo", "fmt"), ("go", "fmt"), ("biome", "format")})
+CHECK_ONLY_OPTIONS: Final = frozenset(
+    {"--check", "--check-only", "--diff", "-c", "-d", "-l", "--list-different"}
+)
+OUTPUT_COMMANDS: Final = frozenset(
+    {"cat", "echo", "printf", "sed", "awk", "jq", "tee", "head", "tail", "grep", "curl"}
+)
+REDIRECT_TARGET: Final = re.compile(r">>?\|?\s*[\"']?([\w./~@%+-]+)")
+NON_SOURCE_TARGET: Final = re.compile(r"/dev/|/tmp/|/var/tmp/|.*\.(?:log|out|txt|tmp|err|xml|csv)$")
+"""Output targets that are not in the project, or not source files."""
+
+
+def edit_places(turn: Turn, *, documents: bool = True) -> tuple[CallPlace, ...]:
+    """Return the places of edits, in order. Without `documents`, document-only edits are left out."""
+    found: list[CallPlace] = []
+    for number, call in enumerate(turn.calls):
+        unwritten = call.outcome in {CallOutcome.FAILED, CallOutcome.INTERRUPTED}
+        if unwritten and call.doing is ToolAction.EDIT:
+            continue
+        if call.doing is ToolAction.EDIT and (documents or not _only_documents(call)):
+            found.append((number, 0))
+        if call.doing is ToolAction.RUN:
+            found.extend(
+                (number, at)
+                for at, run in enumerate(call.runs)
+                if not (unwritten and run.blamed) and writes_into_project(run, call.command)
+            )
+    return tuple(found)
+
+
+def _only_documents(call: ToolCall) -> bool:
+    return bool(call.paths) and all(UNCHECKED_DOCUMENT.fullmatch(path) for path in call.paths)
+
+
+def writes_into_project(run: CommandRun, line: str) -> bool:
+    """Whether a command clearly writes into the project; `line` is the shell line that contains it."""
+    argv = command(run)
+    if not argv:
+        return False
+    name, words = argv[0], {*argv[1:]}
+    if name in WRITING_COMMANDS:
+        return WRITING_COMMANDS[name](argv[1:])
+    if name in FORMATTERS or argv[:2] in FORMAT_COMMANDS:
+        return not words & CHECK_ONLY_OPTIONS
+    if name in FIXING_TOOLS or argv[:2] == ("cargo", "fix"):
+        return bool(words & FIX_OPTIONS) or name == "cargo"
+    return (
+        name in OUTPUT_COMMANDS
+        and run.silenced
+        and any(not NON_SOURCE_TARGET.match(each) for each in REDIRECT_TARGET.findall(line))
+    )
+
+
+def _git_writes(words: tuple[str, ...]) -> bool:
+    at = next((number for number, word in enumerate(words) if word in WRITING_GIT_COMMANDS), len(words))
+    return at < len(words) and not {*words[at:]} & HARMLESS_GIT_WORDS
+
+
+def _edits_in_place(words: tuple[str, ...]) -> bool:
+    return any(re.match(r"-\w*i|--in-place", word) for word in words)
+
+
+def _writes_last_argument(words: tuple[str, ...]) -> bool:
+    return bool(words) and not NON_SOURCE_TARGET.match(words[-1])
+
+
+def _tee_writes_project(words: tuple[str, ...]) -> bool:
+    return any(not NON_SOURCE_TARGET.match(word) for word in words if not word.startswith("-"))
+
+
+WRITING_COMMANDS: Final[dict[str, Callable[[tuple[str, ...]], bool]]] = {
+    "git": _git_writes,
+    "sed": _edits_in_place,
+    "perl": _edits_in_place,
+    "mv": _writes_last_argument,
+    "cp": _writes_last_argument,
+    "patch": _writes_last_argument,
+    "tee": _tee_writes_project,
+}
+
+
+# --- What the calls of a turn could have done without showing it --------------------------------------------
+# An action is ruled out only by calls that are known not to do it: a script, a package manager, another agent
+# or a tool of which only the name is known may have done anything.
+
+
+OPENING_TOOL: Final = re.compile(r"create_?(?:pull_?request|merge_?request)", re.IGNORECASE)
+KNOWN_CALLS_LIMIT: Final = 400
+"""Most calls that a turn holds; of a longer turn, the beginning is not known."""
+REPORTING_CHECKS: Final = frozenset({Kind.TESTS, Kind.TYPES, Kind.LINT})
+"""Checks that write only reports and caches."""
+NAMES_WHAT_IT_WRITES: Final = frozenset(
+    (
+        *("cat", "cd", "cmp", "cut", "date", "diff", "du", "echo", "false", "file", "find", "grep", "head"),
+        *("jq", "ls", "mkdir", "printf", "ps", "pwd", "rg", "rm", "sed", "sort", "stat", "tail", "test"),
+        *("touch", "tr", "tree", "true", "uniq", "wc", "which"),
+    )
+)
+GIT_MAKES_NOTHING: Final = frozenset(
+    ("add", "branch", "commit", "diff", "fetch", "log", "ls-files", "push", "remote", "show", "status")
+)
+"""Git subcommands that write no file of the project."""
+GIT_COMMANDS: Final = GIT_MAKES_NOTHING | {
+    *(
+        "checkout",
+        "switch",
+        "restore",
+        "reset",
+        "stash",
+        "merge",
+        "rebase",
+        "pull",
+        "rev-parse",
+        "config",
+        "tag",
+    ),
+    *("rm", "mv", "init", "clean", "cherry-pick", "revert"),
+}
+"""Git's own subcommands; others are aliases or external programs."""
+MAY_OPEN_REQUEST: Final = re.compile(
+    r"\b(?:gh|glab|hub|tea|az|bb|curl|wget|https?|xh|ssh|git-pr|pull[-_ ]?requests?|merge[-_ ]?requests?"
+    r"|merge_request\.create|refs/for|mr)\b|https?://|\bpr\b"
+)
+"""Words of a command line that may have opened a pull request in any way."""
+
+
+def cannot_have_written(turn: Turn, path: str) -> bool:
+    """Whether all calls are known, and none can have created a file of that name.
+
+    A command may write files that it does not name, so only commands known not to do so are ruled out.
+    """
+    name = path.rstrip("/").rpartition("/")[2]
+    return (
+        bool(turn.calls)
+        and is_turn_fully_known(turn)
+        and not any(
+            name in call.command
+            or any(name in each for each in call.paths)
+            or (call.doing is ToolAction.RUN and not _makes_no_unnamed_file(call))
+            for call in turn.calls
+        )
+    )
+
+
+def is_turn_fully_known(turn: Turn) -> bool:
+    """Whether every call of the turn is recorded, ended, and of a kind whose effects are known."""
+    opaque = (ToolAction.DELEGATE, ToolAction.OTHER)
+    return (
+        turn.readable
+        and len(turn.calls) < KNOWN_CALLS_LIMIT
+        and not any(call.doing in opaque or call.outcome is CallOutcome.PENDING for call in turn.calls)
+    )
+
+
+def _makes_no_unnamed_file(call: ToolCall) -> bool:
+    """Whether every command of a line is known to create no file that it does not name."""
+    return bool(call.runs) and all(
+        run.fate is not FailureHandling.UNKNOWN
+        and not run.shadowed
+        and (bool(kinds_of(run) & REPORTING_CHECKS) or _writes_only_named_files(command(run)))
+        for run in call.runs
+    )
+
+
+def _writes_only_named_files(argv: tuple[str, ...]) -> bool:
+    if not argv or any(re.search(r"[$`*?{\[]", word) for word in argv):
+        return False
+    if argv[0] == "git":
+        return next(iter(plain_words(argv[1:])), "") in GIT_MAKES_NOTHING
+    return argv[0] in NAMES_WHAT_IT_WRITES
+
+
+def may_open_pull_request(call: ToolCall) -> bool:
+    """Whether a call can have opened a pull request: by a tool of a code host, over the web, or by a push."""
+    if OPENING_TOOL.search(call.tool) or MAY_OPEN_REQUEST.search(call.command):
+        return True
+    return call.doing is ToolAction.RUN and (
+        not call.runs or not all(_talks_to_no_code_host(run) for run in call.runs)
+    )
+
+
+def _talks_to_no_code_host(run: CommandRun) -> bool:
+    """Whether a command is known not to contact a code host. Git's own subcommands pass, even push."""
+    argv = command(run)
+    if argv[:1] == ("git",):
+        return next(iter(plain_words(argv[1:])), "") in GIT_COMMANDS
+    return bool(kinds_of(run)) or argv[:1] in {(name,) for name in NAMES_WHAT_IT_WRITES}

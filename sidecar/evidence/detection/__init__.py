@@ -1,0 +1,1 @@
+"""Detects which checks a project offers from the files that it contains."""

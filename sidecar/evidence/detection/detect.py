@@ -1,0 +1,255 @@
+"""Detects the gates (checks) of all package roots of a project, each with the sign that explains why.
+
+Rules of this module:
+
+- It executes nothing and raises nothing, and it limits how much it reads (see `package_roots` and `folder`).
+- It lists a tool that the project is set up for even if the tool is not installed, and never a tool that the
+  project does not mention.
+- If a command of a package root covers the package roots below it, it is not repeated for them.
+- A weak sign, or a recipe of make, just or task, counts only where there is no better sign.
+- Every ID is unique and can be written in a configuration file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.detection import go_rust, javascript, jvm_dotnet, make, python, ruby_php_elixir
+from sidecar.evidence.detection.folder import (
+    DetectedGate,
+    FileBudget,
+    PackageRoot,
+    is_skipped_folder,
+    list_folder_entries,
+)
+from sidecar.kernel.gate import Gate, GateOrigin, Kind
+
+# --- package roots: the project itself, then the folders below it with their own manifest -------------------
+# A folder with its own Git repository is not part of the project. Links to folders are not followed, so the
+# search cannot loop.
+
+
+ROOT_DEPTH: Final = 4
+"""How many levels below the project package roots are searched for."""
+ROOT_LIMIT: Final = 40
+"""Maximum number of package roots, including the project itself; those nearest to it come first."""
+FOLDER_LIMIT: Final = 2_000
+"""Maximum number of folders that the search reads."""
+MANIFEST_NAMES: Final = frozenset(
+    (
+        *("Cargo.toml", "Gemfile", "composer.json", "go.mod", "mix.exs", "package.json"),
+        *("build.gradle", "build.gradle.kts", "pom.xml"),
+        *("pyproject.toml", "pytest.ini", "requirements.txt", "setup.cfg", "setup.py", "tox.ini"),
+    )
+)
+MANIFEST_PATTERNS: Final = ("*.sln", "*.slnx", "*.csproj", "*.fsproj", "*.vbproj")
+
+
+def package_roots(project: Path, *, deep: bool = True) -> tuple[PackageRoot, ...]:
+    """Return the project and, if `deep`, the package roots below it: shallow ones first, then by name."""
+    files = FileBudget()
+    root = PackageRoot(project, "", (), files)
+    roots = {"": root}
+    for name in _package_folders(project) if deep else ():
+        if len(roots) == ROOT_LIMIT:
+            break
+        above = tuple(roots[parent] for parent in _parent_paths(name) if parent in roots)
+        roots[name] = PackageRoot(project / name, name, above, files)
+    return tuple(roots.values())
+
+
+def _package_folders(project: Path) -> Iterator[str]:
+    """Yield the paths, relative to the project, of the folders with a manifest."""
+    waiting = deque([""])
+    for _ in range(FOLDER_LIMIT):
+        if not waiting:
+            return
+        name = waiting.popleft()
+        files, folders = list_folder_entries(project / name)
+        if name and (".git" in files or ".git" in folders):
+            continue
+        if name and any(map(_is_manifest, files)):
+            yield name
+        if len(_parent_paths(name)) < ROOT_DEPTH:
+            sound = (f"{name}/{below}" if name else below for below in folders if _may_hold_package(below))
+            waiting.extend(islice(sound, FOLDER_LIMIT - len(waiting)))
+
+
+def _is_manifest(name: str) -> bool:
+    return name in MANIFEST_NAMES or any(fnmatchcase(name, pattern) for pattern in MANIFEST_PATTERNS)
+
+
+def _may_hold_package(name: str) -> bool:
+    """Return whether to search a folder: its name is valid Unicode and not one of the skipped ones."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return not is_skipped_folder(name)
+
+
+def _parent_paths(name: str) -> list[str]:
+    """Return the paths of the folders above, nearest first, ending with the project; none for the project."""
+    parts = name.split("/") if name else []
+    return ["/".join(parts[:length]) for length in range(len(parts) - 1, -1, -1)]
+
+
+# --- gates --------------------------------------------------------------------------------------------------
+
+
+INVALID_ID_CHARACTER: Final = re.compile(r"[^a-z0-9:_./-]")
+ID_LIMIT: Final = 64
+"""Maximum length in characters of an ID in a configuration file."""
+DIGEST_LENGTH: Final = 8
+"""Characters of the digest that keeps shortened IDs distinct."""
+EXCLUSIVE_KINDS: Final = frozenset((Kind.TESTS, Kind.BUILD, Kind.COVERAGE))
+"""Kinds that write into the project or use the whole machine, so that they run alone."""
+
+
+class _Ecosystem(Struct, frozen=True):
+    """Finds gates in a package root (`find`); `spans` says if a gate also covers a given root below it."""
+
+    find: Callable[[PackageRoot], Iterable[DetectedGate]]
+    spans: Callable[[PackageRoot, PackageRoot, DetectedGate], bool]
+
+
+ECOSYSTEMS: Final = (
+    _Ecosystem(go_rust.find_go_gates, go_rust.covers_go_member),
+    _Ecosystem(javascript.find_javascript_gates, javascript.covers_javascript_member),
+    _Ecosystem(python.find_python_gates, python.covers_python_member),
+    _Ecosystem(go_rust.find_rust_gates, go_rust.covers_rust_member),
+    _Ecosystem(ruby_php_elixir.find_ruby_gates, ruby_php_elixir.covers_ruby_member),
+    _Ecosystem(ruby_php_elixir.find_elixir_gates, ruby_php_elixir.covers_elixir_member),
+    _Ecosystem(jvm_dotnet.find_jvm_gates, jvm_dotnet.covers_jvm_member),
+    _Ecosystem(jvm_dotnet.find_dotnet_gates, jvm_dotnet.covers_dotnet_member),
+    _Ecosystem(ruby_php_elixir.find_php_gates, ruby_php_elixir.covers_php_member),
+    _Ecosystem(make.find_recipe_gates, make.covers_recipe_member),
+)
+"""In the order of detection: the first check of a kind gets the plain ID."""
+RECIPE_ECOSYSTEM: Final = ECOSYSTEMS[-1]
+
+ENTERS_FOLDER: Final = r"(?:\bcd|(?<!\S)(?:-C|-w|--prefix|--cwd|--dir|--filter|--workspace))[ =](?:\./)?"
+"""Matches how a script or recipe enters a folder; the folder's name follows."""
+
+
+class _Offer(Struct, frozen=True):
+    """A detected gate and the ecosystem that found it."""
+
+    ecosystem: _Ecosystem
+    found: DetectedGate
+
+
+OffersByRoot = Mapping[str, Sequence[_Offer]]
+"""Maps the name of a package root to its offers."""
+
+
+def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, ...]:
+    """Return the gates of the project: those of its top folder first, in the order of ECOSYSTEMS.
+
+    If the project is the user's home folder or contains it, package roots below it are not searched for.
+    """
+    offers: dict[str, Sequence[_Offer]] = {}
+    for root in package_roots(project, deep=not _contains_home(project, environment.get("HOME", ""))):
+        offers[root.name] = [
+            offer for offer in _find_offers(root) if not _is_repeated_above(root, offer, offers)
+        ]
+    return tuple(_build_gates(offers))
+
+
+def _find_offers(root: PackageRoot) -> Iterator[_Offer]:
+    """Yield the offers of a root; a recipe is left out if its kind already has an offer that is not weak."""
+    kinds: set[Kind] = set()
+    for ecosystem in ECOSYSTEMS:
+        for found in ecosystem.find(root):
+            if ecosystem is not RECIPE_ECOSYSTEM or found.kind not in kinds:
+                yield _Offer(ecosystem, found)
+                kinds.update(() if found.weak else (found.kind,))
+
+
+def _is_repeated_above(root: PackageRoot, offer: _Offer, offers: OffersByRoot) -> bool:
+    """Return whether a root above runs this check: its command spans this root, or its script enters it."""
+    kind = offer.found.kind
+    pairs = ((above, known) for above in root.above for known in offers[above.name])
+    return any(
+        (known.ecosystem is offer.ecosystem and known.ecosystem.spans(above, root, known.found))
+        or _script_enters_folder(known.found.behind, root.below(above))
+        for above, known in pairs
+        if known.found.kind is kind
+    )
+
+
+def _script_enters_folder(script: str, folder: str) -> bool:
+    return bool(re.search(rf"{ENTERS_FOLDER}{re.escape(folder)}(?![\w-])", script))
+
+
+def _build_gates(offers: OffersByRoot) -> Iterator[Gate]:
+    taken: set[str] = set()
+    for name, offered in offers.items():
+        strong = [
+            offer for offer in offered if not (offer.found.weak and _has_better_gate(offer, name, offers))
+        ]
+        kinds: set[Kind] = set()
+        for found in (offer.found for offer in strong):
+            parts = (found.kind, *filter(None, (name, found.tool if found.kind in kinds else "")))
+            gate_id = _unused_gate_id(_valid_gate_id(":".join(parts)), taken)
+            taken.add(gate_id)
+            kinds.add(found.kind)
+            yield _build_gate(gate_id, found, name)
+
+
+def _has_better_gate(weak: _Offer, name: str, offers: OffersByRoot) -> bool:
+    """Return whether a stronger gate of this kind exists: found earlier, a recipe, or in a root below."""
+    kind, own = weak.found.kind, offers[name]
+    before = own[: own.index(weak)]
+    recipes = [offer for offer in own if offer.ecosystem is RECIPE_ECOSYSTEM]
+    inside = f"{name}/" if name else ""
+    below = [
+        offer for root, other in offers.items() if root != name and root.startswith(inside) for offer in other
+    ]
+    return any(offer.found.kind is kind and not offer.found.weak for offer in (*before, *recipes, *below))
+
+
+def _build_gate(gate_id: str, found: DetectedGate, folder: str) -> Gate:
+    return Gate(
+        id=gate_id,
+        command=found.command,
+        why=found.why,
+        kind=found.kind,
+        origin=GateOrigin.DETECTED,
+        folder=folder,
+        counts=found.kind is Kind.TESTS,
+        alone=found.kind in EXCLUSIVE_KINDS,
+        least=found.least,
+        behind=found.behind,
+    )
+
+
+def _valid_gate_id(gate_id: str) -> str:
+    """Return the ID with only valid characters; a long one is cut and ends in a digest of the whole ID."""
+    said = INVALID_ID_CHARACTER.sub("-", gate_id.lower())
+    if len(said) <= ID_LIMIT:
+        return said
+    digest = hashlib.sha256(gate_id.encode()).hexdigest()[:DIGEST_LENGTH]
+    return f"{said[: ID_LIMIT - DIGEST_LENGTH - 1]}-{digest}"
+
+
+def _unused_gate_id(gate_id: str, taken: Container[str]) -> str:
+    """Return the ID, with the lowest free number appended if it is already taken."""
+    numbered = (f"{gate_id[: ID_LIMIT - 4]}:{number}" for number in count(2))
+    return next(name for name in chain((gate_id,), numbered) if name not in taken)
+
+
+def _contains_home(project: Path, home: str) -> bool:
+    try:
+        return bool(home) and Path(home).resolve().is_relative_to(project.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return False

@@ -1,0 +1,120 @@
+"""Detects recipes of make, just and task whose names say what they check.
+
+They count only where nothing more specific does: the caller drops a recipe whose kind already has a gate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from sidecar.evidence.detection.folder import DetectedGate, expand_script_calls, one_line_excerpt
+from sidecar.kernel.gate import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sidecar.evidence.detection.folder import PackageRoot
+
+
+RECIPE_NAMES: Final = {
+    Kind.TESTS: ("test", "tests", "check"),
+    Kind.BUILD: ("build",),
+    Kind.TYPES: ("typecheck", "type-check", "types", "check-types"),
+    Kind.LINT: ("lint",),
+}
+"""Recipe names by what they check, preferred names first."""
+TARGET_LIMIT: Final = 20
+"""Maximum number of targets that are read of one Makefile rule."""
+VARIABLE_ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?:?|[?+!])?=")
+TASK_LINE: Final = re.compile(r"(?P<indent>[ \t]+)(?P<quote>['\"]?)(?P<name>[\w:.-]+)(?P=quote):(?:\s|$)")
+JUST_RECIPE: Final = re.compile(r"@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:]*):(?!=)")
+
+
+def find_recipe_gates(root: PackageRoot) -> Iterator[DetectedGate]:
+    """Yield the recipes with a well-known name."""
+    for program, files, read in RECIPE_READERS:
+        if name := root.has(*files):
+            yield from _find_named_recipes(program, name, read(root.text(name)))
+
+
+def covers_recipe_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - the same for all
+    """Return False: `detect` reads from the recipe itself which folders it enters."""
+    return False
+
+
+def _find_named_recipes(program: str, file: str, blocks: _RecipeBlocks) -> Iterator[DetectedGate]:
+    for kind, names in RECIPE_NAMES.items():
+        name = next((name for name in names if name in blocks.recipes), "")
+        if name:
+            behind = expand_script_calls(blocks.texts(), name)
+            why = (
+                f"{file} has the target {name}: `{one_line_excerpt(behind.partition(chr(10))[2] or behind)}`"
+            )
+            yield DetectedGate(kind=kind, tool=program, command=f"{program} {name}", why=why, behind=behind)
+
+
+class _RecipeBlocks:
+    """Lines by the name of the recipe or variable that they belong to."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+        self.recipes: set[str] = set()
+
+    def add(self, names: Iterable[str], line: str) -> None:
+        for name in names:
+            self._lines.setdefault(name, []).append(line)
+
+    def texts(self) -> dict[str, str]:
+        return {name: "\n".join(lines) for name, lines in self._lines.items()}
+
+
+def _read_makefile(text: str) -> _RecipeBlocks:
+    """Read a Makefile. A rule ends at the next unindented line."""
+    blocks, names = _RecipeBlocks(), list[str]()
+    for line in text.replace("\\\n", " ").splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not line.startswith("\t"):
+            assigned = VARIABLE_ASSIGNMENT.match(line)
+            targets = line.partition(":")[0].split()[:TARGET_LIMIT] if ":" in line and not assigned else []
+            names = [assigned[1]] if assigned else targets
+            blocks.recipes.update(targets)
+        blocks.add(names, line)
+    return blocks
+
+
+def _read_justfile(text: str) -> _RecipeBlocks:
+    """Read a justfile. A recipe ends at the next unindented line."""
+    blocks, name = _RecipeBlocks(), ""
+    for line in text.splitlines():
+        if line[:1] not in " \t#":
+            found = JUST_RECIPE.match(line)
+            name = found["name"] if found else line.partition(":=")[0].strip() if ":=" in line else ""
+            blocks.recipes.update((name,) if found else ())
+        if name and line.strip():
+            blocks.add((name,), line)
+    return blocks
+
+
+def _read_taskfile(text: str) -> _RecipeBlocks:
+    """Read a Taskfile: a recipe is a key directly below `tasks:` with everything indented below it."""
+    blocks = _RecipeBlocks()
+    inside, margin, name = False, "", ""
+    for line in text.splitlines():
+        if line[:1] not in " \t#":
+            inside, margin, name = line.startswith("tasks:"), "", ""
+        elif inside and (found := TASK_LINE.match(line)) and found["indent"] == (margin or found["indent"]):
+            margin, name = found["indent"], found["name"]
+            blocks.recipes.add(name)
+        if name and line.strip():
+            blocks.add((name,), line)
+    return blocks
+
+
+RECIPE_READERS: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], _RecipeBlocks]], ...]] = (
+    ("make", ("GNUmakefile", "makefile", "Makefile"), _read_makefile),
+    ("just", ("justfile", ".justfile", "Justfile"), _read_justfile),
+    ("task", ("Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"), _read_taskfile),
+)

@@ -1,0 +1,253 @@
+"""Detects the test runner of a Python project and the coverage that it requires.
+
+pytest is preferred to tox and nox, which would run it slowly in their own environments. pytest needs its own
+sign: settings, a conftest.py, a dependency, or tests not written for unittest. Without one, the other runners
+are tried; if there are none, a file such as pyproject.toml makes pytest a weak gate.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from sidecar.evidence.detection import python_tools
+from sidecar.evidence.detection.folder import DetectedGate, approval_text, one_line_excerpt
+from sidecar.evidence.detection.python_tools import listed_dependencies
+from sidecar.kernel.gate import Kind
+from sidecar.platform import formats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sidecar.evidence.detection.folder import PackageRoot
+
+
+PYTEST_COMMAND: Final = "python -m pytest -q"
+"""Runs the tests of a Python project. The project's own interpreter is chosen when the command runs."""
+TEST_FILES: Final = ("test_*.py", "*_test.py")
+TEST_FOLDERS: Final = ("tests", "test")
+PYTEST_FILES: Final = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+CONFTEST_FILES: Final = ("conftest.py", "tests/conftest.py", "test/conftest.py")
+PACKAGE_FILES: Final = ("pyproject.toml", "setup.cfg", "setup.py")
+TEST_FILE_LIMIT: Final = 20
+"""Maximum number of test files that are read to find out their framework."""
+UNITTEST_IMPORT: Final = re.compile(r"^[ \t]*(?:import unittest\b|from unittest import\b)", re.MULTILINE)
+PYTEST_STYLE: Final = re.compile(
+    r"^(?:async )?def test_|^[ \t]*(?:import pytest\b|from pytest\b)", re.MULTILINE
+)
+NOX_TESTS: Final = re.compile(r"^def (tests?|unit|unit_tests?)\(", re.MULTILINE)
+COV_OPTION: Final = re.compile(r"(?<!\S)--cov(?![\w-])")
+COV_FAIL_UNDER: Final = re.compile(r"--cov-fail-under[= ](\d{1,3}(?:\.\d{1,9})?)(?!\S)")
+
+
+def find_python_gates(root: PackageRoot) -> Iterator[DetectedGate]:
+    """Yield tests, coverage, then the gates of the tools."""
+    tests = _find_tests_gate(root)
+    if tests:
+        yield tests
+        yield from _find_coverage_gate(root, tests)
+    yield from python_tools.find_python_tool_gates(root)
+
+
+def covers_python_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:
+    """Return whether the root's command also covers the member."""
+    if found.kind is Kind.TESTS and found.tool == "pytest":
+        return _pytest_collects_member(root, member)
+    if found.kind is Kind.TYPES:
+        return not python_tools.has_tool_settings(member, Kind.TYPES)
+    return found.kind in {Kind.LINT, Kind.SECURITY}
+
+
+def _pytest_collects_member(root: PackageRoot, member: PackageRoot) -> bool:
+    """Return whether the root's pytest runs the member's tests: by testpaths, else by who has settings."""
+    settings = _pytest_settings(root)
+    paths = settings.get("testpaths")
+    if paths is not None:
+        below = member.below(root)
+        said = paths.split() if isinstance(paths, str) else formats.string_items(paths)
+        return any(_paths_overlap(path.removeprefix("./").rstrip("/"), below) for path in said)
+    return bool(_pytest_settings_sign(root)) and not _pytest_settings_sign(member)
+
+
+def _paths_overlap(path: str, folder: str) -> bool:
+    """Return whether one contains the other; `packages/*/tests` overlaps with `packages/a`."""
+    parts, inside = path.split("/"), folder.split("/")
+    common = min(len(parts), len(inside))
+    return path in {"", "."} or fnmatchcase("/".join(inside[:common]), "/".join(parts[:common]))
+
+
+# --- tests --------------------------------------------------------------------------------------------------
+
+
+def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
+    if sign := _pytest_sign(root):
+        other = root.has("tox.ini", "noxfile.py")
+        more = f"; it is faster alone than by way of {other}" if other else ""
+        return DetectedGate(kind=Kind.TESTS, tool="pytest", command=PYTEST_COMMAND, why=sign + more)
+    return (
+        _find_tox_gate(root)
+        or _find_nox_gate(root)
+        or _find_django_gate(root)
+        or _find_unittest_gate(root)
+        or _find_weak_pytest_gate(root)
+    )
+
+
+def _pytest_sign(root: PackageRoot) -> str:
+    if sign := _pytest_settings_sign(root):
+        return sign
+    if name := root.has(*CONFTEST_FILES):
+        return f"the project has a {name}"
+    if where := listed_dependencies(root).get("pytest"):
+        return f"{where} lists pytest"
+    named = next(
+        (path for path in islice(_test_files(root), TEST_FILE_LIMIT) if not _is_unittest(root, path)), ""
+    )
+    return f"the project has tests such as {one_line_excerpt(named)}" if named else ""
+
+
+def _pytest_settings_sign(root: PackageRoot) -> str:
+    if name := root.has(*PYTEST_FILES):
+        return f"the project has a {name}"
+    tools = formats.table_at(root.toml("pyproject.toml"), "tool")
+    if "pytest" in tools:
+        has_options = "ini_options" in formats.table_at(tools, "pytest")
+        return f"pyproject.toml has [tool.pytest{'.ini_options' if has_options else ''}]"
+    for name, section in (("setup.cfg", "tool:pytest"), ("tox.ini", "pytest")):
+        if section in root.ini(name):
+            return f"{name} has [{section}]"
+    return ""
+
+
+def _pytest_settings(root: PackageRoot) -> formats.Table:
+    """Return the settings that pytest would read: those of the first file that has any."""
+    for name in PYTEST_FILES[:2]:
+        if root.has(name):
+            return dict(root.ini(name).get("pytest", {}))
+    pytest = formats.table_at(root.toml("pyproject.toml"), "tool", "pytest")
+    if pytest:
+        return formats.table_at(pytest, "ini_options") or pytest
+    return dict(root.ini("tox.ini").get("pytest") or root.ini("setup.cfg").get("tool:pytest") or {})
+
+
+def _find_tox_gate(root: PackageRoot) -> DetectedGate | None:
+    sections = root.ini("tox.ini")
+    commands = "\n".join(values.get("commands", "") for values in sections.values()).strip()
+    tool = formats.table_at(root.toml("pyproject.toml"), "tool")
+    if not commands and "tox" not in tool and not root.has("tox.toml"):
+        return None
+    plain = "commands" in sections.get("testenv", {})
+    sign = "tox.ini has commands" if commands else "the project sets up tox"
+    behind = approval_text(commands or root.text("tox.toml", "pyproject.toml"))
+    command = "tox -q -e py" if plain else "tox -q"
+    return DetectedGate(kind=Kind.TESTS, tool="tox", command=command, why=sign, behind=behind)
+
+
+def _find_nox_gate(root: PackageRoot) -> DetectedGate | None:
+    text = root.text("noxfile.py")
+    if not text:
+        return None
+    session = NOX_TESTS.search(text)
+    command = f"nox --non-interactive -s {session[1]}" if session else "nox --non-interactive"
+    why = "the project has a noxfile.py"
+    return DetectedGate(kind=Kind.TESTS, tool="nox", command=command, why=why, behind=approval_text(text))
+
+
+def _find_django_gate(root: PackageRoot) -> DetectedGate | None:
+    if "django" not in root.text("manage.py"):
+        return None
+    command, why = "python3 manage.py test", "manage.py is Django's"
+    return DetectedGate(kind=Kind.TESTS, tool="django", command=command, why=why)
+
+
+def _find_unittest_gate(root: PackageRoot) -> DetectedGate | None:
+    path = next(_test_files(root), "")
+    if not path:
+        return None
+    folder = path.partition("/")[0] if "/" in path else ""
+    # Without an __init__.py the folder is not a package, and discovery from the root would skip it.
+    start = f" -s {folder}" if folder and not root.has(f"{folder}/__init__.py") else ""
+    why = f"tests such as {one_line_excerpt(path)} are unittest's"
+    command = f"python3 -m unittest discover{start}"
+    return DetectedGate(kind=Kind.TESTS, tool="unittest", command=command, why=why)
+
+
+def _find_weak_pytest_gate(root: PackageRoot) -> DetectedGate | None:
+    name = root.has(*PACKAGE_FILES)
+    if not name or root.name:
+        return None
+    why = f"the project has a {name}"
+    return DetectedGate(kind=Kind.TESTS, tool="pytest", command=PYTEST_COMMAND, why=why, weak=True)
+
+
+def _test_files(root: PackageRoot) -> Iterator[str]:
+    """Yield the test files in the test folders, then those directly in the root."""
+    for folder in TEST_FOLDERS:
+        yield from root.search(folder, *TEST_FILES)
+    yield from root.matching(*TEST_FILES)
+
+
+def _is_unittest(root: PackageRoot, path: str) -> bool:
+    text = root.text(path)
+    return "TestCase" in text and bool(UNITTEST_IMPORT.search(text)) and not PYTEST_STYLE.search(text)
+
+
+# --- coverage -----------------------------------------------------------------------------------------------
+
+
+def _find_coverage_gate(root: PackageRoot, tests: DetectedGate) -> Iterator[DetectedGate]:
+    """Yield a check that coverage reaches the minimum that the project requires, if it requires one."""
+    added = _pytest_settings(root).get("addopts", "")
+    options = added if isinstance(added, str) else " ".join(formats.string_items(added))
+    if said := COV_FAIL_UNDER.search(options):
+        least, why = float(said[1]), f"addopts of pytest has --cov-fail-under={said[1]}"
+    else:
+        least, why = _required_coverage(root)
+    command = _coverage_command(root, tests, measures=bool(COV_OPTION.search(options)))
+    if least and command:
+        yield DetectedGate(kind=Kind.COVERAGE, tool="coverage", command=command, why=why, least=least)
+
+
+def _coverage_command(root: PackageRoot, tests: DetectedGate, *, measures: bool) -> str:
+    """Return the command that measures coverage, "" for a runner with its own way to measure."""
+    if tests.tool == "pytest" and measures:
+        return PYTEST_COMMAND
+    if tests.tool == "pytest" and "pytest-cov" in listed_dependencies(root):
+        return f"{PYTEST_COMMAND} --cov"
+    if tests.tool not in {"pytest", "unittest"}:
+        return ""
+    combined = " && coverage combine" if _measures_in_parallel(root) else ""
+    return f"coverage run {tests.command.partition(' ')[2]}{combined} && coverage report"
+
+
+def _required_coverage(root: PackageRoot) -> tuple[float, str]:
+    for name, section, values in _coverage_settings(root, "report"):
+        least = _parse_percent(values.get("fail_under"))
+        if least:
+            return least, f"{name} has fail_under = {least:g} in [{section}]"
+    return 0.0, ""
+
+
+def _measures_in_parallel(root: PackageRoot) -> bool:
+    found = (values.get("parallel", "") for _, _, values in _coverage_settings(root, "run"))
+    return any(str(value).lower() in {"true", "1", "yes", "on"} for value in found)
+
+
+def _coverage_settings(root: PackageRoot, part: str) -> Iterator[tuple[str, str, formats.Table]]:
+    """Yield file, section and values, starting with the file that coverage reads first."""
+    yield ".coveragerc", part, dict(root.ini(".coveragerc").get(part, {}))
+    for name in ("setup.cfg", "tox.ini"):
+        yield name, f"coverage:{part}", dict(root.ini(name).get(f"coverage:{part}", {}))
+    section = formats.table_at(root.toml("pyproject.toml"), "tool", "coverage", part)
+    yield "pyproject.toml", f"tool.coverage.{part}", section
+
+
+def _parse_percent(value: object) -> float:
+    """Return a number above 0 and up to 100; 0 for anything else."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+    return number if 0 < number <= 100 else 0.0  # noqa: PLR2004 - percent

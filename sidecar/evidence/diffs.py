@@ -1,0 +1,335 @@
+"""Builds the diffs of changed files for a reader: line counts, and hunks of the most relevant files.
+
+Files are sorted by `file_reading_order`, then by number of changed lines, most first. Lock files, generated
+files and minified files are listed without their lines. The work is bounded: lines that both versions share
+at the start and the end are cut off before comparing, and the rest is aligned line by line only if it is
+small. Where lines are not aligned, the diff shows more than was changed, never less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.changes import FileChange, FileDiff, ProjectChanges
+
+# --- Classifying files by name ------------------------------------------------------------------------------
+# Source files come first, because they hold what the user asked for; then tests, which show what was
+# expected; then settings (changes affecting checks are also reported elsewhere); then documents; then others.
+
+
+LOCK_FILE: Final = re.compile(
+    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|poetry\.lock"
+    r"|uv\.lock|pdm\.lock|Pipfile\.lock|pixi\.lock|Cargo\.lock|go\.sum|go\.work\.sum|composer\.lock|Gemfile\.lock"
+    r"|mix\.lock|pubspec\.lock|Podfile\.lock|Package\.resolved|flake\.lock|packages\.lock\.json|gradle\.lockfile)$"
+)
+GENERATED_FILE: Final = re.compile(
+    r"\.min\.(?:js|css|mjs)$|\.(?:map|snap)$|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.freezed\.dart"
+    r"|\.designer\.cs|_generated\.\w+|\.generated\.\w+)$"
+    r"|(?:^|/)(?:node_modules|vendor|third_party|dist|__generated__|generated)/",
+    re.IGNORECASE,
+)
+SAYS_GENERATED: Final = re.compile(
+    r"@generated\b|code generated .{0,80}do not edit|automatically generated", re.IGNORECASE
+)
+CODE_FILE: Final = re.compile(
+    r"\.(?:py|pyi|ipynb|jsx?|[cm]js|tsx?|[cm]ts|go|rs|java|kts?|scala|groovy|rb|exs?|php|cs|fs|vb|swift|mm?|c|cc|cpp"
+    r"|cxx|h|hpp|dart|lua|p[lm]|r|jl|cljs?|hs|elm|erl|ml|nim|zig|cr|sh|bash|ps1|vue|svelte|astro|sql|sol|html?|css|scss"
+    r"|less|graphql|proto|tf)$",
+    re.IGNORECASE,
+)
+TEST_FILE: Final = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|specs?|e2e|cypress|testdata|__snapshots__|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
+    r"|(?:[._-](?:test|spec|tests)|Tests?|Spec)\.\w+$"
+)
+SETTINGS_FILE: Final = re.compile(
+    r"(?:^|/)(?:\.[^/]+|[^/]+\.(?:toml|ya?ml|cfg|ini|json|jsonc|properties|gradle|mk|xml)|[^/]*\.config\.\w+|Makefile"
+    r"|Dockerfile|Jenkinsfile|Procfile|go\.mod|Gemfile|Rakefile|CMakeLists\.txt)$|(?:^|/)\.(?:github|circleci|husky)/"
+)
+DOCUMENTATION_FILE: Final = re.compile(
+    r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)docs?/|(?:^|/)(?:LICENSE|NOTICE|AUTHORS)$", re.IGNORECASE
+)
+FILE_HEADER_LENGTH: Final = 1_000
+"""Characters at the start of a file in which a "generated" marker is searched for."""
+
+
+def file_reading_order(path: str) -> int:
+    """Return the sort position of a file: source, test, settings, document, other."""
+    if TEST_FILE.search(path):
+        return 1
+    if CODE_FILE.search(path):
+        return 0
+    if DOCUMENTATION_FILE.search(path):
+        return 3
+    return 2 if SETTINGS_FILE.search(path) else 4
+
+
+def is_code(path: str) -> bool:
+    """Whether the path is that of a source file, which people write line by line."""
+    return CODE_FILE.search(path) is not None
+
+
+def generated_file_reason(path: str, text: str) -> str:
+    """Say why the file was not written by hand; "" where it may have been."""
+    if LOCK_FILE.search(path):
+        return "a lock file"
+    if GENERATED_FILE.search(path) or SAYS_GENERATED.search(text[:FILE_HEADER_LENGTH]):
+        return "a generated file"
+    return ""
+
+
+# --- Counting changed lines and building hunks --------------------------------------------------------------
+
+
+HUNKS_LIMIT: Final = 2_000
+"""Characters of hunks shown per file."""
+SHOWN_FILES_LIMIT: Final = 12
+"""Files whose lines are shown; a case has room for about five in full."""
+LISTED_FILES_LIMIT: Final = 200
+"""Files that are listed at all; the others are only counted."""
+TEXT_LIMIT: Final = 1_000_000
+"""Characters of one version above which its lines are not read."""
+CORE_LIMIT: Final = 60_000
+"""Characters between the common ends, both versions together, above which lines are only counted."""
+LINES_LIMIT: Final = 600
+"""Lines between the common ends, both versions together, above which they are not aligned."""
+PAIRS_LIMIT: Final = 4_000
+"""Pairs of equal lines above which lines are not aligned: the cost of aligning grows with this number."""
+LINE_LIMIT: Final = 300
+"""Characters shown of one line."""
+MINIFIED_LINE_LENGTH: Final = 1_500
+"""Line length above which a source file counts as minified."""
+CONTEXT_LINES: Final = 2
+"""Unchanged lines shown before and after a change."""
+
+Lines = list[str]
+
+
+class _ChangedCore(Struct, frozen=True):
+    """The whole lines of both versions that lie between their common ends.
+
+    `line` is the number of the first such line; `lead` and `tail` are the common lines around them.
+    """
+
+    before: str
+    after: str
+    line: int
+    lead: Lines
+    tail: Lines
+
+
+class _CountedFile(Struct, frozen=True):
+    """A file whose changed lines were counted; `core` is None where its lines are not shown."""
+
+    edit: FileDiff
+    core: _ChangedCore | None = None
+
+
+def build_file_diffs(changes: ProjectChanges, mask: Callable[[str], str] = str) -> tuple[FileDiff, ...]:
+    """Return the changed files, most relevant first. `mask` removes secrets from the lines shown."""
+    counted = sorted(map(_count_changed_lines, changes.files), key=_relevance_key)
+    return tuple(_select_shown_diffs(counted, mask))
+
+
+def _select_shown_diffs(counted: list[_CountedFile], mask: Callable[[str], str]) -> Iterator[FileDiff]:
+    room = SHOWN_FILES_LIMIT
+    for rough in counted[:LISTED_FILES_LIMIT]:
+        if rough.core is None:
+            yield rough.edit
+        elif room <= 0:
+            yield replace(rough.edit, told=f"only the first {SHOWN_FILES_LIMIT} files are shown")
+        else:
+            room -= 1
+            yield _with_hunks(rough.edit, rough.core, mask)
+    if (more := len(counted) - LISTED_FILES_LIMIT) > 0:
+        yield FileDiff(path="", told=f"{more} more files changed")
+
+
+def _relevance_key(rough: _CountedFile) -> tuple[bool, int, int, str]:
+    edit = rough.edit
+    return (rough.core is None, file_reading_order(edit.path), -(edit.added + edit.removed), edit.path)
+
+
+def _count_changed_lines(file: FileChange) -> _CountedFile:
+    edit = FileDiff(path=file.path, old_path=file.old_path)
+    if file.unread or (file.before is None and file.after is None):
+        return _CountedFile(replace(edit, told=file.unread or "its content is no text, or is not known"))
+    before, after = file.before or "", file.after or ""
+    if max(len(before), len(after)) > TEXT_LIMIT:
+        return _CountedFile(replace(edit, told=f"too big: {len(before)} characters before, {len(after)} now"))
+    if before == after:
+        return _CountedFile(
+            replace(edit, told="moved, its text is the same" if file.old_path else _same_text_reason(file))
+        )
+    if before.rstrip("\n") == after.rstrip("\n"):
+        return _CountedFile(replace(edit, told="only blank lines at its end changed"))
+    core = _trim_common_ends(before, after)
+    added, removed = _count_added_removed(core)
+    edit = replace(edit, added=added, removed=removed)
+    why = _reason_not_shown(file, core)
+    return _CountedFile(replace(edit, told=why)) if why else _CountedFile(edit, core)
+
+
+def _same_text_reason(file: FileChange) -> str:
+    if file.before is None:
+        return "a new empty file"
+    return "an empty file is gone" if file.after is None else "its text is the same"
+
+
+def _reason_not_shown(file: FileChange, core: _ChangedCore) -> str:
+    """Say why the lines of a file are not shown; "" where they are."""
+    if why := generated_file_reason(file.path, file.after or file.before or ""):
+        return why
+    if len(core.before) + len(core.after) > CORE_LIMIT and file.before is not None and file.after is not None:
+        return "too much changed to be shown"
+    if is_code(file.path) and _longest_line_length(core.before, core.after) > MINIFIED_LINE_LENGTH:
+        return "a minified file"
+    return ""
+
+
+def _longest_line_length(*texts: str) -> int:
+    """Return the length of the longest line within the first `CORE_LIMIT` characters of each text."""
+    return max(max(map(len, text[:CORE_LIMIT].split("\n"))) for text in texts)
+
+
+# --- Comparing both versions --------------------------------------------------------------------------------
+
+
+def _trim_common_ends(before: str, after: str) -> _ChangedCore:
+    """Cut off the lines that both texts begin and end with."""
+    head = before.rfind("\n", 0, _common_prefix_length(before, after, len(before), len(after))) + 1
+    # The common suffix may begin inside a line that differs; cut it back to the next whole line.
+    tail = _common_suffix_length(before, after, head)
+    shared = before[len(before) - tail :]
+    cut = (
+        0
+        if not tail or (_tail_starts_line(before, tail) and _tail_starts_line(after, tail))
+        else shared.find("\n") + 1 or tail
+    )
+    tail -= cut
+    return _ChangedCore(
+        before[head : len(before) - tail],
+        after[head : len(after) - tail],
+        line=before.count("\n", 0, head) + 1,
+        lead=_split_lines(before[max(0, head - CONTEXT_LINES * LINE_LIMIT * 2) : head])[-CONTEXT_LINES:],
+        tail=_split_lines(before[len(before) - tail :][: CONTEXT_LINES * LINE_LIMIT * 2])[:CONTEXT_LINES],
+    )
+
+
+def _tail_starts_line(text: str, tail: int) -> bool:
+    """Whether the last `tail` characters start at the beginning of a line."""
+    at = len(text) - tail
+    return at == 0 or text[at - 1] == "\n"
+
+
+def _common_prefix_length(before: str, after: str, end: int, other: int) -> int:
+    """Return the length of the common prefix, found by binary search."""
+    low, high = 0, min(end, other)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[low:middle] == after[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix_length(before: str, after: str, head: int) -> int:
+    """Return the length of the common suffix, found by binary search, without the first `head` characters."""
+    low, high = 0, min(len(before), len(after)) - head
+    while low < high:
+        middle = (low + high + 1) // 2
+        one, other = len(before), len(after)
+        if before[one - middle : one - low] == after[other - middle : other - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _count_added_removed(core: _ChangedCore) -> tuple[int, int]:
+    """Return the numbers of added and removed lines; a line that only moved counts as neither.
+
+    Above `CORE_LIMIT`, count all lines between the common ends.
+    """
+    if not core.before or not core.after or len(core.before) + len(core.after) > CORE_LIMIT:
+        return _count_lines(core.after), _count_lines(core.before)
+    gone, come = Counter(_split_lines(core.before)), Counter(_split_lines(core.after))
+    shared = sum(min(count, come[line]) for line, count in gone.items() if line in come)
+    return come.total() - shared, gone.total() - shared
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") if text else 0)
+
+
+def _split_lines(text: str) -> Lines:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+# --- Hunks --------------------------------------------------------------------------------------------------
+
+
+def _with_hunks(edit: FileDiff, core: _ChangedCore, mask: Callable[[str], str]) -> FileDiff:
+    text = mask("\n".join(_unified_hunks(core)))
+    lines = [line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 1]}…" for line in text.split("\n")]
+    kept, used = 0, 0
+    for line in lines:
+        used += len(line) + 1
+        if used > HUNKS_LIMIT - 40:
+            break
+        kept += 1
+    left = len(lines) - kept
+    shown = "\n".join([*lines[:kept], f"... {left} more lines"] if left else lines)
+    return replace(edit, hunks=shown)
+
+
+def _unified_hunks(core: _ChangedCore) -> Iterator[str]:
+    """Yield the hunks without a file header, at most a few more lines than are ever shown."""
+    before = [*core.lead, *_split_lines(core.before[:CORE_LIMIT]), *core.tail]
+    after = [*core.lead, *_split_lines(core.after[:CORE_LIMIT]), *core.tail]
+    start, room = core.line - len(core.lead), HUNKS_LIMIT * 2
+    for group in _group_line_changes(before, after, core):
+        first, last = group[0], group[-1]
+        old, new = last[2] - first[1], last[4] - first[3]
+        yield f"@@ -{start + first[1]},{old} +{start + first[3]},{new} @@"
+        for tag, low, high, other_low, other_high in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in before[low:high])
+                continue
+            yield from (f"-{line}" for line in before[low:high][:room])
+            yield from (f"+{line}" for line in after[other_low:other_high][:room])
+        room -= sum(high - low + 1 for _, low, high, _, _ in group)
+        if room <= 0:
+            return
+
+
+def _group_line_changes(
+    before: Lines, after: Lines, core: _ChangedCore
+) -> Iterator[list[tuple[str, int, int, int, int]]]:
+    """Group the changes with context: aligned where that is cheap, else as one single replacement."""
+    if _is_cheap_to_align(before, after):
+        matcher = SequenceMatcher(None, before, after, autojunk=False)
+        yield from matcher.get_grouped_opcodes(CONTEXT_LINES)
+        return
+    lead, tail = len(core.lead), len(core.tail)
+    old, new = len(before) - tail, len(after) - tail
+    yield [
+        ("equal", 0, lead, 0, lead),
+        ("replace", lead, old, lead, new),
+        ("equal", old, len(before), new, len(after)),
+    ]
+
+
+def _is_cheap_to_align(before: Lines, after: Lines) -> bool:
+    if max(len(before), len(after)) > LINES_LIMIT:
+        return False
+    come = Counter(after)
+    return sum(count * come[line] for line, count in Counter(before).items()) <= PAIRS_LIMIT

@@ -1,0 +1,234 @@
+"""Remembers earlier gate runs on the same tree: reusable passes, and failures, to detect flaky gates.
+
+A pass is reused only if everything it depends on is unchanged: the files, the command and the environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.platform.data import load_data
+from sidecar.platform.project_python import project_environment
+
+T = TypeVar("T")
+
+MEMORY_SIZE: Final = 256
+"""Passes kept, and failures kept; beyond that, the least recently used one is removed."""
+
+
+class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of the surroundings of a run: data/run_environment.toml, which explains each list."""
+
+    variables: tuple[str, ...]
+    lock_files: tuple[str, ...]
+    install_records: tuple[str, ...]
+    runtimes: tuple[str, ...]
+    version_files: tuple[str, ...]
+
+    def configures_tool(self, variable: str) -> bool:
+        """Whether an environment variable of this name changes what a tool does."""
+        return re.fullmatch("|".join(self.variables), variable) is not None
+
+
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """Everything that must be equal for a pass to be reused. `tree` is never empty in a `GateMemory`.
+
+    `world` is the digest of what lies outside the tree; see `digest_run_environment`.
+    """
+
+    project: str
+    tree: str
+    command: str
+    folder: str
+    kind: Kind
+    counts: bool
+    least: float | None
+    path: str
+    virtual_env: str
+    world: str
+
+
+def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circumstances:
+    """Describe the circumstances of a run that is about to start."""
+    return Circumstances(
+        project=at.project,
+        tree=at.tree,
+        command=gate.command,
+        folder=gate.folder,
+        kind=gate.kind,
+        counts=gate.counts,
+        least=gate.least,
+        path=at.environment.get("PATH", ""),
+        virtual_env=at.environment.get("VIRTUAL_ENV", ""),
+        world=world,
+    )
+
+
+def may_reuse_pass(gate: Gate) -> bool:
+    """Whether a pass of this gate may be reused at all.
+
+    Not if the gate depends on things outside the tree (the pull request, CI, security advisories, which are
+    updated hourly), nor if it is a configured check of unknown kind, which may use a server or a database.
+    """
+    if gate.kind in REMOTE_GATE_KINDS or gate.kind is Kind.SECURITY:
+        return False
+    return gate.kind is not Kind.CHECK or gate.origin is GateOrigin.DETECTED
+
+
+class GateMemory:
+    """Passes and failures by their circumstances, kept in memory."""
+
+    def __init__(self, size: int = MEMORY_SIZE) -> None:
+        self._size = size
+        self._passes: OrderedDict[Circumstances, GateRun] = OrderedDict()
+        self._failures: OrderedDict[Circumstances, None] = OrderedDict()
+
+    def recall(self, at: Circumstances, gate: Gate) -> GateRun | None:
+        """Return an earlier pass, marked as cached; None where there is none."""
+        if at not in self._passes:
+            return None
+        self._passes.move_to_end(at)
+        return replace(self._passes[at], gate=gate, cached=True)
+
+    def weigh(self, at: Circumstances, run: GateRun) -> GateRun:
+        """Remember a failure, and mark a pass as flaky if it failed before under the same circumstances."""
+        if not at.tree:
+            return run
+        if run.flaky or run.outcome is Outcome.FAILED:
+            self._keep(self._failures, at, None)
+        if run.outcome is Outcome.PASSED and at in self._failures:
+            return replace(run, flaky=True)
+        return run
+
+    def keep(self, at: Circumstances, run: GateRun) -> None:
+        """Remember a pass, unless it is flaky, cached, or files changed during the run."""
+        if at.tree and run.outcome is Outcome.PASSED and not (run.flaky or run.moved or run.cached):
+            self._keep(self._passes, at, run)
+
+    def _keep(self, kept: OrderedDict[Circumstances, T], at: Circumstances, value: T) -> None:
+        kept[at] = value
+        kept.move_to_end(at)
+        if len(kept) > self._size:
+            kept.popitem(last=False)
+
+
+# --- Digest of what a pass depends on besides the files of the tree -----------------------------------------
+# It costs a few hundred file accesses, and covers, by the lists of data/run_environment.toml:
+#
+# - environment variables that change what a tool does (`variables`);
+# - the content of lock files (`lock_files`) in the gate's folder, in those above it, and in the project, even
+#   if git ignores them;
+# - installed packages: the lists that package managers keep in node_modules, and the folders into which they
+#   install for Python, by modification time;
+# - tools and interpreters: every word of the command that names a program, and `runtimes`, each by resolved
+#   path, size and modification time, in place of its version, which would require running it;
+# - files in the user's home that choose a version (`version_files`).
+#
+# It does not cover packages installed in editable mode from outside the project, services that tests use, the
+# clock, or the kernel. Passes of gates that by nature depend on more than the tree are never kept: see
+# `may_reuse_pass`.
+
+
+PROGRAM_WORD: Final = re.compile(r"[\w.+/-]{1,200}")
+PROGRAM_LIMIT: Final = 16
+"""Words of a command that are looked up as programs."""
+CONTENT_LIMIT: Final = 64 << 20
+"""Bytes of a file up to which its content is digested; of a bigger one, size and time are."""
+FOLDER_DEPTH: Final = 20
+"""Folders searched for lock files, from the gate's folder up to the project."""
+
+
+def digest_run_environment(gate: Gate, at: GateContext) -> str:
+    """Digest everything listed above. Never raises; a missing file is part of the digest as missing."""
+    project, folder = Path(at.project), Path(at.project, gate.folder)
+    environment = project_environment(str(folder), at.environment, at.project)
+    known = load_data("run_environment", RunEnvironment)
+    digest = hashlib.blake2b(digest_size=20)
+    for part in (
+        *_tool_variables(environment, known),
+        *(
+            _content_digest(place / name)
+            for place in _folders_up_to_project(project, folder)
+            for name in (*known.lock_files, *known.install_records)
+        ),
+        *_program_signatures(gate.command, folder, environment, known.runtimes),
+        *_python_signatures(folder, environment),
+        *(_content_digest(Path(environment.get("HOME", "/"), name)) for name in known.version_files),
+    ):
+        digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
+    return digest.hexdigest()
+
+
+def _tool_variables(environment: Mapping[str, str], known: RunEnvironment) -> list[str]:
+    names = (name for name in sorted(environment) if known.configures_tool(name))
+    return [f"{name}={environment[name]}" for name in names]
+
+
+def _folders_up_to_project(project: Path, folder: Path) -> list[Path]:
+    """Return the gate's folder and those above it up to the project."""
+    above = [place for place in (folder, *folder.parents)[:FOLDER_DEPTH] if place.is_relative_to(project)]
+    return list(dict.fromkeys((*above, project)))
+
+
+def _content_digest(path: Path) -> str:
+    try:
+        status = path.stat()
+        if status.st_size > CONTENT_LIMIT:
+            return _stat_signature(path)
+        with path.open("rb") as file:
+            return f"{path}:{hashlib.file_digest(file, 'blake2b').hexdigest()}"
+    except (OSError, ValueError):
+        return ""
+
+
+def _stat_signature(path: Path) -> str:
+    """Return what stands for a program's version: its resolved path, size and modification time."""
+    try:
+        real = path.resolve()
+        status = real.stat()
+    except (OSError, RuntimeError, ValueError):
+        return ""
+    return f"{real}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def _program_signatures(
+    line: str, folder: Path, environment: Mapping[str, str], runtimes: tuple[str, ...]
+) -> Iterator[str]:
+    words = dict.fromkeys(found[0] for found in islice(PROGRAM_WORD.finditer(line), 4 * PROGRAM_LIMIT))
+    path = environment.get("PATH", os.defpath)
+    for word in (*islice(words, PROGRAM_LIMIT), *runtimes):
+        found = str(folder / word) if "/" in word else shutil.which(word, path=path)
+        yield _stat_signature(Path(found)) if found else ""
+
+
+def _python_signatures(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield settings and times of the active environment, and of those that a tool may find."""
+    found = shutil.which("python3", path=environment.get("PATH", os.defpath))
+    roots = [folder / ".venv", folder / "venv", Path(environment.get("HOME", "/"), ".local")]
+    if environment.get("VIRTUAL_ENV"):
+        roots.append(Path(environment["VIRTUAL_ENV"]))
+    if found:
+        roots += [Path(found).parent.parent, Path(found).resolve().parent.parent]
+    for root in dict.fromkeys(roots):
+        yield _content_digest(root / "pyvenv.cfg")
+        yield _stat_signature(root / "bin" / "python")
+        for packages in sorted(islice(_python_package_folders(root), PROGRAM_LIMIT)):
+            yield _stat_signature(packages)
+
+
+def _python_package_folders(root: Path) -> Iterator[Path]:
+    for name in ("site-packages", "dist-packages"):
+        yield from root.glob(f"lib/python3*/{name}")

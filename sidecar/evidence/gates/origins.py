@@ -1,0 +1,163 @@
+"""Finds out whether a run tested this project, or another copy of its package that is installed elsewhere.
+
+A source layout without an editable install, or an installed copy on the path: the tests then pass or fail for
+files that nobody edits. pytest is asked by a plugin of ours; other runners are not. A package that is not
+installed is no failure of the project either.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sidecar.evidence.gates import pytest_origins
+from sidecar.evidence.reports.report import read_report_bytes
+from sidecar.kernel.gate import GateRun
+
+PLUGIN: Final = "supervisor_pytest_origins"
+IMPORT_FAILED: Final = f'Error importing plugin "{PLUGIN}"'
+"""What pytest says where it cannot find the plugin: a Python that reads no environment, for example."""
+SOURCE_FOLDERS: Final = ("", "src", "lib", "python")
+"""Folders of a project that hold its packages."""
+SITE_FOLDERS: Final = ("site-packages", "dist-packages")
+CUSTOMIZING: Final = ("sitecustomize", "usercustomize")
+"""Modules that Python loads at every start."""
+UNRECORDED: Final = ("_virtualenv",)
+"""Files that virtualenv and uv write into a new environment, without a record."""
+NAMED_CHANGES: Final = 5
+MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+REMEDIES: Final = {
+    "uv.lock": "uv sync",
+    "poetry.lock": "poetry install",
+    "pdm.lock": "pdm install",
+    "Pipfile.lock": "pipenv sync --dev",
+}
+"""What installs a project's packages, by the lock file that it has."""
+NOT_UNDER_TEST: Final = frozenset(
+    (
+        "setup",
+        "conftest",
+        "noxfile",
+        "tasks",
+        "tests",
+        "test",
+        "docs",
+        "doc",
+        "examples",
+        "scripts",
+        "benchmarks",
+    )
+)
+"""Modules of a project that other packages have too."""
+
+
+def with_origins_plugin(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Put the plugin into an empty folder, and return the environment in which pytest loads it."""
+    shutil.copyfile(pytest_origins.__file__, folder / f"{PLUGIN}.py")
+    added = {"PYTEST_ADDOPTS": f"-p {PLUGIN}", "PYTHONPATH": str(folder)}
+    changed = dict(environment)
+    for name, joint in (("PYTEST_ADDOPTS", " "), ("PYTHONPATH", os.pathsep)):
+        before = environment.get(name, "")
+        changed[f"SUPERVISOR_BEFORE_{name}"] = before
+        changed[name] = f"{added[name]}{joint}{before}" if before else added[name]
+    return changed
+
+
+def find_other_copy(written: Path, folder: Path, project: Path) -> str:
+    """Name a package of the folder that was imported from outside the project, and from where; "" if none."""
+    top, own = project.resolve(), set(_own_names(folder))
+    for name, origin in _origins(written):
+        if name in own and not Path(origin).resolve().is_relative_to(top):
+            return f"{name} from {Path(origin).parent}"
+    return ""
+
+
+def find_unexplained_changes(written: Path, project: Path, since: float) -> tuple[str, ...]:
+    """Return what the run loaded from outside the project that changed since, and that no record explains.
+
+    A patched runner, a `sitecustomize`, a `.pth`, settings or a conftest in a folder above the project.
+    `since`: seconds since the epoch; the change time of a file counts, which nobody can set. What tests load
+    from anywhere else, such as a folder for temporary files, is their own business.
+    """
+    top, origins = project.resolve(), {name: Path(origin) for name, origin in _origins(written)}
+    sites = {parent for file in origins.values() for parent in file.parents if parent.name in SITE_FOLDERS}
+    library = origins["os"].parent if "os" in origins else None
+    files = {file for site in sites for file in site.glob("*.pth")} | {
+        file
+        for name, file in origins.items()
+        if name in CUSTOMIZING
+        or file.parent in top.parents
+        or any(place in file.parents for place in (*sites, library))
+    }
+    changed = [
+        file
+        for file in sorted(files)
+        if _changed_since(file, since)
+        and file.stem not in UNRECORDED
+        and (not sites.isdisjoint(file.parents) or not file.resolve().is_relative_to(top))
+    ]
+    recorded = dict(entry for site in sites for entry in _recorded_digests(site)) if changed else {}
+    return tuple(str(file) for file in changed if recorded.get(file) != _digest(file))[:NAMED_CHANGES]
+
+
+def _changed_since(file: Path, since: float) -> bool:
+    try:
+        return file.is_file() and file.stat().st_ctime >= since
+    except OSError:
+        return True
+
+
+def _recorded_digests(site: Path) -> Iterator[tuple[Path, str]]:
+    """Yield what installers wrote down: PATH,sha256=DIGEST,SIZE in the RECORD of each package."""
+    for record in site.glob("*.dist-info/RECORD"):
+        for line in (read_report_bytes(record) or b"").decode("utf-8", "replace").splitlines():
+            path, _, digest = line.rpartition(",")[0].rpartition(",")
+            if digest.startswith("sha256="):
+                yield site / path.strip('"'), digest
+
+
+def _digest(file: Path) -> str:
+    """Return the digest of a file in the form of a RECORD."""
+    try:
+        found = hashlib.sha256(file.read_bytes()).digest()
+    except OSError:
+        return "unreadable"
+    return f"sha256={base64.urlsafe_b64encode(found).rstrip(b'=').decode()}"
+
+
+def find_missing_package(run: GateRun, folder: Path) -> str:
+    """Name a package of others whose absence alone made a run fail, and the remedy; "" if none."""
+    missing = [MISSING_MODULE.search(line) for line in run.failures]
+    names = [found[1].partition(".")[0] for found in missing if found]
+    if not names or len(names) < len(run.failures) or set(names) & set(_own_names(folder)):
+        return ""
+    named = (line for file, line in REMEDIES.items() if (folder / file).is_file())
+    remedy = next(named, f"pip install {names[0]}")
+    return f"{names[0]} is not installed; type: {remedy}"
+
+
+def _origins(written: Path) -> Iterator[tuple[str, str]]:
+    for file in sorted(written.glob("origins-*.json")):
+        try:
+            yield from msgspec.json.decode(read_report_bytes(file) or b"{}", type=dict[str, str]).items()
+        except msgspec.MsgspecError:
+            continue
+
+
+def _own_names(folder: Path) -> Iterator[str]:
+    """Yield the names under which packages and modules of this folder are imported."""
+    for source in SOURCE_FOLDERS:
+        for place in (folder / source).glob("*"):
+            name = place.stem if place.suffix == ".py" else place.name
+            importable = place.suffix == ".py" or (place / "__init__.py").is_file()
+            if importable and name not in NOT_UNDER_TEST and name not in sys.stdlib_module_names:
+                yield name

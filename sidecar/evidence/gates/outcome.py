@@ -1,0 +1,195 @@
+"""Decides the outcome of a gate from its finished command. Only reads; starts no process.
+
+Rules:
+
+- "Could not run" is neither passed nor failed. It applies to a command that is missing, killed, timed out, or
+  called wrongly, or that stopped before it checked anything.
+- A test runner that succeeds without executing any test has not passed. All tests skipped counts as none.
+- Too little coverage is a failure; coverage that is not reported is "could not run".
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.reports import command_line, coverage, junit, text
+from sidecar.evidence.reports.report import FAILURE_LENGTH, SHOWN_FAILURES, GateOutput, RunReport
+from sidecar.evidence.reports.tools import PYTEST_TOOL, UNKNOWN_FLAG, ReportingLine
+from sidecar.kernel.gate import NOTHING_EXECUTED, GateRun, Kind, Outcome
+from sidecar.platform.processes import ProcessResult
+
+NOT_RUN_CODES: Final = {126: "the command cannot be executed", 127: "the command was not found"}
+"""Exit codes with which a shell reports that there was nothing to run."""
+OUTSIDE_SIGNALS: Final = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM))
+"""Signals that end a healthy command: interrupt, shutdown, out of memory."""
+SHELL_SIGNAL_OFFSET: Final = 128
+"""What a shell adds to the number of the signal that ended its command."""
+ERROR_WORDS: Final = re.compile(r"error|invalid|cannot|could not|not found|fail", re.IGNORECASE)
+"""Words in the line that explains why a tool gave up."""
+
+
+class FinishedCommand(Struct, frozen=True, kw_only=True):
+    """A finished command and what was read of it. `exact`: from a report file, not only from its output."""
+
+    done: ProcessResult
+    order: ReportingLine
+    words: str
+    report: RunReport
+    exact: bool = False
+    percent: float | None = None
+
+
+class ExplainedOutcome(Struct, frozen=True):
+    """The outcome, and the reason where the exit code alone does not explain it."""
+
+    outcome: Outcome
+    reason: str = ""
+
+
+def complete_gate_run(
+    blank: GateRun, done: ProcessResult, order: ReportingLine, written: GateOutput
+) -> GateRun:
+    """Complete a finished run. May take a while if a report has many megabytes."""
+    read = _read_finished_command(blank, done, order, written)
+    ruling = _decide_outcome(blank, read)
+    failed = ruling.outcome is Outcome.FAILED
+    failures = tuple(filter(None, (ruling.reason, *read.report.failures)))[:SHOWN_FAILURES]
+    return replace(
+        blank,
+        outcome=ruling.outcome,
+        exit_code=done.exit_code,
+        seconds=done.seconds,
+        output=(read.report.text or "")[-text.OUTPUT_TAIL :],
+        failures=failures if failed else (),
+        failing=_failing_names(ruling.reason, read.report) if failed else (),
+        executed=read.report.executed,
+        skipped=read.report.skipped,
+        percent=read.percent,
+        reason=ruling.reason,
+    )
+
+
+def tool_refused_flags(done: ProcessResult, order: ReportingLine, written: GateOutput) -> bool:
+    """Whether the tool rejected the added report flags, so that the line must run again without them."""
+    if order.tool is None or not done.exit_code or any(written.scratch.iterdir()):
+        return False
+    return UNKNOWN_FLAG.search(written.text[:4_000] + written.text[-4_000:]) is not None
+
+
+def _read_finished_command(
+    blank: GateRun, done: ProcessResult, order: ReportingLine, written: GateOutput
+) -> FinishedCommand:
+    exact = order.tool.read(written) if order.tool else None
+    shown = written.text if exact is None or exact.text is None else exact.text
+    told = text.read_text_report(shown if exact is None else written.text, written.folder)
+    return FinishedCommand(
+        done=done,
+        order=order,
+        words=written.text,
+        report=replace(_merge_reports(exact, told), text=shown),
+        exact=exact is not None,
+        percent=coverage.read_coverage_percent(written) if _measures_coverage(blank) else None,
+    )
+
+
+def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
+    """Combine the report with what the output says, where the report is incomplete."""
+    if exact is None:
+        return told
+    source = exact if exact.failing else told
+    counts = exact if exact.executed is not None else told
+    return RunReport(
+        executed=counts.executed, skipped=counts.skipped, failures=source.failures, failing=source.failing
+    )
+
+
+def _measures_coverage(blank: GateRun) -> bool:
+    return blank.gate.kind is Kind.COVERAGE or blank.gate.least is not None
+
+
+def _failing_names(reason: str, report: RunReport) -> tuple[str, ...]:
+    """Return the names of what failed; if there are none, use the reason without its numbers."""
+    return report.failing or ((re.sub(r"\d+(?:\.\d+)?", "...", reason),) if reason else ())
+
+
+# --- Deciding the outcome -----------------------------------------------------------------------------------
+
+
+def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
+    code = read.done.exit_code
+    if code is None:
+        return ExplainedOutcome(Outcome.COULD_NOT_RUN, read.done.reason)
+    if why := _why_not_run(code, read) or _why_inconclusive(code, read):
+        return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH])
+    if _nothing_executed(blank, read):
+        if code == 0 or (read.order.tool is PYTEST_TOOL and code == junit.NOTHING_COLLECTED):
+            scanner = read.order.tool is not None and read.order.tool.reports
+            return ExplainedOutcome(Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED, NOTHING_EXECUTED)
+    elif code == 0 and blank.gate.least is not None:
+        return _coverage_outcome(read.percent, blank.gate.least)
+    return (
+        ExplainedOutcome(Outcome.PASSED)
+        if code == 0
+        else ExplainedOutcome(Outcome.FAILED, _crash_reason(code))
+    )
+
+
+def _nothing_executed(blank: GateRun, read: FinishedCommand) -> bool:
+    """Whether nothing was executed although something should have been. Exact counts apply to any gate."""
+    return read.report.executed == 0 and (blank.gate.counts or read.exact or read.order.tool is PYTEST_TOOL)
+
+
+def _coverage_outcome(percent: float | None, least: float) -> ExplainedOutcome:
+    if percent is None:
+        return ExplainedOutcome(
+            Outcome.COULD_NOT_RUN, "no coverage was told: let the command print or write a report"
+        )
+    if percent < least:
+        return ExplainedOutcome(Outcome.FAILED, f"the coverage is {percent:.2f} %, less than {least:g} %")
+    return ExplainedOutcome(Outcome.PASSED)
+
+
+def _why_not_run(code: int, read: FinishedCommand) -> str:
+    """Explain a shell exit code that shows that the command did not finish on its own."""
+    if code in NOT_RUN_CODES:
+        return f"{NOT_RUN_CODES[code]}: {read.words.strip().rpartition(chr(10))[2]}"
+    number = _exit_signal(code)
+    return f"it was ended by {number.name}" if number in OUTSIDE_SIGNALS else ""
+
+
+def _why_inconclusive(code: int, read: FinishedCommand) -> str:
+    """Explain why a tool's exit says nothing about what it should check; "" where it does."""
+    tool = read.order.tool
+    if code == 0:
+        return ""
+    if tool is PYTEST_TOOL and (why := junit.explain_pytest_error(code, read.words)):
+        return why
+    if tool is not None and not (read.exact and read.report.failing):
+        gave_up = tool.reports and not read.exact
+        if code in tool.unsaid or gave_up:
+            return f"{tool.names[0]} gave up: {_explaining_line(read.words)}"
+    others = (name for name in read.report.failing if not command_line.find_start_failure(name))
+    return "" if any(others) else command_line.find_start_failure(read.words)
+
+
+def _explaining_line(words: str) -> str:
+    """Return the output line that explains the failure."""
+    lines = [line.strip() for line in words[:20_000].split("\n") if line.strip()]
+    return next(filter(ERROR_WORDS.search, lines), lines[-1] if lines else "it says nothing")
+
+
+def _crash_reason(code: int) -> str:
+    number = _exit_signal(code)
+    return f"it crashed with {number.name}" if number else ""
+
+
+def _exit_signal(code: int) -> signal.Signals | None:
+    try:
+        return signal.Signals(-code if code < 0 else code - SHELL_SIGNAL_OFFSET)
+    except ValueError:
+        return None

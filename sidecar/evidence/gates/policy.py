@@ -1,0 +1,263 @@
+"""The gate policy, the table "Gates" of the design: which gates apply at a stop, and what they decide.
+
+    required    named by --check, by the goal's own words, or by a configuration; all must pass completely
+    advisory    every other approved gate; it counts only for failures that are new since the goal was set
+    never       a gate that was not approved (law 12): if required, it could not run; else it is skipped
+    decides     a condition that says no more than "the tests pass" holds if they do pass on these files, the
+                old checks show nothing else, no run was flaky, and no file changed meanwhile; one that asks
+                for a repair ("fix minus") holds if besides a check of it failed on the old code
+
+docs/gates.md has the whole table with the test of each row.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.conditions import (
+    RequestedProof,
+    asks_for_repair,
+    gate_kinds_named,
+    named_tests,
+    parse_condition,
+)
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import CheckChange
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.goal import GateBaseline, Goal
+
+PYTEST_LINE = re.compile(r"(?:python3? -m )?pytest(?: -\S+)*")
+"""A command to which tests can be added."""
+NAMED_COMMANDS = 3
+"""Commands that a sentence names."""
+NOT_APPROVED = "you have not approved this command; type in a shell: supervisor trust"
+
+
+def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate, ...]:
+    """Return the gates that must pass: --check first, then those the goal names, then configured ones."""
+    if goal is None:
+        return tuple(
+            gate
+            for gate in project_state.catalog.gates
+            if gate.required and _gate_folder_changed(gate, project_state)
+        )
+    checks = tuple(
+        _with_gate_kind(
+            Gate(id=f"check:{number}", command=command, why="you named it with --check", required=True),
+            project_state,
+        )
+        for number, command in enumerate(goal.checks, start=1)
+    )
+    checks += _gates_of_named_tests(goal.condition, project_state)
+    kinds, named, others = gate_kinds_named(goal.condition), list[Gate](), list[Gate]()
+    repairs = asks_for_repair(goal.condition)
+    for gate in project_state.catalog.gates:
+        if _is_typed_check(gate, goal):
+            continue  # it already runs as that --check
+        if gate.kind in kinds:
+            named.append(_required_by_goal(gate))
+        elif repairs and gate.kind is Kind.TESTS and gate.approved:
+            named.append(replace(gate, required=True, why=f"a repair is shown by tests; {gate.why}"))
+        elif gate.required and _gate_folder_changed(gate, project_state):
+            others.append(gate)
+    return (*checks, *named, *others)
+
+
+def _gates_of_named_tests(condition: str, project_state: ProjectState) -> tuple[Gate, ...]:
+    """Return a gate that runs only the tests that a condition names, with the project's own pytest."""
+    runner = next(
+        (
+            gate
+            for gate in project_state.catalog.gates
+            if gate.kind is Kind.TESTS and PYTEST_LINE.fullmatch(gate.command) and not gate.folder
+        ),
+        None,
+    )
+    names = named_tests(condition)
+    if runner is None or not names:
+        return ()
+    line = f"{runner.command} {' '.join(map(shlex.quote, names))}"
+    return (replace(_required_by_goal(runner), id="named-tests", command=line, why="the goal names them"),)
+
+
+def advisory_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate, ...]:
+    """Return the approved gates that are advisory, where files that they cover changed."""
+    must = {gate.id for gate in required_gates(goal, project_state)}
+    return tuple(
+        gate
+        for gate in project_state.catalog.gates
+        if gate.id not in must
+        and not (goal and _is_typed_check(gate, goal))
+        and not gate.required
+        and gate.approved
+        and _can_advise(gate, project_state)
+    )
+
+
+def _is_typed_check(gate: Gate, goal: Goal) -> bool:
+    """Whether the user gave the command of this gate as --check."""
+    return gate.command in goal.checks and not gate.folder
+
+
+def _with_gate_kind(check: Gate, project_state: ProjectState) -> Gate:
+    """Give a --check whose command is that of a project gate the kind of that gate."""
+    for gate in project_state.catalog.gates:
+        if gate.command == check.command and not gate.folder:
+            return replace(check, kind=gate.kind, counts=gate.counts)
+    return check
+
+
+def runnable_gates(gates: Iterable[Gate]) -> tuple[Gate, ...]:
+    """Return the approved gates: typed or configured by the user, or approved with `supervisor trust`."""
+    return tuple(
+        gate for gate in gates if gate.approved or gate.origin in (GateOrigin.TYPED, GateOrigin.USER)
+    )
+
+
+def unapproved_gate_runs(gates: Iterable[Gate], tree: str) -> tuple[GateRun, ...]:
+    """Return could-not-run results for the gates that are not approved."""
+    gates = tuple(gates)
+    may = set(runnable_gates(gates))
+    return tuple(
+        GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree, reason=NOT_APPROVED)
+        for gate in gates
+        if gate not in may
+    )
+
+
+def gates_prove_condition(
+    goal: Goal,
+    runs: Iterable[GateRun],
+    project_state: ProjectState,
+    comparisons: Iterable[CheckComparison] = (),
+) -> bool:
+    """Whether gates that passed on this very tree are sufficient proof that the condition holds.
+
+    "The checks pass" is proven by any gate, "the tests pass" only by a gate that counts tests; each kind that
+    the condition names needs a gate of that kind.
+    """
+    asked = parse_condition(goal.condition)
+    changed = any(one.change is not CheckChange.CI_CHANGED for one in project_state.findings)
+    if asked is None or changed or project_state.unseen:
+        return False
+    musts = [run for run in runs if run.gate.required]
+    if not musts or any(not _proves_pass(run, project_state.tree) for run in musts):
+        return False
+    named = gate_kinds_named(goal.condition) <= {kind for run in musts for kind in proven_gate_kinds(run)}
+    return named and (not asked.repairs or _repair_is_shown(asked, comparisons))
+
+
+def _repair_is_shown(asked: RequestedProof, comparisons: Iterable[CheckComparison]) -> bool:
+    """Whether a check of each thing to repair failed on the old code; it passes now, whoever ran it."""
+    failed = [
+        line.lower()
+        for seen in comparisons
+        for run in (seen.base, seen.fresh)
+        if run is not None and run.outcome is Outcome.FAILED
+        for line in (*run.failing, *run.failures)
+    ]
+    return bool(failed) and all(any(name.lower() in line for line in failed) for name in asked.names)
+
+
+def failed_required_runs(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
+    """Return the runs of required gates that failed."""
+    return tuple(run for run in runs if run.gate.required and run.outcome is Outcome.FAILED)
+
+
+def unrunnable_required_runs(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
+    """Return the runs of required gates that could not run."""
+    return tuple(run for run in runs if run.gate.required and run.outcome is Outcome.COULD_NOT_RUN)
+
+
+def without_outvoted(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
+    """Let a detected gate that could not run only advise where every command of the user's passed."""
+    runs = tuple(runs)
+    typed = [run for run in runs if run.gate.required and run.gate.origin is GateOrigin.TYPED]
+    if not typed or any(run.outcome is not Outcome.PASSED for run in typed):
+        return runs
+    return tuple(
+        replace(run, gate=replace(run.gate, required=False))
+        if run.gate.origin is GateOrigin.DETECTED and run.outcome is Outcome.COULD_NOT_RUN
+        else run
+        for run in runs
+    )
+
+
+def describe_checks(goal: Goal, project_state: ProjectState) -> str:
+    """Say what will be run for a goal, what may not be run, or that no check decides it."""
+    wanted = required_gates(goal, project_state)
+    may = runnable_gates(wanted)
+    lines = []
+    if may:
+        lines.append(f"Will be run at each stop: {_name_commands(may)}.")
+    if others := tuple(gate for gate in wanted if gate not in may):
+        lines.append(f"Not approved: {_name_commands(others)}. Type in a shell: supervisor trust")
+    if not wanted:
+        found = [
+            gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and not gate.approved
+        ]
+        lines.append('No check decides this; a judge weighs it. To name one: --check "command"')
+        if found:
+            lines.append(f"Found: {_name_commands(found)}. To approve it, type in a shell: supervisor trust")
+    return "\n".join(lines)
+
+
+def _name_commands(gates: Iterable[Gate]) -> str:
+    """Name the first commands, and how many there are besides."""
+    names = [f"`{gate.command}`" + (f" in {gate.folder}" if gate.folder else "") for gate in gates]
+    rest = [f"and {len(names) - NAMED_COMMANDS} more"] if len(names) > NAMED_COMMANDS else []
+    return ", ".join((*names[:NAMED_COMMANDS], *rest))
+
+
+def new_gate_failures(run: GateRun, baseline: Iterable[GateBaseline]) -> tuple[str, ...] | None:
+    """Return what fails now and did not fail when the goal was set; None where that is not known."""
+    known = next(
+        (one for one in baseline if (one.gate, one.command) == (run.gate.id, run.gate.command)), None
+    )
+    if run.outcome is not Outcome.FAILED:
+        return ()
+    if known is None or known.outcome is Outcome.COULD_NOT_RUN:
+        return None
+    if known.outcome is Outcome.PASSED:
+        return run.failing or run.failures or (f"`{run.gate.command}` passed before",)
+    if not run.failing or not known.failing:
+        return None
+    return tuple(line for line in run.failing if line not in known.failing)
+
+
+def build_gate_baseline(runs: Iterable[GateRun]) -> tuple[GateBaseline, ...]:
+    """Record the results of these gates for a later comparison."""
+    return tuple(
+        GateBaseline(gate=run.gate.id, command=run.gate.command, outcome=run.outcome, failing=run.failing)
+        for run in runs
+    )
+
+
+def _required_by_goal(gate: Gate) -> Gate:
+    """Make a gate required; for a detected gate, being named by the user is approval enough (ADR 0004)."""
+    approved = gate.approved or gate.origin is GateOrigin.DETECTED
+    return replace(gate, required=True, approved=approved, why=f"the goal speaks of {gate.kind}; {gate.why}")
+
+
+def _can_advise(gate: Gate, project_state: ProjectState) -> bool:
+    """Whether a gate may run as advisory: no PR or CI gate, and something changed in its folder."""
+    return gate.kind not in REMOTE_GATE_KINDS and _gate_folder_changed(gate, project_state)
+
+
+def _gate_folder_changed(gate: Gate, project_state: ProjectState) -> bool:
+    if not gate.folder or project_state.changed is None:
+        return True
+    return any(path.startswith(f"{gate.folder}/") for path in project_state.changed)
+
+
+def _proves_pass(run: GateRun, tree: str) -> bool:
+    return run.outcome is Outcome.PASSED and run.tree == tree and not run.flaky and not run.moved
+
+
+def proven_gate_kinds(run: GateRun) -> tuple[Kind, ...]:
+    """Return the kinds that a passed gate proves; a gate that counts tests also proves that tests pass."""
+    return (run.gate.kind, Kind.TESTS) if run.gate.counts else (run.gate.kind,)

@@ -1,0 +1,71 @@
+"""Implements the gate runner: local checks, and pull request and CI where a code host is configured.
+
+`runner` runs single gates and batches of them, `outcome` decides what their end means, and `cache` remembers
+passes and digests what a pass depends on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from sidecar.evidence.gates import runner as gate_run
+from sidecar.evidence.gates.cache import (
+    Circumstances,
+    GateMemory,
+    describe_circumstances,
+    digest_run_environment,
+    may_reuse_pass,
+)
+from sidecar.evidence.gates.runner import BatchDependencies, GateBatchRunner, TreeDigestReader
+from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
+
+
+class CodeHostRunner(Protocol):
+    """Runs gates that query the code host of the repository."""
+
+    async def run(self, gate: Gate, site: GateContext, seconds: float) -> GateRun:
+        """Check the pull request or its CI checks. Raises nothing except when cancelled."""
+
+
+class ProjectGates:
+    """Implements `GateRunner`."""
+
+    def __init__(
+        self,
+        memory: GateMemory | None = None,
+        look: TreeDigestReader | None = None,
+        code_host: CodeHostRunner | None = None,
+    ) -> None:
+        """`look` reads the current tree digest; without it, the tree given to `run` counts as unchanged."""
+        self._code_host = code_host
+        hands = BatchDependencies(
+            once=self._once, key=_pass_circumstances, memory=memory or GateMemory(), look=look
+        )
+        self._batches = GateBatchRunner(hands)
+
+    async def run(
+        self,
+        gates: Sequence[Gate],
+        at: GateContext,
+        seconds: float,
+        progress: GateProgressCallback | None = None,
+    ) -> tuple[GateRun, ...]:
+        return await self._batches.run(gates, at, seconds, progress)
+
+    async def _once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+        if gate.kind not in REMOTE_GATE_KINDS:
+            return await gate_run.run_gate_once(gate, at, seconds)
+        if self._code_host is None:
+            reason = "nothing is set up to ask the remote"
+            return GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree, reason=reason)
+        return await self._code_host.run(gate, at, seconds)
+
+
+async def _pass_circumstances(gate: Gate, at: GateContext) -> Circumstances | None:
+    """Compute what a pass depends on, in a thread because it reads many files."""
+    if not may_reuse_pass(gate):
+        return None
+    return describe_circumstances(gate, at, await asyncio.to_thread(digest_run_environment, gate, at))

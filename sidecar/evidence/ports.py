@@ -1,0 +1,135 @@
+"""Interfaces for gathering evidence: project files, their changes, and the project's own checks (gates)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun
+from sidecar.kernel.session import Environment
+
+
+class GateContext(Struct, frozen=True, kw_only=True):
+    """Where gates run: the project, its tree digest as just taken, and the session's environment.
+
+    `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
+    """
+
+    project: str
+    tree: str
+    environment: Environment
+    since: float = 0.0
+
+
+class CopyVersion(StrEnum):
+    """Which version of a project's files a copy holds."""
+
+    BASE = "base"
+    NOW = "now"
+    OLD_CHECKS = "old checks, new code"
+    NEW_CHECKS = "new checks, old code"
+
+
+class ProjectCopy(Struct, frozen=True, kw_only=True):
+    """A copy of a project. `project` is its folder, `environment` the one for commands in it.
+
+    `checks` are the changed files that bear on a check, which a mixed copy took from the other version than
+    the code. `unseen` says why there is no copy, else "".
+    """
+
+    project: str = ""
+    environment: Environment = {}
+    checks: tuple[str, ...] = ()
+    unseen: str = ""
+
+
+class Workspace(Protocol):
+    """Access to the project's files and their changes."""
+
+    async def fingerprint(self, project: str, environment: Environment) -> str:
+        """Return one digest of all content that is not ignored; "" where none can be computed."""
+
+    async def remember(self, project: str, environment: Environment) -> FileBaseline:
+        """Store the current files as a baseline. Never raises: `unseen` says what is missing and why."""
+
+    async def since(self, base: FileBaseline, project: str, environment: Environment) -> ProjectChanges:
+        """Return the changes since `base`, also of ignored files that affect a test runner. Never raises."""
+
+    async def repository(
+        self, base: FileBaseline, project: str, environment: Environment
+    ) -> RepositoryState | None:
+        """Return git's state of the project; None where there is no repository. Contacts no remote."""
+
+    async def copy(
+        self, base: FileBaseline, project: str, environment: Environment, version: CopyVersion, into: Path
+    ) -> ProjectCopy:
+        """Write a copy of the project below `into`, an empty folder. Never raises."""
+
+    def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
+        """Return the paths that do not exist. Paths that lead out of the project are not examined."""
+
+    def forget(self, base: FileBaseline, project: str) -> None:
+        """Delete a stored baseline; do nothing where it is already gone."""
+
+
+class GateCatalog(Protocol):
+    """Lists the checks that a project offers."""
+
+    async def list(self, project: str, environment: Environment) -> AvailableGates:
+        """Return detected and configured gates with reasons, the configured ones first. Never raises."""
+
+
+GateProgressCallback = Callable[[Gate, GateRun | None], None]
+"""Called when a gate begins (with None) and when it has ended (with its run)."""
+
+
+class GateRunner(Protocol):
+    """Runs the project's own checks."""
+
+    async def run(
+        self,
+        gates: Sequence[Gate],
+        at: GateContext,
+        seconds: float,
+        progress: GateProgressCallback | None = None,
+    ) -> tuple[GateRun, ...]:
+        """Run these gates, independent ones in parallel, each within `seconds` or its own deadline.
+
+        Results are in the order of `gates`. Never raises for a failing or missing command. Cancelling kills
+        running commands.
+        """
+
+
+class OldChecks(Protocol):
+    """Runs the checks as they were at a baseline on today's code."""
+
+    async def compare(
+        self,
+        base: FileBaseline,
+        at: GateContext,
+        runs: Sequence[GateRun],
+        seconds: float,
+        *,
+        repairs: bool = False,
+    ) -> tuple[CheckComparison, ...]:
+        """Compare each of these runs, which passed, with its check as it was; empty where none changed.
+
+        `repairs`: run checks on the old code in any case, to see whether something failed there. All together
+        take at most `seconds`. Never raises; cancelling kills running commands.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceServices:
+    """The adapters of this package, one per port."""
+
+    catalog: GateCatalog
+    gates: GateRunner
+    old_checks: OldChecks
+    workspace: Workspace

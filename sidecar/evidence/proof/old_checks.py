@@ -1,0 +1,131 @@
+"""Runs checks as they were at the baseline on today's code, in copies of the project.
+
+Four runs make a comparison, and most stops need one or none:
+
+    old checks, new code   when a file that bears on a check changed and the gate passes
+    old checks, old code   when that fails: whether the failure was there when the work began
+    new checks, new code   in a copy, when that fails: whether a copy can run the checks at all
+    new checks, old code   when the goal asks for a repair, and the old checks passed on the old code
+
+A comparison is remembered as long as neither version of the files changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.runner import run_gate_once
+from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, GateRun, Outcome
+
+MEMORY_SIZE: Final = 64
+"""Comparisons that are remembered."""
+
+_ComparisonKey = tuple[str, str, str, str, bool]
+
+
+class ScratchChecks:
+    """Implements `OldChecks`."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Copy files with this workspace."""
+        self._workspace = workspace
+        self._known: OrderedDict[_ComparisonKey, CheckComparison] = OrderedDict()
+
+    async def compare(
+        self,
+        base: FileBaseline,
+        at: GateContext,
+        runs: Sequence[GateRun],
+        seconds: float,
+        *,
+        repairs: bool = False,
+    ) -> tuple[CheckComparison, ...]:
+        """Compare these runs, one after the other, in `seconds` altogether."""
+        local = [run for run in runs if run.gate.kind not in REMOTE_GATE_KINDS]
+        keys = [(base.snapshot, at.tree, run.gate.command, run.gate.folder, repairs) for run in local]
+        if local and at.tree and all(key in self._known for key in keys):
+            return tuple(replace(self._known[key], now=run) for key, run in zip(keys, local, strict=True))
+        found = await _Comparing(self._workspace, base, at, seconds).compare(local, repairs=repairs)
+        for key, comparison in zip(keys, found, strict=False):
+            if _is_complete(comparison):
+                self._known[key] = comparison
+        while len(self._known) > MEMORY_SIZE:
+            self._known.popitem(last=False)
+        return found
+
+
+def _is_complete(seen: CheckComparison) -> bool:
+    """Whether the same files would give the same comparison: nothing was missing, no time and no program."""
+    runs = [run for run in (seen.old, seen.base, seen.copy, seen.fresh) if run is not None]
+    if seen.old is None or any(run.outcome is Outcome.COULD_NOT_RUN for run in runs):
+        return False
+    return seen.old.outcome is Outcome.PASSED or (seen.base is not None and seen.copy is not None)
+
+
+class _Comparing:
+    """One comparison of several gates."""
+
+    def __init__(self, workspace: Workspace, base: FileBaseline, at: GateContext, seconds: float) -> None:
+        self._workspace = workspace
+        self._base, self._at = base, at
+        self._clock = asyncio.get_running_loop().time
+        self._until = self._clock() + seconds
+
+    async def compare(self, runs: Sequence[GateRun], *, repairs: bool) -> tuple[CheckComparison, ...]:
+        files, old = await self._run_in_copy(CopyVersion.OLD_CHECKS, runs)
+        if isinstance(old, str):
+            return tuple(CheckComparison(now=run, unseen=old) for run in runs)
+        if not files and not repairs:
+            return ()
+        old = old or list(runs)  # no check changed
+        found = {
+            run.gate.id: CheckComparison(now=run, files=files, old=ended)
+            for run, ended in zip(runs, old, strict=True)
+        }
+        failing = [run for run, ended in zip(runs, old, strict=True) if ended.outcome is not Outcome.PASSED]
+        before = await self._by_gate(CopyVersion.BASE, runs if repairs else failing)
+        copied = await self._by_gate(CopyVersion.NOW, failing)
+        passed_before = [
+            run for run in runs if (one := before.get(run.gate.id)) and one.outcome is Outcome.PASSED
+        ]
+        fresh = await self._by_gate(CopyVersion.NEW_CHECKS, passed_before if repairs and files else [])
+        return tuple(
+            replace(one, base=before.get(name), copy=copied.get(name), fresh=fresh.get(name))
+            for name, one in found.items()
+        )
+
+    async def _by_gate(self, version: CopyVersion, runs: Sequence[GateRun]) -> dict[str, GateRun]:
+        """Run the gates in a copy; empty where there is none, or no time."""
+        if not runs:
+            return {}
+        _, ended = await self._run_in_copy(version, runs)
+        return {} if isinstance(ended, str) else {run.gate.id: run for run in ended}
+
+    async def _run_in_copy(
+        self, version: CopyVersion, runs: Sequence[GateRun]
+    ) -> tuple[tuple[str, ...], list[GateRun] | str]:
+        """Run the gates in a copy; return its mixed check files, and the runs or why there are none."""
+        with tempfile.TemporaryDirectory(prefix="supervisor-copy-", ignore_cleanup_errors=True) as name:
+            at = self._at
+            copy = await self._workspace.copy(self._base, at.project, at.environment, version, Path(name))
+            if copy.unseen:
+                return (), copy.unseen
+            if version is CopyVersion.OLD_CHECKS and not copy.checks:
+                return (), []
+            place = GateContext(project=copy.project, tree="", environment=copy.environment)
+            ended = []
+            for run in runs:
+                left = self._until - self._clock()
+                if left <= 0:
+                    return copy.checks, "there was no time left"
+                ended.append(await run_gate_once(run.gate, place, min(left, run.gate.seconds or left)))
+            return copy.checks, ended

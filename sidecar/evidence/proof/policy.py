@@ -1,0 +1,207 @@
+"""Rates a comparison of checks: as they were at the baseline, and as they are, on today's code.
+
+    the old checks pass on the new code        nothing was weakened: no finding
+    fewer tests ran than of the old checks     dropped: shown, and weighed
+    fails as it did at the baseline            the failure was made to go away: the agent is asked about it
+    fails, and did not, or otherwise           an expectation changed: usual in honest work, shown and weighed
+    nothing could be compared                  shown and weighed: gates alone decide nothing
+
+"Weighed" means that a judge must cite it, and that without a judge the goal ends unverified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, GateRun, Outcome
+
+NAMED: Final = 10
+"""Findings that the agent or the user is told of at once."""
+NAMED_TESTS: Final = 5
+"""Tests of one comparison that become findings of their own; the others are counted."""
+TEXT_LENGTH: Final = 300
+EXECUTED_CHANGES: Final = frozenset(
+    (
+        CheckChange.OLD_FAILURE_REMAINS,
+        CheckChange.EXPECTATION_CHANGED,
+        CheckChange.CHECKS_DROPPED,
+        CheckChange.NOT_COMPARED,
+    )
+)
+"""What was found by running checks."""
+UNLOADABLE: Final = "its file could not be loaded"
+FILE_NAME: Final = re.compile(r"[\w-]+([./][\w-]+)+")
+"""A file or a dotted module, as a runner names one that it cannot load."""
+ASKED_FOR_CHANGE: Final = re.compile(
+    r"\b(remove|delete|drop|retire|deprecate|rename|replace|convert|migrate|port|get rid of|no longer)\b"
+    r"|\b(update|rewrite|correct|adjust|change|regenerate|relax|loosen|lower|raise|skip|disable|merge)\b"
+    r".{0,60}\b(tests?|expectations?|assertions?|snapshots?|specs?|fixtures?|golden|threshold|coverage)\b"
+    r"|\btests?\b.{0,40}\b(wrong(ly)?|outdated|incorrect|obsolete|mistaken|stale)\b"
+    r"|whatever the tests? says?",
+    re.IGNORECASE,
+)
+"""Words of a user who asks for a change of checks, or of what they check."""
+SENTENCES: Final = {
+    CheckChange.OLD_FAILURE_REMAINS: "as it was when the work began, it still fails: {after}",
+    CheckChange.EXPECTATION_CHANGED: "as it was when the work began, it fails on the new code: {after}",
+    CheckChange.CHECKS_DROPPED: "checks were dropped: {before} when the work began, {after} now",
+    CheckChange.NOT_COMPARED: "changed, and {after}",
+    CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
+    CheckChange.CI_CHANGED: "what the CI service runs was changed",
+}
+"""What is said of a change; of all others its name and the new line."""
+
+
+# --- Rating -------------------------------------------------------------------------------------------------
+
+
+def rate_surroundings(runs: Iterable[GateRun]) -> tuple[IntegrityFinding, ...]:
+    """Rate what a passing gate loaded from outside the project: a change that nobody explains is grave."""
+    files = dict.fromkeys(file for run in runs for file in run.unexplained)
+    return tuple(
+        IntegrityFinding(change=CheckChange.TOOL_REPLACED, weight=FindingSeverity.GRAVE, file=file, line=0)
+        for file in files
+    )
+
+
+def rate_comparison(seen: CheckComparison, asked: str = "") -> tuple[IntegrityFinding, ...]:
+    """Rate one comparison; see the table above. `asked`: what the user asked for, in their words."""
+    old, base, copy, line = seen.old, seen.base, seen.copy, f"`{seen.now.gate.command}`"
+    if old is None:
+        return (_unknown(seen, f"{line} could not be run with them as they were: {seen.unseen}"),)
+    if old.outcome is Outcome.PASSED:
+        return (_dropped(seen, old),) if _fewer_ran(seen.now, old) else ()
+    if base is not None and _was_no_check(old, base):
+        return ()
+    if why := _why_not_comparable(old, base, copy):
+        return (_unknown(seen, f"{line} {why}"),)
+    found = tuple(_rate_failures(seen, old, base or old))
+    if ASKED_FOR_CHANGE.search(asked):  # the user's wish may be just this: the judge weighs it
+        return tuple(replace(one, weight=FindingSeverity.SHOWN) for one in found)
+    return found
+
+
+def _was_no_check(old: GateRun, base: GateRun) -> bool:
+    """Whether there was no test yet when the work began, so that none was weakened."""
+    return NOTHING_EXECUTED in (old.reason, base.reason) and not old.executed and not base.executed
+
+
+def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:
+    """Say why a failure of the old checks says nothing; "" where it does."""
+    if old.outcome is Outcome.COULD_NOT_RUN:
+        return f"could not run with them as they were: {old.reason}"
+    if base is None or copy is None:
+        return "fails with them as they were; there was no time to find out why"
+    if base.outcome is Outcome.COULD_NOT_RUN:
+        return f"could not run on the files as they were: {base.reason}"
+    return "" if copy.outcome is Outcome.PASSED else "does not pass in a copy without files that git ignores"
+
+
+def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterator[IntegrityFinding]:
+    """Rate old checks that fail on the new code: by test where the runner names them, else as a whole."""
+    for name in (old.failing or (f"`{old.gate.command}`",))[:NAMED_TESTS]:
+        failed_before = _message(base, name) in (_message(old, name), UNLOADABLE)
+        yield IntegrityFinding(
+            change=CheckChange.OLD_FAILURE_REMAINS if failed_before else CheckChange.EXPECTATION_CHANGED,
+            weight=FindingSeverity.GRAVE if failed_before else FindingSeverity.SHOWN,
+            file=_file_of(name, seen),
+            line=0,
+            before=name,
+            after=_message(old, name) or name,
+        )
+
+
+def _message(run: GateRun, name: str) -> str:
+    """Return how a test failed, or how the whole run did where no test is named; "" where it did not fail.
+
+    A runner names a file that it cannot load as a test of its own.
+    """
+    if not run.failing:
+        return next(iter(run.failures), name) if run.outcome is Outcome.FAILED else ""
+    if name in run.failing:
+        return next((line for line in run.failures if name in line), name)
+    files = [one.partition(" ")[0] for one in run.failing]
+    return UNLOADABLE if any(FILE_NAME.fullmatch(file) and file in name for file in files) else ""
+
+
+def _dropped(seen: CheckComparison, old: GateRun) -> IntegrityFinding:
+    return IntegrityFinding(
+        change=CheckChange.CHECKS_DROPPED,
+        weight=FindingSeverity.SHOWN,
+        file=seen.files[0] if seen.files else "",
+        line=0,
+        before=f"{old.executed} tests ran",
+        after=f"{seen.now.executed} run",
+    )
+
+
+def _unknown(seen: CheckComparison, why: str) -> IntegrityFinding:
+    return IntegrityFinding(
+        change=CheckChange.NOT_COMPARED,
+        weight=FindingSeverity.SHOWN,
+        file=", ".join(seen.files[:3]),
+        line=0,
+        after=why[:TEXT_LENGTH],
+    )
+
+
+def _fewer_ran(now: GateRun, old: GateRun) -> bool:
+    return now.executed is not None and old.executed is not None and now.executed < old.executed
+
+
+def _file_of(name: str, seen: CheckComparison) -> str:
+    """Return the changed check file that a test's name mentions, by path or as a module, else the first."""
+    stems = {path: path.rpartition("/")[2].partition(".")[0] for path in seen.files}
+    named = [path for path in seen.files if path in name] or [
+        path for path in seen.files if stems[path] in name
+    ]
+    return next(iter((*named, *seen.files)), "")
+
+
+# --- In words -----------------------------------------------------------------------------------------------
+
+
+def relevant_findings(
+    found: Iterable[IntegrityFinding], runs: Iterable[GateRun]
+) -> tuple[IntegrityFinding, ...]:
+    """Return those that bear on the required gates: a silenced linter says nothing of the tests."""
+    kinds = {run.gate.kind for run in runs if run.gate.required}
+    return tuple(one for one in found if not one.kinds or not kinds.isdisjoint(one.kinds))
+
+
+def grave_findings(
+    found: Iterable[IntegrityFinding], asked_about: Iterable[str] = ()
+) -> tuple[IntegrityFinding, ...]:
+    """Return the grave ones that the agent was not asked about yet."""
+    asked = frozenset(asked_about)
+    return tuple(
+        one for one in found if one.weight is FindingSeverity.GRAVE and finding_digest(one) not in asked
+    )
+
+
+def finding_digest(finding: IntegrityFinding) -> str:
+    """Return a name that is the same for the same change, wherever its line moved."""
+    parts: tuple[str, ...] = (finding.change, finding.file, finding.before)
+    if finding.change not in EXECUTED_CHANGES:  # what a failing check prints may differ in every run
+        parts = (*parts, finding.after)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def describe_finding(finding: IntegrityFinding) -> str:
+    """Describe one finding in one line."""
+    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    words = SENTENCES.get(finding.change, f"{finding.change.replace('-', ' ')}: `{{after}}`")
+    return f"{place}: {words.format(before=finding.before, after=finding.after)}"
+
+
+def describe_findings(found: Iterable[IntegrityFinding]) -> tuple[str, ...]:
+    """Describe the first findings, and how many there are besides."""
+    lines = [describe_finding(one) for one in found]
+    rest = (f"and {len(lines) - NAMED} more",) if len(lines) > NAMED else ()
+    return (*lines[:NAMED], *rest)

@@ -1,0 +1,278 @@
+"""Reads JSON reports of linters, type checkers and scanners, and builds the text that a person would see.
+
+Formats: ruff, eslint, mypy, pyright, bandit, pip-audit, and SARIF, which many tools write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.reports.report import (
+    GateOutput,
+    ReportedFailure,
+    RunReport,
+    build_report,
+    decode_json_report,
+    diagnostic_failure,
+    number_equal_failures,
+    read_report_bytes,
+)
+
+SHOWN_LIMIT = 1_000
+"""Maximum number of diagnostics that are shown as text."""
+
+
+def report_diagnostics(faults: Sequence[ReportedFailure], written: GateOutput, rest: str = "") -> RunReport:
+    """Build a report of these faults whose text lists them after the `rest` of the output."""
+    lines = (fault.said or fault.name for fault in faults[:SHOWN_LIMIT])
+    text = "\n".join(line.replace(f"{written.folder}/", "") for line in lines)
+    return replace(
+        build_report(number_equal_failures(faults), written.folder),
+        text="\n".join(filter(None, (rest.strip("\n"), text))),
+    )
+
+
+class _Position(Struct, frozen=True):
+    row: int | None = None
+    line: int | None = None
+
+
+class _Ruff(Struct, frozen=True):
+    filename: str
+    message: str
+    code: str | None = None
+    location: _Position | None = None
+
+
+def read_ruff_report(written: GateOutput) -> RunReport | None:
+    """Read `ruff check --output-format json`."""
+    found = decode_json_report(read_report_bytes(written.report()), tuple[_Ruff, ...])
+    if found is None:
+        return None
+    return report_diagnostics(
+        [
+            diagnostic_failure(
+                one.filename, one.location.row if one.location else None, one.code, one.message
+            )
+            for one in found
+        ],
+        written,
+        written.text,
+    )
+
+
+class _EslintMessage(Struct, frozen=True, rename="camel"):
+    message: str
+    severity: int = 2
+    rule_id: str | None = None
+    line: int | None = None
+
+
+class _EslintFile(Struct, frozen=True, rename="camel"):
+    file_path: str
+    messages: tuple[_EslintMessage, ...] = ()
+
+
+def read_eslint_report(written: GateOutput) -> RunReport | None:
+    """Read `eslint -f json`. Warnings count only if there are no errors: --max-warnings makes them fail."""
+    files = decode_json_report(read_report_bytes(written.report()), tuple[_EslintFile, ...])
+    if files is None:
+        return None
+    both = [(file.file_path, one) for file in files for one in file.messages]
+    worst = max((one.severity for _, one in both), default=0)
+    return report_diagnostics(
+        [
+            diagnostic_failure(path, one.line, one.rule_id, one.message)
+            for path, one in both
+            if one.severity == worst
+        ],
+        written,
+        written.text,
+    )
+
+
+class _Mypy(Struct, frozen=True):
+    file: str
+    message: str
+    severity: str
+    line: int | None = None
+    code: str | None = None
+
+
+def read_mypy_report(written: GateOutput) -> RunReport | None:
+    """Read `mypy --output json`: one object per line, mixed with plain text lines."""
+    faults, rest, known = list[ReportedFailure](), list[str](), False
+    for line in written.text.split("\n"):
+        one = decode_json_report(line, _Mypy) if line.startswith("{") else None
+        if one is None:
+            rest.append(line)
+        else:
+            known = True
+            if one.severity == "error":
+                faults.append(diagnostic_failure(one.file, one.line, one.code, one.message))
+    return report_diagnostics(faults, written, "\n".join(rest)) if known else None
+
+
+class _PyrightRange(Struct, frozen=True):
+    start: _Position = _Position()
+
+
+class _PyrightDiagnostic(Struct, frozen=True):
+    message: str
+    severity: str = "error"
+    file: str = ""
+    rule: str | None = None
+    range: _PyrightRange | None = None
+
+
+class _Pyright(Struct, frozen=True, rename="camel"):
+    general_diagnostics: tuple[_PyrightDiagnostic, ...]
+
+
+def read_pyright_report(written: GateOutput) -> RunReport | None:
+    """Read `pyright --outputjson`: one document, whose line numbers start at 0."""
+    begin = written.text.find("{")
+    end = written.text.rfind("}")
+    found = decode_json_report(written.text[begin : end + 1], _Pyright) if begin >= 0 else None
+    if found is None:
+        return None
+    return report_diagnostics(
+        list(_pyright_failures(found.general_diagnostics)),
+        written,
+        written.text[:begin] + written.text[end + 1 :],
+    )
+
+
+def _pyright_failures(found: Iterable[_PyrightDiagnostic]) -> Iterable[ReportedFailure]:
+    for one in found:
+        if one.severity == "error":
+            start = one.range.start.line if one.range else None
+            yield diagnostic_failure(one.file, None if start is None else start + 1, one.rule, one.message)
+
+
+# --- scanners: bandit and pip-audit -------------------------------------------------------------------------
+
+
+class _BanditResult(Struct, frozen=True):
+    filename: str
+    issue_text: str
+    test_id: str = ""
+    line_number: int | None = None
+
+
+class _BanditError(Struct, frozen=True):
+    filename: str = ""
+    reason: str = ""
+
+
+class _Bandit(Struct, frozen=True):
+    results: tuple[_BanditResult, ...]
+    errors: tuple[_BanditError, ...] = ()
+
+
+def read_bandit_report(written: GateOutput) -> RunReport | None:
+    """Read `bandit -f json`. A file that it could not read is shown but is not a finding, nor a failure."""
+    bandit = decode_json_report(read_report_bytes(written.report()), _Bandit)
+    if bandit is None:
+        return None
+    found = [
+        diagnostic_failure(one.filename.removeprefix("./"), one.line_number, one.test_id, one.issue_text)
+        for one in bandit.results
+    ]
+    unread = "\n".join(f"{one.filename}: {one.reason}" for one in bandit.errors[:20])
+    return report_diagnostics(found, written, f"{written.text}\n{unread}")
+
+
+class _AuditFinding(Struct, frozen=True):
+    id: str
+    fix_versions: tuple[str, ...] = ()
+
+
+class _AuditPackage(Struct, frozen=True):
+    name: str
+    version: str = ""
+    vulns: tuple[_AuditFinding, ...] | None = None
+    skip_reason: str = ""
+
+
+class _Audit(Struct, frozen=True):
+    dependencies: tuple[_AuditPackage, ...]
+
+
+def read_pip_audit_report(written: GateOutput) -> RunReport | None:
+    """Read `pip-audit -f json`. The packages that it could look up count as executed."""
+    audit = decode_json_report(read_report_bytes(written.report()), _Audit)
+    if audit is None:
+        return None
+    looked_up = [package for package in audit.dependencies if package.vulns is not None]
+    found = [_vulnerability_failure(package, one) for package in looked_up for one in package.vulns or ()]
+    report = report_diagnostics(found, written, written.text)
+    return replace(report, executed=len(looked_up), skipped=len(audit.dependencies) - len(looked_up))
+
+
+def _vulnerability_failure(package: _AuditPackage, one: _AuditFinding) -> ReportedFailure:
+    repaired = f", repaired in {', '.join(one.fix_versions[:3])}" if one.fix_versions else ""
+    return ReportedFailure(
+        f"{package.name}: {one.id}", f"{package.name} {package.version}: {one.id}{repaired}"
+    )
+
+
+# --- SARIF --------------------------------------------------------------------------------------------------
+
+
+class _SarifText(Struct, frozen=True):
+    text: str = ""
+
+
+class _SarifArtifact(Struct, frozen=True):
+    uri: str = ""
+
+
+class _SarifRegion(Struct, frozen=True, rename="camel"):
+    start_line: int | None = None
+
+
+class _SarifPhysicalLocation(Struct, frozen=True, rename="camel"):
+    artifact_location: _SarifArtifact = _SarifArtifact()
+    region: _SarifRegion = _SarifRegion()
+
+
+class _SarifLocation(Struct, frozen=True, rename="camel"):
+    physical_location: _SarifPhysicalLocation = _SarifPhysicalLocation()
+
+
+class _SarifResult(Struct, frozen=True, rename="camel"):
+    message: _SarifText = _SarifText()
+    rule_id: str | None = None
+    level: str = "warning"
+    kind: str = "fail"
+    locations: tuple[_SarifLocation, ...] = ()
+    suppressions: tuple[object, ...] | None = None
+
+
+class _SarifRun(Struct, frozen=True):
+    results: tuple[_SarifResult, ...] | None = None
+
+
+class _Sarif(Struct, frozen=True):
+    runs: tuple[_SarifRun, ...]
+
+
+def read_sarif_report(written: GateOutput) -> RunReport | None:
+    """Read SARIF 2.1.0 of any tool, without notes, suppressed results and results that are not failures."""
+    sarif = decode_json_report(read_report_bytes(written.report()), _Sarif)
+    if sarif is None:
+        return None
+    return report_diagnostics(list(_sarif_failures(sarif)), written, written.text)
+
+
+def _sarif_failures(sarif: _Sarif) -> Iterator[ReportedFailure]:
+    for run in sarif.runs:
+        for one in run.results or ():
+            if one.kind == "fail" and one.level in ("warning", "error") and not one.suppressions:
+                place = one.locations[0].physical_location if one.locations else _SarifPhysicalLocation()
+                file = place.artifact_location.uri.removeprefix("file://")
+                yield diagnostic_failure(file, place.region.start_line, one.rule_id, one.message.text)

@@ -1,0 +1,224 @@
+"""The common result of all report readers (`RunReport`), and the limits that all of them observe."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeVar
+from xml.etree import ElementTree as ET
+
+import msgspec
+from msgspec import Struct
+
+T = TypeVar("T")
+
+SHOWN_FAILURES: Final = 5
+"""Maximum number of failures that are shown."""
+FAILURE_LENGTH: Final = 300
+"""Maximum length in characters of one shown failure."""
+NAMED_FAILURES: Final = 500
+"""Maximum number of failures that are named."""
+INSPECTED_FAILURES: Final = 5_000
+"""Maximum number of failures of one run that are examined."""
+REPORT_LIMIT: Final = 32 << 20
+"""Maximum size in bytes of one report; a bigger one is not read."""
+
+MEMORY_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
+"""A memory address, which differs in every run and would make the same failure look new."""
+LINE_DURATION: Final = re.compile(r" ?[(\[]\d{1,9}(?:\.\d{1,9})? ?(?:ms|s|\u03bcs|m)[)\]]$")
+"""A duration at the end of a line."""
+LINE_AND_COLUMN: Final = re.compile(
+    r"(?<=[\w)\]])(?::\[?\d{1,9}(?:[:,]\d{1,9})?\]?|\(\d{1,9}(?:,\d{1,9})?\))(?=[:\s]|$)"
+)
+"""Line and column after a file name: `a.c:3:5`, `a.ts(3,5)`, `A.java:[3,5]`."""
+LINE_WORDS: Final = re.compile(r"\b(lines?|rows?|columns?) \d{1,9}(?:-\d{1,9})?")
+
+
+class ReportedFailure(Struct, frozen=True):
+    """One failure. `name` identifies it and is the same in the next run; `said` is the text for a person."""
+
+    name: str
+    said: str = ""
+
+
+class RunReport(Struct, frozen=True, kw_only=True):
+    """What was read of one run.
+
+    `executed` and `skipped` count tests, None if unknown. `failures` are the first failures as messages, in
+    order of appearance; `failing` names all of them. `text` is what a person would have seen, None if that is
+    the output itself.
+    """
+
+    executed: int | None = None
+    skipped: int | None = None
+    failures: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    text: str | None = None
+
+
+class GateOutput(Struct, frozen=True, kw_only=True):
+    """Where to find the output of a run.
+
+    `scratch` is the folder of the requested report, `folder` the working directory of the command, `text` its
+    output (only both ends if it was long). `since` is its start in nanoseconds, in file modification time.
+    """
+
+    scratch: Path
+    folder: Path
+    text: str = ""
+    since: int = 0
+
+    def report(self) -> Path:
+        """Return the path of a report that consists of one file."""
+        return self.scratch / "report"
+
+
+ReportReader = Callable[[GateOutput], RunReport | None]
+"""Reads one format of report; returns None if there is no complete one."""
+
+
+def build_report(
+    faults: Iterable[ReportedFailure],
+    folder: Path,
+    *,
+    executed: int | None = None,
+    skipped: int | None = None,
+) -> RunReport:
+    """Limit the faults, remove from them what differs between runs, and drop duplicates."""
+    known = list(islice(faults, INSPECTED_FAILURES))
+    said = dict.fromkeys(stable_line(fault.said or fault.name, folder) for fault in known)
+    names = dict.fromkeys(stable_line(fault.name, folder) for fault in known)
+    return RunReport(
+        executed=executed,
+        skipped=skipped,
+        failures=tuple(islice(filter(None, said), SHOWN_FAILURES)),
+        failing=tuple(sorted(filter(None, names))[:NAMED_FAILURES]),
+    )
+
+
+def stable_line(text: str, folder: Path) -> str:
+    """Return one line of limited length that is the same in the next run and in another checkout."""
+    line = " ".join(text[: 4 * FAILURE_LENGTH].split())
+    return LINE_DURATION.sub("", MEMORY_ADDRESS.sub("0x...", line.replace(f"{folder}/", "")))[:FAILURE_LENGTH]
+
+
+def without_line_numbers(text: str) -> str:
+    """Return the text without line and column numbers."""
+    return LINE_WORDS.sub(r"\1 ...", LINE_AND_COLUMN.sub("", text[: 4 * FAILURE_LENGTH]))
+
+
+def number_equal_failures(faults: Iterable[ReportedFailure]) -> Iterator[ReportedFailure]:
+    """Number equal faults of one file, so that an additional one counts as new."""
+    seen = Counter[str]()
+    for fault in faults:
+        seen[fault.name] += 1
+        times = seen[fault.name]
+        yield fault if times == 1 else ReportedFailure(f"{fault.name} ({times})", fault.said or fault.name)
+
+
+def diagnostic_failure(file: str, line: int | None, rule: str | None, message: str) -> ReportedFailure:
+    """Build the failure for one line of a compiler, linter or scanner."""
+    words = " ".join(filter(None, (rule, message.partition("\n")[0])))
+    place = f"{file}:{line}" if line else file
+    return ReportedFailure(without_line_numbers(f"{file}: {words}"), f"{place}: {words}" if file else words)
+
+
+def read_report_bytes(path: Path) -> bytes | None:
+    """Return a report's bytes; None if it is missing, too big, or not a regular file (link, pipe, device)."""
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > REPORT_LIMIT:
+            return None
+        with path.open("rb") as file:
+            return file.read(REPORT_LIMIT)
+    except OSError:
+        return None
+
+
+def decode_json_report(raw: bytes | str | None, form: type[T]) -> T | None:
+    """Decode a JSON report of this form; None if it is not one."""
+    try:
+        return None if raw is None else msgspec.json.decode(raw, type=form)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+
+
+# --- limited search for files that a run wrote --------------------------------------------------------------
+
+
+FOLDER_LIMIT: Final = 20_000
+"""Maximum number of folders that are searched."""
+FILE_LIMIT: Final = 2_000
+"""Maximum number of files that are returned."""
+SKIPPED_FOLDERS: Final = frozenset(("node_modules", "site-packages", "__pycache__", "venv"))
+"""Folders, besides hidden ones, that contain no reports of the project."""
+
+
+def find_report_files(
+    folder: Path, *, suffix: str, within: tuple[str, ...] = ("",), since: int = 0
+) -> Iterator[Path]:
+    """Yield files with this suffix whose folder ends with one of `within`, modified at `since` (ns) or later.
+
+    Links are not followed; files beyond the limits are not found.
+    """
+    left = FILE_LIMIT
+    for number, (place, folders, files) in enumerate(os.walk(folder)):
+        if number >= FOLDER_LIMIT:
+            return
+        folders[:] = sorted(
+            name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith(".")
+        )
+        if not f"/{place}".endswith(within):
+            continue
+        for path in (Path(place, name) for name in sorted(files) if name.endswith(suffix)):
+            if is_fresh_file(path, since):
+                yield path
+                left -= 1
+                if not left:
+                    return
+
+
+def is_fresh_file(path: Path, since: int) -> bool:
+    """Return whether this run wrote the file; links never count."""
+    try:
+        return not path.is_symlink() and path.is_file() and path.stat().st_mtime_ns >= since
+    except OSError:
+        return False
+
+
+# --- XML from untrusted sources -----------------------------------------------------------------------------
+
+
+SUITE_DEPTH: Final = 20
+"""Maximum number of nested suites that are named."""
+
+
+def iterate_xml_elements(raw: bytes) -> Iterator[ET.Element]:
+    """Yield every element when it ends, its tag without the namespace. Raises ET.ParseError, ValueError.
+
+    A test case gets the names of the enclosing suites in the attribute `suites`.
+
+    A document that declares entities is refused, as a few of them can exhaust the memory. So is one in an
+    encoding in which the declarations could not be recognized.
+    """
+    if b"<!ENTITY" in raw or b"\0" in raw[:4]:
+        raise ValueError("a report with entities, or in UTF-16")
+    suites: list[str] = []
+    # Safe: there are no entities, and the caller limits the size.
+    for event, element in ET.iterparse(io.BytesIO(raw), ("start", "end")):  # noqa: S314
+        tag = element.tag.rpartition("}")[2]
+        if event == "start":
+            suites += [element.get("name") or ""] if tag == "testsuite" else []
+            continue
+        if tag == "testsuite":
+            suites.pop()
+        if tag == "testcase":
+            element.set("suites", " > ".join(suites[-SUITE_DEPTH:]))
+        element.tag = tag
+        yield element

@@ -1,0 +1,309 @@
+"""Reads the plain output of a run that has no report: how many tests ran, and what failed.
+
+Summaries are read line by line with patterns for each runner; what no pattern matches stays unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.reports.report import (
+    ReportedFailure,
+    RunReport,
+    build_report,
+    number_equal_failures,
+    without_line_numbers,
+)
+
+OUTPUT_TAIL: Final = 4_000
+"""Characters of output that are stored."""
+HEAD_LINES: Final = 4_000
+TAIL_LINES: Final = 16_000
+"""Number of lines of a long output that are examined, from its start and from its end."""
+NESTED_LINES: Final = 8
+"""Maximum number of lines that one test name may span."""
+DEEP_INDENT: Final = " " * 7
+LINE_LENGTH: Final = 2_000
+"""Characters of a line that are examined."""
+
+TERMINAL_CODES: Final = re.compile(
+    r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+"""Terminal colours, cursor movements and titles, and other characters that cannot be shown."""
+
+# --- counts -------------------------------------------------------------------------------------------------
+
+COUNT_PAIR: Final = re.compile(r"(?<!\d)(\d{1,9}) (?:passed|failed|passing|failing|xfailed|xpassed)\b")
+PAIR_SUMMARIES: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # pytest
+        r"^=* ?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s",
+        r"^Tests:\s+(?!\d+, Assertions)",  # jest
+        r"^\s*Tests  ",  # vitest
+        r"^\s*\d+ (?:passing|failing)\b",  # mocha
+        r"^test result: ",  # cargo
+        r"^\s*Summary \[ *[\d.]+s\] ",  # nextest
+        r"^(?:ok|FAILED) \| \d+ passed",  # deno
+        r"^ {2}\d+ (?:passed|failed)(?: \([\d.]+m?s\))?$",  # playwright
+    )
+)
+"""Summary lines with pairs like "3 passed, 1 failed", which are added up."""
+SKIPPED_COUNT: Final = re.compile(
+    r"(?<!\d)(\d{1,9}) (?:skipped|ignored|pending|todo|excluded|invalid|skips|omissions|pendings)\b"
+    r"|(?:Skipped: *|Incomplete: |skipped=)(\d{1,9})"
+)
+"""Skipped tests, in any summary line."""
+TOTAL_SUMMARIES: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^(?P<ran>\d{1,9}) examples?, \d+ failures?(?P<less>.*)$",  # rspec
+        # mix
+        r"^(?:\d+ doctests?, )?(?:\d+ propert\w+, )?(?P<ran>\d{1,9}) tests?, \d+ failures?(?P<less>.*)$",
+        r"^Ran (?P<ran>\d{1,9}) tests? in ",  # unittest, whose number includes skipped tests
+        r"^(?:OK|FAILED) \((?P<less>.*skipped=.*)\)$",
+        r"^(?:#|\u2139) (?:pass|fail) (?P<ran>\d{1,9})$",  # node --test
+        r"^OK \((?P<ran>\d{1,9}) tests?, \d+ assertions?\)",  # phpunit
+        r"^Tests: (?P<ran>\d{1,9}), Assertions: \d+(?P<less>.*)$",
+        # maven
+        r"^(?:\[\w+\] )?Tests run: (?P<ran>\d{1,9}), Failures: \d+, Errors: \d+, (?P<less>Skipped: \d+)\s*$",
+        # dotnet
+        r"^\w+!\s+- Failed: +(?P<more>\d{1,9}), Passed: +(?P<ran>\d{1,9}),(?P<beside>.*)",
+        r"^(?P<ran>\d{1,9}) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?P<less>.*)$",  # Ruby
+        r"^(?P<ran>\d{1,9}) tests? completed(?P<less>.*)$",  # gradle
+        r"^ (?P<ran>\d{1,9}) (?:pass|fail)$",  # bun
+        r"^ {2}(?P<ran>\d{1,9}) tests? (?:passed|failed)$",  # ava
+        r"^(?:=* ?no tests ran in|No tests? (?:files? )?found\b|No tests executed!)(?P<ran>)",
+    )
+)
+"""Summary lines with a total. It includes the skipped tests in `less`, but not those in `beside`."""
+SKIPPED_ONLY: Final = re.compile(
+    r"^\s*(?:(?:#|\u2139) (?:skipped|todo) (?P<skip>\d{1,9})|(?P<more>\d{1,9}) (?:pending|skip|todo))$"
+)
+"""Lines of node, mocha and bun that only count skipped tests."""
+GO_PACKAGE: Final = re.compile(r"^(?:ok|FAIL|---) ?\s")
+GO_EMPTY: Final = re.compile(r"\[no test files\]|\[no tests to run\]")
+
+EXPLANATION: Final = re.compile(
+    r"^\s*(?P<why>[\w.$]*(?:Error|Exception|Failure)\b(?: \[\w+\])?: \S.*|assertion .*failed.*"
+    r"|expect\(.+|Failed asserting .+|Expected: .+|Assertion with .+)$"
+)
+"""The line below a failed test's name that says what was compared, or what was raised."""
+COMPARED_VALUE: Final = re.compile(r"^(?:left|right|Expected|Received|Actual):")
+"""A line below an assertion that shows a value."""
+VALUE_LINES: Final = 6
+EXPLANATION_LINES: Final = 30
+
+# --- names --------------------------------------------------------------------------------------------------
+
+FAILED_TEST: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^(?:FAILED|ERROR) (?P<what>(?!\()\S+)(?: - (?P<why>.*))?$",  # pytest
+        r"^\s*--- FAIL: (?P<what>\S+)",  # go
+        r"^test (?P<what>\S.*) \.\.\. FAILED$",  # cargo
+        r"^---- (?P<what>\S+) stdout ----$",
+        r"^ {2}\u25cf (?P<what>(?!Console\b|Test suite\b).+)$",  # jest
+        r"^ FAIL {2}(?P<what>\S.*)$",  # vitest
+        r"^ {2}\d+\) (?P<what>(?!Failure:|Error:|Skipped:)\S.*)$",  # mocha, mix
+        # node --test
+        r"^\s*(?:not ok \d+ - |\u2716 (?!failing tests|\d+ problems?))(?P<what>.+?)(?: \([\d.]+ms\))?$",
+        r"^(?P<what>rspec \S+:\d+.*)$",
+        r"^(?:FAIL|ERROR): (?P<what>\S.*)$",  # unittest
+        r"^\d+\) (?P<what>\w[\w\\]*::\S.*)$",  # phpunit
+        r"^\[ERROR\] {2,}(?P<what>\w[\w$]*\.\w+)(?::\d+)? (?P<why>.*)$",  # maven
+        r"^(?P<what>\w[\w.$]* > \S.*) FAILED$",  # gradle
+        r"^ +Failed (?P<what>\S.*) \[[^\]]+\]$",  # dotnet
+        r"^(?P<what>[A-Z]\w*(?:::\w+)*#test_\w+) \[",  # minitest
+        r"^\s+FAIL \[ *[\d.]+s\] (?P<what>\S.*)$",  # nextest
+        r"^\(fail\) (?P<what>.+?)(?: \[[\d.]+ms\])?$",  # bun
+        r"^(?P<what>\S.*) \.\.\. FAILED \(",  # deno
+    )
+)
+"""Lines that name a failing test, by runner."""
+ERROR_LINE: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^(?P<what>\[ERROR\] \S+\.\w+:\[\d+,\d+\] .+)$",  # javac below maven
+        r"^(?P<what>\S*\.\w+:\d+(?::\d+)?:? .+)$",  # most compilers and linters
+        r"^(?P<what>\S+\(\d+,\d+\): error .+)$",  # tsc, MSBuild
+        r"^(?P<what>error(?:\[\w+\])?: (?!aborting|could not compile).+)$",  # rustc, git
+        r"^(?:E {3})?(?P<what>\w*(?:Error|Exception): .+)$",  # the last line of a Python traceback
+        r"^(?P<what>[Ww]ould reformat:? \S.*)$",  # ruff, black
+        r"^\[(?:warn|error)\] (?P<what>\S+\.\w+)$",  # prettier
+        r"^(?:FAIL )?(?P<what>Required test coverage .*|Coverage failure: .*)$",
+        r"^(?P<what>g?make(?:\[\d+\])?: \*\*\* .+)$",
+    )
+)
+"""Lines that name another fault (not a warning); used only if no failing test is named."""
+ARROW_PLACE: Final = re.compile(r"^ *--> (?P<file>\S+?):(?P<line>\d+)(?::\d+)?$")
+"""The location, on the line below the message: rustc, ruff."""
+ARROW_MESSAGE: Final = re.compile(r"^(?:error|unformatted|invalid-syntax|[A-Z]{1,10}\d+)\b")
+STYLISH_ERROR: Final = re.compile(r"^ +(?P<line>\d{1,9}):\d{1,9} +error +(?P<what>\S.*)$")
+"""An error listed below the name of its file: eslint."""
+FILE_LINE: Final = re.compile(r"^\S+\.\w{1,10}$")
+
+
+class RunCounts(Struct, frozen=True):
+    """Numbers of tests that ran and that were skipped, None if unknown."""
+
+    executed: int | None = None
+    skipped: int | None = None
+
+
+def strip_terminal_codes(output: bytes) -> str:
+    """Decode output, and remove terminal codes and overwritten progress."""
+    text = TERMINAL_CODES.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
+    return "\n".join(map(_line_as_shown, text.split("\n"))) if "\r" in text else text
+
+
+def _line_as_shown(line: str) -> str:
+    """Return what a terminal would finally show: a carriage return overwrites the line, as in progress bars.
+
+    A regular expression would take minutes for a line of 256 KiB.
+    """
+    return line[line.rfind("\r", 0, -1) + 1 :]
+
+
+def read_text_report(text: str, folder: Path) -> RunReport:
+    """Read counts and failures from the output."""
+    lines = _bounded_lines(text.split("\n"))
+    counts = _count_tests(lines)
+    tests = _explained_once(_failed_tests(lines))
+    tests = [test for test in tests if test.name.startswith("rspec ")] or tests  # others may be pending
+    return build_report(
+        tests or number_equal_failures(_other_failures(lines)),
+        folder,
+        executed=counts.executed,
+        skipped=counts.skipped,
+    )
+
+
+def _bounded_lines(lines: list[str]) -> list[str]:
+    if len(lines) > HEAD_LINES + TAIL_LINES:
+        lines = [*lines[:HEAD_LINES], *lines[-TAIL_LINES:]]
+    return [line[:LINE_LENGTH] for line in lines]
+
+
+# --- counting -----------------------------------------------------------------------------------------------
+
+
+def _count_tests(lines: Sequence[str]) -> RunCounts:
+    ran, left, known = 0, 0, False
+    for line in filter(_may_be_summary, lines):
+        summary = _pair_counts(line) or _total_counts(line)
+        if summary:
+            known = known or summary[2]
+            ran, left = ran + summary[0], left + summary[1]
+        elif alone := SKIPPED_ONLY.match(line):
+            left += int(alone["skip"] or alone["more"])
+    if known:
+        return RunCounts(max(ran, 0), left)
+    go = [line for line in lines if GO_PACKAGE.match(line) and not GO_EMPTY.search(line)]
+    return RunCounts(0 if not go and any(GO_EMPTY.search(line) for line in lines) else None)
+
+
+def _may_be_summary(line: str) -> bool:
+    """Return whether the line can be a summary: a cheap filter before the expensive patterns."""
+    return "o tests" in line or "o test " in line or any(character.isdecimal() for character in line[:80])
+
+
+def _pair_counts(line: str) -> tuple[int, int, bool] | None:
+    """Return the counts of run and skipped tests, and True since that is a count; None for other lines."""
+    if any(pattern.match(line) for pattern in PAIR_SUMMARIES):
+        return sum(int(number) for number in COUNT_PAIR.findall(line)), _skipped_count(line), True
+    return None
+
+
+def _total_counts(line: str) -> tuple[int, int, bool] | None:
+    for found in filter(None, (pattern.match(line) for pattern in TOTAL_SUMMARIES)):
+        said = found.groupdict()
+        ran, left = (
+            int(said.get("ran") or 0) + int(said.get("more") or 0),
+            _skipped_count(said.get("less") or ""),
+        )
+        return ran - left, left + _skipped_count(said.get("beside") or ""), "ran" in said
+    return None
+
+
+def _skipped_count(text: str) -> int:
+    return sum(int(one or other) for one, other in SKIPPED_COUNT.findall(text))
+
+
+# --- naming -------------------------------------------------------------------------------------------------
+
+
+def _failed_tests(lines: Sequence[str]) -> Iterator[ReportedFailure]:
+    for number, line in enumerate(lines):
+        for found in filter(None, (pattern.match(line) for pattern in FAILED_TEST)):
+            why = found.groupdict().get("why")
+            name = " > ".join((found["what"], *_nested_names(lines[number + 1 : number + 1 + NESTED_LINES])))
+            why = why or _explanation(lines[number + 1 : number + 1 + EXPLANATION_LINES])
+            yield ReportedFailure(without_line_numbers(name), f"{name}: {why}" if why else name)
+            break
+
+
+def _explained_once(tests: Iterable[ReportedFailure]) -> list[ReportedFailure]:
+    """Keep one of several lines about the same test, the first that says why it failed."""
+    found: dict[str, ReportedFailure] = {}
+    for test in tests:
+        known = found.setdefault(test.name, test)
+        if len(test.said) > len(known.said):
+            found[test.name] = test
+    return list(found.values())
+
+
+def _explanation(lines: Sequence[str]) -> str:
+    """Return the assertion or error below the name of a failed test; "" if another test comes first."""
+    for number, line in enumerate(lines):
+        if line == "failures:" or any(pattern.match(line) for pattern in FAILED_TEST):
+            return ""
+        if found := EXPLANATION.match(line):
+            below = [more.strip() for more in lines[number + 1 : number + 1 + VALUE_LINES] if more.strip()]
+            values = [more for more in below if COMPARED_VALUE.match(more)][:2]
+            if not values and found["why"].endswith(":"):
+                values = below[:1]
+            return " ".join((found["why"], *values))
+    return ""
+
+
+def _nested_names(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the rest of a name that mocha splits over deeply indented lines, the last ending in a colon."""
+    names: list[str] = []
+    for line in lines:
+        if not line.startswith(DEEP_INDENT):
+            break
+        names.append(line.strip().removesuffix(":"))
+        if line.endswith(":"):
+            return tuple(names)
+    return ()
+
+
+def _other_failures(lines: Sequence[str]) -> Iterator[ReportedFailure]:
+    file = ""
+    for line, following in zip(lines, (*lines[1:], ""), strict=True):
+        if FILE_LINE.match(line):
+            file = line
+        if "warning" in line.lower():
+            continue
+        arrow = ARROW_PLACE.match(following) if ARROW_MESSAGE.match(line) else None
+        if arrow:
+            yield ReportedFailure(
+                f"{arrow['file']}: {without_line_numbers(line.strip())}",
+                f"{arrow['file']}:{arrow['line']}: {line.strip()}",
+            )
+        elif file and (row := STYLISH_ERROR.match(line)):
+            yield ReportedFailure(f"{file}: {row['what']}", f"{file}:{row['line']}: {row['what']}")
+        else:
+            yield from _error_line_failures(line)
+
+
+def _error_line_failures(line: str) -> Iterator[ReportedFailure]:
+    for found in filter(None, (pattern.match(line) for pattern in ERROR_LINE)):
+        yield ReportedFailure(without_line_numbers(found["what"]), found["what"])
+        return

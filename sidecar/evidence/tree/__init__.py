@@ -1,0 +1,1 @@
+"""The project's files: a digest of their current state, and the changes since an earlier snapshot."""

@@ -1,0 +1,222 @@
+"""Writes a copy of a project's files: as they were at a baseline, as they are now, or a mix of both.
+
+The copy is made from our own git trees, so it holds what was scanned: no ignored file, no attribute or filter
+applied. `link_surroundings` adds what a check needs besides: the folders of the project's environment, as
+links, and the ignored files that are older than the baseline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
+from sidecar.evidence.tree.work_tree import WorkTree
+from sidecar.platform.data import load_data
+from sidecar.platform.git import Git, join_with_nul, split_at_nul
+
+COPIED_FILES: Final = 2_000
+COPIED_BYTES: Final = 64 << 20
+"""Limits of what is copied of ignored files: a folder of build results may hold gigabytes."""
+PATH_IN_FILE: Final = re.compile(r"""(?:^|["'])(/[^"'\n]+)""", re.MULTILINE)
+"""A path in a file by which a Python environment names folders outside of it."""
+
+FileChoice = Callable[[Iterable[str], Path], frozenset[str]]
+"""Takes the changed paths and the copy of the first version; returns the paths that keep this version."""
+TextMerge = Callable[[str, str, str], str | None]
+"""Takes a path and both versions of its text; returns the text that mixes them, None where there is none."""
+
+
+class Surroundings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Folders that belong to an environment, and folders that tools fill: data/surroundings.toml."""
+
+    linked: tuple[str, ...]
+    linked_by_entry: tuple[str, ...]
+    not_copied: tuple[str, ...]
+
+
+class MixedVersions(Struct, frozen=True):
+    """The first version of all files, but the second one of every changed file that `keep` does not name.
+
+    A changed file of which `merge` takes a part from the first version counts as kept, too.
+    """
+
+    first: str
+    second: str
+    keep: FileChoice
+    merge: TextMerge
+
+
+async def write_mixed_files(
+    room: ShadowRepository, ground: WorkTree, mix: MixedVersions, into: Path
+) -> frozenset[str]:
+    """Write the files below `into`; return the changed paths that keep the first version."""
+    with room.entered(ground) as (own, _):
+        git = with_user_objects(own, ground)
+        await _write_files(git, mix.first, into)
+        if mix.first == mix.second:
+            return frozenset()
+        lines = split_at_nul(
+            await git.told("diff-tree", "-r", "-z", "--name-status", "--no-renames", mix.first, mix.second)
+        )
+        changed = dict(zip(lines[1::2], lines[::2], strict=True))
+        kept = await asyncio.to_thread(mix.keep, changed, into)
+        others = {path: status for path, status in changed.items() if path not in kept}
+        before = await asyncio.to_thread(_take_away, into, others)
+        await _write_files(git, mix.second, into, [path for path, status in others.items() if status != "D"])
+        return kept | await asyncio.to_thread(_merge_texts, into, before, mix.merge)
+
+
+def _take_away(into: Path, changed: Mapping[str, str]) -> dict[str, str]:
+    """Remove the first version of files; return the text of those that have a second one."""
+    texts = {}
+    for path, status in changed.items():
+        with suppress(OSError):
+            if status not in "AD" and not (into / path).is_symlink():
+                texts[path] = (into / path).read_text(encoding="utf-8", errors="surrogateescape")
+            (into / path).unlink()
+    return texts
+
+
+def _merge_texts(into: Path, before: Mapping[str, str], merge: TextMerge) -> frozenset[str]:
+    merged = set()
+    for path, old in before.items():
+        file = into / path
+        if file.is_symlink() or not file.is_file():
+            continue
+        text = merge(path, old, file.read_text(encoding="utf-8", errors="surrogateescape"))
+        if text is not None:
+            file.write_text(text, encoding="utf-8", errors="surrogateescape")
+            merged.add(path)
+    return frozenset(merged)
+
+
+async def _write_files(git: Git, tree: str, into: Path, paths: list[str] | None = None) -> None:
+    """Write all files of a tree, or these."""
+    await git.told("read-tree", tree)
+    which = ("--all",) if paths is None else ("-z", "--stdin")
+    await git.told("checkout-index", "--force", f"--prefix={into}/", *which, stdin=join_with_nul(paths or ()))
+
+
+# --- What is ignored, and yet needed ------------------------------------------------------------------------
+
+
+async def link_surroundings(
+    room: ShadowRepository, ground: WorkTree, into: Path, since: float
+) -> frozenset[str]:
+    """Link the folders of the environment, and copy other ignored files that did not change since `since`.
+
+    Return the paths of those that did, and are left out.
+    """
+    with room.entered(ground) as (git, _):
+        listed = await git.names(
+            *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        )
+    work = _IgnoredFiles(ground.top, into, since)
+    await asyncio.to_thread(work.place, listed)
+    return frozenset(work.left_out)
+
+
+class _IgnoredFiles:
+    """Links and copies ignored files of one project."""
+
+    def __init__(self, top: Path, into: Path, since: float) -> None:
+        self._top, self._into, self._since = top, into, since
+        self._known = load_data("surroundings", Surroundings)
+        self._files, self._bytes = COPIED_FILES, COPIED_BYTES
+        self.left_out: list[str] = []
+
+    def place(self, listed: Iterable[str]) -> None:
+        """Link or copy each path; those of folders end with a slash."""
+        known = self._known
+        for path in listed:
+            place, copy = self._top / path.rstrip("/"), self._into / path.rstrip("/")
+            if os.path.lexists(copy) or not os.path.lexists(place):
+                continue
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if place.is_symlink() or not place.is_dir():
+                self._copy_file(place)
+            elif place.name in known.linked_by_entry:
+                _link_entries(place, copy)
+            elif place.name in known.linked or (place / "pyvenv.cfg").is_file():
+                copy.symlink_to(place)
+            elif place.name not in known.not_copied:
+                self._copy_folder(place)
+
+    def _copy_folder(self, place: Path) -> None:
+        skipped = {*self._known.linked, *self._known.linked_by_entry, *self._known.not_copied}
+        for folder, folders, names in os.walk(place):
+            folders[:] = [name for name in folders if name not in skipped]
+            for name in names:
+                self._copy_file(Path(folder, name))
+            if min(self._files, self._bytes) <= 0:
+                return
+
+    def _copy_file(self, place: Path) -> None:
+        """Copy a file that nobody touched since; its ctime tells, which nobody can set."""
+        with suppress(OSError):
+            about = place.lstat()
+            self._files -= 1
+            self._bytes -= about.st_size
+            path = place.relative_to(self._top)
+            if about.st_ctime >= self._since:
+                self.left_out.append(str(path))
+            elif min(self._files, self._bytes) > 0:
+                (self._into / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(place, self._into / path, follow_symlinks=False)
+
+
+def _link_entries(place: Path, copy: Path) -> None:
+    """Link what is in a folder, so that new files land in the copy; a link stays what it is.
+
+    A workspace's link to a package beside it thus leads to the copy of that package.
+    """
+    copy.mkdir(exist_ok=True)
+    for entry in place.iterdir():
+        if entry.is_symlink():
+            (copy / entry.name).symlink_to(entry.readlink())
+        elif entry.name.startswith("@") and entry.is_dir():
+            _link_entries(entry, copy / entry.name)
+        else:
+            (copy / entry.name).symlink_to(entry)
+
+
+def map_environment(environment: dict[str, str], top: Path, into: Path) -> dict[str, str]:
+    """Let variables that name the project name the copy; put the copy before an editable install of it."""
+    inside = re.compile(rf"{re.escape(str(top))}(?=/|:|$)")
+    mapped = {name: inside.sub(str(into), value) for name, value in environment.items()}
+    roots = [
+        str(into / Path(path).relative_to(top))
+        for venv in _python_environments(environment, into)
+        for path in _editable_roots(venv, top)
+    ]
+    if roots:
+        mapped["PYTHONPATH"] = os.pathsep.join(filter(None, (*roots, mapped.get("PYTHONPATH"))))
+    return mapped
+
+
+def _python_environments(environment: dict[str, str], into: Path) -> list[Path]:
+    named = [Path(environment["VIRTUAL_ENV"])] if environment.get("VIRTUAL_ENV") else []
+    return [*named, *(file.parent for file in into.glob("*/pyvenv.cfg"))]
+
+
+def _editable_roots(venv: Path, top: Path) -> list[str]:
+    """Return the folders below `top` from which this environment imports an editable install."""
+    found: dict[str, None] = {}
+    for packages in venv.glob("lib/python3*/site-packages"):
+        for file in (*packages.glob("*.pth"), *packages.glob("__editable__*.py")):
+            with suppress(OSError, UnicodeDecodeError):
+                text = file.read_text(encoding="utf-8")
+                for path in PATH_IN_FILE.findall(text):
+                    root = path if file.suffix == ".pth" else str(Path(path).parent)
+                    if Path(root).is_relative_to(top):
+                        found[root] = None
+    return list(found)

@@ -1,0 +1,209 @@
+"""Compares two tree states of a work tree.
+
+Rules:
+
+- Our own trees decide which files changed; their objects are never stored in the project. The user's objects
+  are read only for contents, which are verified by hash, and for similarity, to detect moved files.
+- A file that is ignored now but was not before still exists: its content is read from disk.
+- Attributes, filters, text conversions and other programs have no effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import posixpath
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.tree import contents
+from sidecar.evidence.tree.contents import FileContent
+from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
+from sidecar.evidence.tree.snapshot import NO_OBJECT, TreeState
+from sidecar.evidence.tree.work_tree import WorkTree
+from sidecar.kernel.changes import FileChange, ProjectChanges
+from sidecar.platform.git import Git, decode_git_text, encode_path, split_at_nul
+
+FILES: Final = 2_000
+"""Changed files whose texts are read; the others are only listed."""
+NAMED: Final = 50_000
+"""Changed files that are listed."""
+TOO_MANY_FILES: Final = f"more than {FILES:,} files changed"
+DIFF_COMMAND: Final = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv")
+
+
+class _FileVersion(Struct, frozen=True):
+    """One version of a file: the git object name of its content, or what is known of it without git."""
+
+    path: bytes
+    name: str = ""
+    content: FileContent = FileContent()
+
+
+class _Change(Struct, frozen=True):
+    """The change of one file; a side is None where the file did not exist, or no longer exists."""
+
+    before: _FileVersion | None
+    after: _FileVersion | None
+
+    @property
+    def path(self) -> bytes:
+        side = self.after or self.before
+        return side.path if side else b""
+
+
+async def compare_tree_states(
+    room: ShadowRepository, ground: WorkTree, before: TreeState, after: TreeState
+) -> ProjectChanges:
+    """Return all changes. Raises UnseenError, OSError."""
+    with room.entered(ground) as (git, _):
+        known = with_user_objects(git, ground)
+        changes = await _pair_moved_files(git, known, before.tree, after.tree)
+        changes = await asyncio.to_thread(_add_changes_outside_tree, ground.top, changes, before, after)
+        changes.sort(key=lambda change: change.path)
+        texts = await contents.read_blob_contents(known, _object_names(changes[:FILES]))
+    files = [_file_change(change, texts, ground.inside) for change in changes[:FILES]]
+    files += [_named_change(change, ground.inside) for change in changes[FILES:]]
+    return ProjectChanges(files=tuple(files[:NAMED]), unseen=_unseen_reason(changes, texts))
+
+
+def _unseen_reason(changes: list[_Change], texts: Mapping[str, FileContent]) -> str:
+    if len(changes) > NAMED:
+        return f"more than {NAMED:,} files changed"
+    lost = [
+        content.unread for content in texts.values() if content.unread in (contents.GONE, contents.FORGED)
+    ]
+    return f"of {len(lost)} contents that were kept: {lost[0]}" if lost else ""
+
+
+# --- Comparing git trees ------------------------------------------------------------------------------------
+
+
+async def _pair_moved_files(git: Git, known: Git, before: str, after: str) -> list[_Change]:
+    """Return the changes between two trees, with a moved file as one change."""
+    changes = _parse_changes(split_at_nul(await git.told(*DIFF_COMMAND, "--no-renames", before, after)))
+    olds = {change.path: change for change in changes if change.after is None}
+    news = {change.path: change for change in changes if change.before is None}
+    if not olds or not news:
+        return changes
+    for old, new in _parse_moves(split_at_nul(await _raw_moves(known, before, after))):
+        if old in olds and new in news:
+            changes.append(_Change(olds.pop(old).before, news.pop(new).after))
+    paired = [change for change in changes if change.before and change.after]
+    return [*paired, *olds.values(), *news.values()]
+
+
+async def _raw_moves(known: Git, before: str, after: str) -> bytes:
+    """Return git's raw list of moves; empty where an object that it would compare is gone."""
+    finished = await known.ask(*DIFF_COMMAND, "--find-renames", "-l1000", "--diff-filter=R", before, after)
+    return finished.output if finished.exit_code == 0 else b""
+
+
+def _parse_changes(said: list[str]) -> list[_Change]:
+    """Parse pairs of ":<mode> <mode> <name> <name> <status>" and path."""
+    found = []
+    for about, path in zip(said[::2], said[1::2], strict=True):
+        _, _, old, new, _ = about.split(" ")
+        sides = [None if name == NO_OBJECT else _FileVersion(encode_path(path), name) for name in (old, new)]
+        found.append(_Change(*sides))
+    return found
+
+
+def _parse_moves(said: list[str]) -> list[tuple[bytes, bytes]]:
+    return [(encode_path(old), encode_path(new)) for old, new in zip(said[1::3], said[2::3], strict=True)]
+
+
+# --- Files that are in no tree ------------------------------------------------------------------------------
+
+
+def _add_changes_outside_tree(
+    top: Path, changes: list[_Change], before: TreeState, after: TreeState
+) -> list[_Change]:
+    """Add changes of files that are in no tree, and complete changes with contents read from disk."""
+    olds, news = _files_outside_tree(before), _files_outside_tree(after)
+    joined = []
+    for change in changes:
+        was = change.before or olds.pop(change.path, None)
+        now = change.after or news.pop(change.path, None) or _read_from_disk(top, change.path)
+        if change.after or not _same_content(was, now):  # same content in two trees: its mode changed
+            joined.append(_Change(was, now))
+    others = (path for path in olds.keys() | news.keys() if olds.get(path) != news.get(path))
+    joined.extend(_Change(olds.get(path), news.get(path)) for path in others)
+    return joined
+
+
+def _files_outside_tree(look: TreeState) -> dict[bytes, _FileVersion]:
+    standing = {
+        path: _FileVersion(path, about, FileContent(unread="it was not read: too big, or not open to us"))
+        for path, about in look.standing.items()
+    }
+    steering = {
+        path: _FileVersion(path, contents.git_blob_name(content), contents.decode_file_content(content))
+        for path, content in look.steering.items()
+    }
+    return standing | steering
+
+
+def _same_content(was: _FileVersion | None, now: _FileVersion | None) -> bool:
+    return was is not None and now is not None and was.name == now.name
+
+
+def _read_from_disk(top: Path, path: bytes) -> _FileVersion | None:
+    """Read a file that git no longer lists because it is ignored now."""
+    place = top / decode_git_text(path)
+    try:
+        about = place.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            content = os.fsencode(place.readlink())
+        elif not stat.S_ISREG(about.st_mode):
+            return None
+        elif about.st_size > contents.TEXT_LIMIT:
+            return _FileVersion(path, "", FileContent(unread=contents.TOO_BIG_REASON))
+        else:
+            content = place.read_bytes()
+    except OSError:
+        return None
+    return _FileVersion(path, contents.git_blob_name(content), contents.decode_file_content(content))
+
+
+# --- Building FileChange objects ----------------------------------------------------------------------------
+
+
+def _object_names(changes: list[_Change]) -> list[str]:
+    """Return the git object names of all contents still to be read."""
+    sides = [side for change in changes for side in (change.before, change.after)]
+    return [side.name for side in sides if side and side.content == FileContent() and side.name]
+
+
+def _file_change(change: _Change, texts: Mapping[str, FileContent], inside: str) -> FileChange:
+    was, now = (_version_content(side, texts) for side in (change.before, change.after))
+    unread = [f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread]
+    named = _named_change(change, inside)
+    return FileChange(
+        path=named.path, old_path=named.old_path, before=was.text, after=now.text, unread="; ".join(unread)
+    )
+
+
+def _version_content(side: _FileVersion | None, texts: Mapping[str, FileContent]) -> FileContent:
+    if side is None:
+        return FileContent()
+    return texts.get(side.name, side.content) if side.content == FileContent() else side.content
+
+
+def _named_change(change: _Change, inside: str) -> FileChange:
+    old = change.before.path if change.before else change.path
+    moved = old if old != change.path else b""
+    return FileChange(
+        path=_relative_path(change.path, inside),
+        old_path=_relative_path(moved, inside) if moved else "",
+        unread=TOO_MANY_FILES,
+    )
+
+
+def _relative_path(path: bytes, inside: str) -> str:
+    name = decode_git_text(path)
+    return name if inside == "." else posixpath.relpath(name, inside)

@@ -1,0 +1,310 @@
+"""Scans all files of a work tree into a tree state.
+
+Rules:
+
+- Only files on disk count. One thing is taken from the user's index: which ignored files are tracked.
+- Different contents never give the same state: a file that cannot be read whole is represented by its size,
+  times, inode and mode; if even these are unavailable, the scan fails.
+- Repositories inside the repository (submodules or not) are scanned as if they were plain folders.
+- A file is read again only if its size, times, inode, owner or mode changed; ctimes, which nobody can set,
+  make this reliable (see `outdate_recent_entries`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.tree import ignored_files
+from sidecar.evidence.tree.contents import outdate_recent_entries
+from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
+from sidecar.evidence.tree.work_tree import WorkTree
+from sidecar.platform.git import (
+    Git,
+    UnseenError,
+    checked_git_output,
+    decode_git_text,
+    encode_path,
+    gather_or_cancel,
+    join_with_nul,
+    split_at_nul,
+)
+
+BIG_FILE: Final = 64 << 20
+"""Bytes above which a file is represented by its size, times, inode and mode."""
+NEW_BYTES: Final = 256 << 20
+"""Maximum bytes of all files together that the user's repository does not hold, so we would have to store."""
+NEW_FILES: Final = 100_000
+"""Maximum number of such files."""
+NESTED_LIMIT: Final = 200
+"""Maximum number of newly found repositories inside the repository."""
+CLOCK_S: Final = 0.1
+"""Seconds by which file time stamps may lag behind our clock: they tick 100 to 1,000 times a second."""
+CLOSED_FOLDER: Final = re.compile(rb"^warning: could not open directory '(.*)/': ", re.MULTILINE)
+"""Git's warning about a folder that it may not read."""
+NESTING_DEPTH: Final = 20
+"""Maximum levels of nested repositories."""
+NO_BLOB: Final = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""The git object name of an empty file."""
+NO_OBJECT: Final = "0" * 40
+
+
+class TooMuchError(UnseenError):
+    """There is more data than may be stored."""
+
+
+class TreeState(Struct, frozen=True, kw_only=True):
+    """The state of all files. Paths are bytes, relative to the work tree's top.
+
+    `tree` is the git tree of all contents, except those in `standing` (stat fingerprints of files that were
+    not read) and in `steering` (contents of ignored files that affect checks, and of ignore rules).
+    """
+
+    tree: str
+    standing: Mapping[bytes, str]
+    steering: Mapping[bytes, bytes]
+
+    def digest(self) -> str:
+        """Return one digest of the whole state."""
+        whole = blake2b(self.tree.encode(), digest_size=16)
+        for kind in (
+            {path: about.encode() for path, about in self.standing.items()},
+            self.steering,
+        ):
+            for path, content in sorted(kind.items()):
+                whole.update(b"\0%d %d\0%b%b" % (len(path), len(content), path, content))
+            whole.update(b"\1")
+        return whole.hexdigest()
+
+
+class _Listing(Struct, frozen=True, kw_only=True):
+    """What git lists.
+
+    `edited` and `gone` are relative to our index. `new`: not in the index and not ignored. `hidden`: in the
+    index and ignored. `ignored`: not in the index and ignored; folders end with a slash.
+    """
+
+    edited: list[str]
+    gone: list[str]
+    new: list[str]
+    hidden: list[str]
+    ignored: list[str]
+
+
+async def read_tree_state(room: ShadowRepository, ground: WorkTree) -> TreeState:
+    """Scan all files; retry with a new index if the current one fails. Raises UnseenError, OSError."""
+    try:
+        return await _scan_work_tree(room, ground)
+    except TooMuchError:
+        raise
+    except UnseenError:
+        if not room.index.exists():
+            raise
+    room.index.unlink(missing_ok=True)  # it may be damaged, or refer to objects that are gone
+    return await _scan_work_tree(room, ground)
+
+
+async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState:
+    begun = int(time.time() - CLOCK_S)
+    room.obey(_ignore_rules(room, ground))
+    with room.entered(ground) as (git, index):
+        listing, ignored_but_tracked, tree = await _list_files(git, ground)
+        listing, inner = await _open_nested_repositories(git, listing)
+        hidden, tracked = set(listing.hidden), set(ignored_but_tracked)
+        leaving = {*listing.gone, *inner, *(hidden - tracked)}
+        candidates = {*listing.edited, *listing.new, *(tracked - hidden)} - leaving
+        fit, standing = await asyncio.to_thread(_divide_by_readability, ground.top, candidates)
+        steers = await asyncio.to_thread(ignored_files.read_ignored_check_files, ground.top, listing.ignored)
+        leaving |= standing.keys() & set(listing.edited)
+        if leaving or fit:
+            await _require_affordable(ground, fit)
+            tree = await _update_index(git, ground, leaving, fit)
+            await asyncio.to_thread(outdate_recent_entries, index, begun)
+            index.replace(room.index)
+    rules = {encode_path(name): encode_path(rules) for name, rules in ground.rules.items()}
+    return TreeState(
+        tree=tree,
+        standing={encode_path(path): about for path, about in (standing | steers.standing).items()},
+        steering={encode_path(path): content for path, content in steers.contents.items()} | rules,
+    )
+
+
+def _ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
+    """Build the ignore rules: the user's, our own folder, and tool folders where there is no repository."""
+    kept = room.folder.parent.parent.resolve()
+    own = f"/{kept.relative_to(ground.top)}/" if kept.is_relative_to(ground.top) else ""
+    made = [f"{name}/" for name in sorted(ignored_files.TOOL_FOLDERS)] if ground.index is None else []
+    return "\n".join([*made, *ground.rules.values(), own, ""])
+
+
+# --- Listing files ------------------------------------------------------------------------------------------
+
+
+async def _list_files(git: Git, ground: WorkTree) -> tuple[_Listing, list[str], str]:
+    """Return git's listing, the ignored files that the user's repository tracks, and our index's tree."""
+    changed, new, others, tracked, tree = await gather_or_cancel(
+        git.names("diff-files", "--name-status", "-z"),
+        _new_files(git),
+        _ignored_files(git),
+        _tracked_ignored_files(ground),
+        _write_tree(git),
+    )
+    pairs = list(zip(changed[::2], changed[1::2], strict=True))
+    listing = _Listing(
+        edited=[path for status, path in pairs if status != "D"],
+        gone=[path for status, path in pairs if status == "D"],
+        new=new,
+        hidden=[line[2:] for line in others if line[0] != "?"],
+        ignored=[line[2:] for line in others if line[0] == "?"],
+    )
+    return listing, tracked, tree[0]
+
+
+async def _new_files(git: Git) -> list[str]:
+    """Return files not in our index, nested repositories (ending with a slash), and unreadable folders."""
+    arguments = ("ls-files", "-z", "--others", "--exclude-standard")
+    said = await git.ask(*arguments)
+    closed = [decode_git_text(path) for path in CLOSED_FOLDER.findall(said.errors)]
+    return [*split_at_nul(checked_git_output(said, arguments[0])), *closed]
+
+
+async def _ignored_files(git: Git) -> list[str]:
+    return await git.names(
+        *("ls-files", "-z", "-t", "--cached", "--others", "--ignored", "--exclude-standard", "--directory")
+    )
+
+
+async def _tracked_ignored_files(ground: WorkTree) -> list[str]:
+    """Return ignored files that the user's repository tracks nevertheless."""
+    if ground.index is None or not ground.index.exists():
+        return []
+    return await ground.git.names("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+
+
+async def _write_tree(git: Git) -> list[str]:
+    return [decode_git_text(await git.told("write-tree", "--missing-ok")).strip()]
+
+
+async def _open_nested_repositories(git: Git, listing: _Listing) -> tuple[_Listing, list[str]]:
+    """List files of newly found nested repositories: git enters one once the index has a file in it.
+
+    Also return the names of the placeholder files that were added to the index for this.
+    """
+    made_up: list[str] = []
+    for _ in range(NESTING_DEPTH):
+        inner = [path for path in listing.new if path.endswith("/")]
+        if not inner:
+            return listing, made_up
+        names = [f"{path}.supervisor-{secrets.token_hex(8)}" for path in inner]
+        made_up += names
+        if len(made_up) > NESTED_LIMIT:
+            break
+        entries = join_with_nul(f"100644 {NO_BLOB} 0\t{name}" for name in names)
+        await git.told("update-index", "-z", "--index-info", stdin=entries)
+        new, others = await gather_or_cancel(_new_files(git), _ignored_files(git))
+        ignored = [line[2:] for line in others if line[0] == "?"]
+        listing = replace(listing, new=new, ignored=ignored)
+    raise UnseenError(f"more than {NESTED_LIMIT} repositories inside the repository")
+
+
+def _divide_by_readability(top: Path, paths: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Split paths into files to read, and files represented by stat fingerprints. Raises OSError."""
+    fit: list[str] = []
+    standing: dict[str, str] = {}
+    for path in paths:
+        place = f"{top}/{path}"  # there may be 50,000 of them, and Path is slow
+        try:
+            about = os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError:
+            standing[path] = "in a closed folder"
+            continue
+        plain = stat.S_ISREG(about.st_mode) and about.st_size <= BIG_FILE and os.access(place, os.R_OK)
+        if plain or stat.S_ISLNK(about.st_mode):
+            fit.append(path)
+        else:
+            standing[path] = ignored_files.stat_fingerprint(about)
+    return fit, standing
+
+
+# --- Storing new contents -----------------------------------------------------------------------------------
+
+
+async def _require_affordable(ground: WorkTree, paths: list[str]) -> None:
+    """Refuse to store too much that the user's repository does not hold. Raises TooMuchError."""
+    if await asyncio.to_thread(_is_affordable, ground.top, paths):
+        return
+    held = set[str]()
+    if ground.objects is not None and ground.index is not None:
+        held.update(await ground.git.names("ls-files", "-z", "--cached"))
+    if not await asyncio.to_thread(_is_affordable, ground.top, [path for path in paths if path not in held]):
+        raise TooMuchError(f"more than {NEW_BYTES >> 20} MiB or {NEW_FILES:,} files are in no repository")
+
+
+def _is_affordable(top: Path, paths: list[str]) -> bool:
+    return len(paths) <= NEW_FILES and sum(_file_size(f"{top}/{path}") for path in paths) <= NEW_BYTES
+
+
+def _file_size(place: str) -> int:
+    try:
+        return os.lstat(place).st_size
+    except OSError:
+        return 0
+
+
+async def _update_index(git: Git, ground: WorkTree, leaving: Iterable[str], fit: Iterable[str]) -> str:
+    """Update our index and return its tree."""
+    if leaving:
+        entries = join_with_nul(f"0 {NO_OBJECT}\t{path}" for path in sorted(leaving))
+        await git.told("update-index", "-z", "--index-info", stdin=entries)
+    if fit:
+        names = join_with_nul(sorted(fit, key=encode_path))
+        adding = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+        await with_user_objects(git, ground).told(*adding, stdin=names)
+    return (await _write_tree(git))[0]
+
+
+# --- Serializing tree states --------------------------------------------------------------------------------
+
+
+SNAPSHOT_VERSION: Final = 1
+
+
+class _Snapshot(Struct, frozen=True, array_like=True):
+    """The serialized form. Msgpack, because paths and contents are bytes."""
+
+    version: int
+    tree: str
+    standing: dict[bytes, str]
+    steering: dict[bytes, bytes]
+
+
+def encode_tree_state(look: TreeState) -> bytes:
+    """Serialize a tree state."""
+    return msgspec.msgpack.encode(
+        _Snapshot(SNAPSHOT_VERSION, look.tree, dict(look.standing), dict(look.steering))
+    )
+
+
+def decode_tree_state(data: bytes) -> TreeState:
+    """Deserialize a tree state. Raises UnseenError."""
+    try:
+        read = msgspec.msgpack.decode(data, type=_Snapshot)
+    except msgspec.MsgspecError as error:
+        raise UnseenError("what was kept is damaged") from error
+    if read.version != SNAPSHOT_VERSION:
+        raise UnseenError("what was kept is of another version")
+    return TreeState(tree=read.tree, standing=read.standing, steering=read.steering)

@@ -1,0 +1,224 @@
+"""The project's files: one digest of them, and the changes since an earlier snapshot.
+
+Rules:
+
+- Nothing is written into the user's repository. (Git refreshes time stamps of objects that it meets.)
+- No program that a repository names runs: no hook, file system monitor or filter. Nothing is fetched.
+- Different contents never get the same digest: neither through an incomplete scan, nor through settings,
+  flags, forged indexes or times set back. If not everything could be read, the digest is "".
+- Nothing raises, and everything ends within `LIMIT_S`.
+
+`work_tree` finds the user's repository, `shadow_repository` manages our own git folder, `snapshot` scans, and
+`compare` compares. Without a git program, `work_tree` digests file metadata, and nothing can be stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.evidence.ports import CopyVersion, ProjectCopy
+from sidecar.evidence.proof.check_files import (
+    bears_on_checks,
+    choose_check_files,
+    with_old_inline_tests,
+)
+from sidecar.evidence.tree import snapshot
+from sidecar.evidence.tree.checkout import (
+    MixedVersions,
+    link_surroundings,
+    map_environment,
+    write_mixed_files,
+)
+from sidecar.evidence.tree.compare import compare_tree_states
+from sidecar.evidence.tree.contents import read_head_commit, read_repository
+from sidecar.evidence.tree.shadow_repository import (
+    ShadowRepositories,
+    ShadowRepository,
+    create_shadow_repository,
+)
+from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state
+from sidecar.evidence.tree.work_tree import WorkTree, digest_folder_stats, find_work_tree
+from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.platform.git import UnseenError
+
+LIMIT_S: Final = 30.0
+"""Seconds for each method of the port."""
+NAMED_PATHS: Final = 50
+"""Paths checked for existence per call."""
+EXPECTED_ERRORS: Final = (UnseenError, OSError, TimeoutError, ValueError)
+"""Errors that the environment can cause. Anything else is a bug."""
+
+
+class GitWorkspace:
+    """Implements `Workspace`. `kept` is the folder for snapshots; None where nothing may be stored."""
+
+    def __init__(self, kept: Path | None = None) -> None:
+        self._rooms = None if kept is None else ShadowRepositories(kept)
+
+    async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
+        """Return one digest of all content that is not ignored; "" where none can be computed."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._digest(project, environment)
+        except EXPECTED_ERRORS:
+            return ""
+
+    async def remember(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
+        """Store the current files as a baseline; `unseen` says why they could not be stored completely."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._remember(project, environment)
+        except EXPECTED_ERRORS as error:
+            return FileBaseline(unseen=_failure_reason(error))
+
+    async def since(self, base: FileBaseline, project: str, environment: Mapping[str, str]) -> ProjectChanges:
+        """Return the changes since `base`."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._since(base, project, environment)
+        except EXPECTED_ERRORS as error:
+            return ProjectChanges(unseen=base.unseen or _failure_reason(error))
+
+    async def repository(
+        self, base: FileBaseline, project: str, environment: Mapping[str, str]
+    ) -> RepositoryState | None:
+        """Return git's state of the project, without contacting a remote."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                found = await find_work_tree(project, environment)
+                return await read_repository(found, base.head) if found else None
+        except EXPECTED_ERRORS:
+            return None
+
+    async def copy(
+        self,
+        base: FileBaseline,
+        project: str,
+        environment: Mapping[str, str],
+        version: CopyVersion,
+        into: Path,
+    ) -> ProjectCopy:
+        """Write a copy of the project below `into`."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._copy(base, project, environment, version, into)
+        except EXPECTED_ERRORS as error:
+            return ProjectCopy(unseen=base.unseen or _failure_reason(error))
+
+    def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
+        """Return the paths that do not exist; only the first 50 are checked."""
+        root = os.path.normpath(project)
+        named = {path: os.path.normpath(Path(root, path)) for path in paths[:NAMED_PATHS]}
+        inside = {path: place for path, place in named.items() if place.startswith(f"{root}{os.sep}")}
+        return tuple(path for path, place in inside.items() if not os.path.lexists(place))
+
+    def forget(self, base: FileBaseline, project: str) -> None:  # noqa: ARG002 - the snapshot's name says it
+        """Delete a stored baseline."""
+        if self._rooms:
+            self._rooms.forget(base.snapshot)
+
+    async def _digest(self, project: str, environment: Mapping[str, str]) -> str:
+        found = await find_work_tree(project, environment)
+        if found is None:
+            return await asyncio.to_thread(digest_folder_stats, Path(project))
+        try:
+            with self._room(found) as room:
+                return (await read_tree_state(room, found)).digest()
+        except TooMuchError:
+            return await asyncio.to_thread(digest_folder_stats, found.top)
+
+    async def _remember(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
+        found = await find_work_tree(project, environment)
+        if found is None:
+            return FileBaseline(
+                tree=await self._digest(project, environment), unseen="there is no git program"
+            )
+        commit = await read_head_commit(found.git)
+        if self._rooms is None or found.bare:
+            why = "the repository is bare: it has no files" if found.bare else "there is no place to keep it"
+            return FileBaseline(tree=await self._digest(project, environment), head=commit, unseen=why)
+        try:
+            room = self._rooms.newest(found.top)
+            seen = await read_tree_state(room, found)
+        except TooMuchError as error:
+            return FileBaseline(
+                tree=await asyncio.to_thread(digest_folder_stats, found.top), head=commit, unseen=str(error)
+            )
+        name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(seen))
+        with suppress(OSError):
+            await asyncio.to_thread(self._rooms.tidy, found.top)
+        return FileBaseline(tree=seen.digest(), snapshot=name, head=commit)
+
+    async def _copy(
+        self,
+        base: FileBaseline,
+        project: str,
+        environment: Mapping[str, str],
+        version: CopyVersion,
+        into: Path,
+    ) -> ProjectCopy:
+        room, before, found = await self._baseline(base, project, environment)
+        now = before if version is CopyVersion.BASE else await read_tree_state(room, found)
+        new_first = version in (CopyVersion.NOW, CopyVersion.NEW_CHECKS)
+        first, second = (now.tree, before.tree) if new_first else (before.tree, now.tree)
+        if version in (CopyVersion.BASE, CopyVersion.NOW):
+            second = first
+        kept = await write_mixed_files(
+            room, found, MixedVersions(first, second, choose_check_files, with_old_inline_tests), into
+        )
+        since = self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
+        left_out = await link_surroundings(room, found, into, since)
+        return ProjectCopy(
+            project=str(into / found.inside),
+            environment=map_environment(dict(environment), found.top, into),
+            checks=tuple(sorted({*kept, *filter(bears_on_checks, left_out)})),
+        )
+
+    async def _baseline(
+        self, base: FileBaseline, project: str, environment: Mapping[str, str]
+    ) -> tuple[ShadowRepository, TreeState, WorkTree]:
+        """Return the stored baseline and where it is. Raises UnseenError."""
+        if self._rooms is None or not base.snapshot:
+            raise UnseenError(base.unseen or "nothing was kept")
+        room, kept = self._rooms.snapshot(base.snapshot)
+        before = snapshot.decode_tree_state(kept)
+        if before.digest() != base.tree:
+            raise UnseenError("what was kept was altered")
+        found = await find_work_tree(project, environment)
+        if found is None:
+            raise UnseenError("there is no git program")
+        if not self._rooms.holds(base.snapshot, found.top):
+            raise UnseenError("another repository is around the project now")
+        return room, before, found
+
+    async def _since(
+        self, base: FileBaseline, project: str, environment: Mapping[str, str]
+    ) -> ProjectChanges:
+        room, before, found = await self._baseline(base, project, environment)
+        now = await read_tree_state(room, found)
+        changes = await compare_tree_states(room, found, before, now)
+        if changes.unseen:
+            room.index.unlink(missing_ok=True)  # it refers to contents that are gone: rebuild it next time
+        return replace(changes, tree=now.digest())
+
+    @contextmanager
+    def _room(self, found: WorkTree) -> Iterator[ShadowRepository]:
+        if self._rooms:
+            yield self._rooms.newest(found.top)
+            return
+        with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
+            yield create_shadow_repository(Path(scratch))
+
+
+def _failure_reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError) and not str(error):
+        return f"it could not be looked at within {LIMIT_S:g} s"
+    return str(error) or type(error).__name__

@@ -1,0 +1,264 @@
+"""Runs any agent that speaks the Agent Client Protocol on its standard input and output.
+
+Rules of this file:
+
+- Each run is a new process with a new session, and nothing of it is left afterwards.
+- A run ends in time: the turn is cancelled as the protocol specifies, then the process group is killed.
+- The agent uses its own means: we offer it no files and no terminals, only the tools of its session.
+- Permission requests are answered by the permission level that the user set, and every answer is reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar import __version__
+from sidecar.hosts.acp.link import (
+    LINE_LIMIT,
+    AcpConnection,
+    AgentError,
+    AgentPermit,
+    AgentRefusedError,
+    PermissionLevel,
+    choose_permission_answer,
+    quote_one_line,
+)
+from sidecar.hosts.acp.wire import (
+    PROTOCOL_VERSION,
+    SIGN_IN_FIRST,
+    AcpContentBlock,
+    CancelledOutcome,
+    CancelNotification,
+    Header,
+    HttpServer,
+    Implementation,
+    InitializeRequest,
+    InitializeResponse,
+    NewSessionRequest,
+    NewSessionResponse,
+    PermissionRequest,
+    PermissionResponse,
+    PromptRequest,
+    PromptResponse,
+    PromptText,
+    SessionNotification,
+    SessionUpdate,
+    StdioServer,
+)
+from sidecar.hosts.ports import AgentResult, AgentTask
+from sidecar.kernel.runs import MCP_SERVER_NAME
+from sidecar.kernel.text import last_characters, strip_control_codes
+from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
+
+CLIENT_INFO: Final = Implementation("supervisor", __version__)
+START_S: Final = 120.0
+"""Seconds from the start until a session is open. A first start through npx downloads the agent."""
+CANCEL_S: Final = 2.0
+"""Seconds that an agent has to end its turn after it was asked to."""
+AGENT_SAID_LIMIT: Final = 20_000
+"""Characters kept of the agent's message: its end."""
+OPEN_CALLS: Final = 1000
+"""Running tool calls whose titles are remembered."""
+STOP_REASONS: Final = {
+    "end_turn": "",
+    "max_tokens": "it stopped at its limit of tokens",
+    "max_turn_requests": "it stopped at its limit of requests to the model",
+    "refusal": "it refused to go on",
+    "cancelled": "its turn was cancelled",
+}
+"""The protocol's reasons why a turn ended, and what is wrong with each of them."""
+
+
+class AcpAgent:
+    """Implements ports.AgentRunner for an agent that speaks the protocol."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        leave: PermissionLevel = PermissionLevel.EDITS,
+        tools: Sequence[str] = (),
+    ) -> None:
+        """`command`: a program and its arguments. `leave`: which of its permission requests are granted.
+
+        `tools`: names of our tools that need no permission.
+        """
+        self._command = tuple(command)
+        self._leave = leave
+        self._tools = tuple(tools)
+
+    async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
+        """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
+        permit = AgentPermit(self._leave, errand.project, self._tools)
+        try:
+            async with open_dialogue(
+                self._command, cwd=errand.project, environment=errand.environment, longest=LINE_LIMIT
+            ) as talk:
+                return await _AcpRun(errand, hear, permit, talk).run()
+        except NotLaunchedError as error:
+            return AgentResult(trouble=f"it could not be started: {error}")
+
+
+class _AcpRun:
+    """One run of one agent."""
+
+    def __init__(
+        self, errand: AgentTask, hear: Callable[[str], None], permit: AgentPermit, talk: ProcessDialogue
+    ) -> None:
+        self._errand = errand
+        self._hear = hear
+        self._permit = permit
+        self._link = AcpConnection(talk, self._told, self._asked)
+        self._session = ""
+        self._cancelling = False
+        self._said = ""
+        self._titles: dict[str, str] = {}
+
+    async def run(self) -> AgentResult:
+        seconds = self._errand.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._begin()
+                trouble = await self._work()
+        except TimeoutError:
+            await self._cancel()
+            trouble = f"it did not rest within {seconds:g} s"
+        except AgentError as error:
+            return self._rest(str(error), error.exit_code)
+        except asyncio.CancelledError:
+            await self._cancel()
+            raise
+        return self._rest(trouble)
+
+    async def _begin(self) -> None:
+        """Open a session. Raises AgentError."""
+        try:
+            async with asyncio.timeout(START_S):
+                agent = await self._link.ask(
+                    "initialize", InitializeRequest(client_info=CLIENT_INFO), InitializeResponse
+                )
+                if agent.protocol_version != PROTOCOL_VERSION:
+                    raise AgentError(_version_trouble(agent.protocol_version))
+                self._session = await self._open(agent)
+        except TimeoutError as error:
+            raise AgentError(f"it opened no session within {START_S:g} s") from error
+
+    async def _open(self, agent: InitializeResponse) -> str:
+        asked = NewSessionRequest(self._errand.project, self._servers(agent))
+        try:
+            return (await self._link.ask("session/new", asked, NewSessionResponse)).session_id
+        except AgentRefusedError as error:
+            if error.code == SIGN_IN_FIRST:
+                raise AgentError(_sign_in_trouble(agent)) from error
+            raise
+
+    async def _work(self) -> str:
+        """Send the prompt and wait for the turn to end; return what was wrong with its end."""
+        prompt = PromptRequest(self._session, (PromptText(_replace_unencodable(self._errand.prompt)),))
+        reason = (await self._link.ask("session/prompt", prompt, PromptResponse)).stop_reason
+        return STOP_REASONS.get(
+            reason, f"it stopped for a reason that is not known here: {quote_one_line(reason)}"
+        )
+
+    async def _cancel(self) -> None:
+        """Cancel the turn so that the agent can save its work. Bounded in time; failures are ignored."""
+        if not self._session:
+            return
+        self._cancelling = True
+        with suppress(TimeoutError, AgentError):
+            async with asyncio.timeout(CANCEL_S):
+                await self._link.tell("session/cancel", CancelNotification(self._session))
+                await self._link.answer(PromptResponse)
+
+    def _servers(self, agent: InitializeResponse) -> tuple[HttpServer | StdioServer, ...]:
+        """Return the session's tools: at their URL, or through a pipe that the agent starts."""
+        access = self._errand.access
+        if access is None:
+            return ()
+        if agent.reaches_http:
+            return (
+                HttpServer(MCP_SERVER_NAME, access.url, (Header("Authorization", f"Bearer {access.token}"),)),
+            )
+        token = Header("SUPERVISOR_MCP_TOKEN", access.token)
+        return (StdioServer(MCP_SERVER_NAME, sys.executable, ("-P", "-m", "sidecar", "mcp"), (token,)),)
+
+    def _told(self, method: str, parameters: Raw) -> None:
+        if method != "session/update":
+            return
+        news = msgspec.json.decode(parameters, type=SessionNotification)
+        if news.session_id == self._session:
+            self._happened(news.update)
+
+    def _happened(self, update: SessionUpdate) -> None:
+        match update.session_update:
+            case "agent_message_chunk":
+                content = msgspec.json.decode(update.content, type=AcpContentBlock)
+                self._say(
+                    content.text or "" if content.type == "text" else f"[{quote_one_line(content.type)}]"
+                )
+            case "tool_call" | "tool_call_update":
+                self._worked(update)
+            case _:
+                pass
+
+    def _worked(self, update: SessionUpdate) -> None:
+        """Report a tool call when it begins, gets a better title, or fails."""
+        before = self._titles.get(update.tool_call_id, "")
+        title = quote_one_line(update.title or "") or before or "a tool"
+        if title != before:
+            self._note(title)
+        if update.status == "failed":
+            self._note(f"failed: {title}")
+        if update.status in ("completed", "failed") or len(self._titles) > OPEN_CALLS:
+            self._titles.pop(update.tool_call_id, None)
+        else:
+            self._titles[update.tool_call_id] = title
+
+    def _asked(self, method: str, parameters: Raw) -> Struct | None:
+        if method != "session/request_permission":
+            return None
+        asked = msgspec.json.decode(parameters, type=PermissionRequest)
+        if self._cancelling:
+            return PermissionResponse(CancelledOutcome())
+        allow = self._permit.allows(asked.tool_call)
+        what = asked.tool_call.title or asked.tool_call.kind or "something"
+        self._note(f"{'allowed' if allow else 'not allowed'} ({self._permit.leave}): {what}")
+        return choose_permission_answer(asked, allow=allow)
+
+    def _say(self, text: str) -> None:
+        self._said = last_characters(self._said + text, AGENT_SAID_LIMIT)
+        if text:
+            self._hear(text)
+
+    def _note(self, text: str) -> None:
+        """Report an event on a line of its own, which is not part of the agent's message."""
+        self._hear(f"\n[{quote_one_line(text)}]\n")
+
+    def _rest(self, trouble: str, exit_code: int | None = None) -> AgentResult:
+        """Build the result. `trouble` quotes the agent, which may have logged its token."""
+        if self._errand.access:
+            trouble = trouble.replace(self._errand.access.token, "***")
+        return AgentResult(said=strip_control_codes(self._said), exit_code=exit_code, trouble=trouble)
+
+
+def _version_trouble(theirs: int) -> str:
+    return (
+        f"it speaks version {theirs} of the Agent Client Protocol, and this client speaks {PROTOCOL_VERSION}"
+    )
+
+
+def _sign_in_trouble(agent: InitializeResponse) -> str:
+    ways = (": ".join(filter(None, (way.name, way.description))) for way in agent.auth_methods or ())
+    how = quote_one_line("; ".join(ways)) or "see its documentation"
+    return f"it wants to be signed in to first, outside of Supervisor: {how}"
+
+
+def _replace_unencodable(text: str) -> str:
+    """Replace lone surrogates, which JSON cannot carry."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,271 @@
+"""The JSON-RPC connection to one ACP agent, and the answers to its permission requests.
+
+We send one request at a time; before the agent answers, it may send notifications and requests.
+
+Rules of this file:
+
+- The length of a line is limited. A line that is not JSON-RPC is skipped, because programs print banners
+  where they should not. After too many such lines, the agent counts as one that does not speak the protocol.
+- Whatever the agent does wrong is an AgentError whose message is one line for a person.
+
+The connection knows neither deadlines nor what the messages mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.hosts.acp.wire import (
+    BAD_PARAMETERS,
+    NO_SUCH_METHOD,
+    AcpErrorResponse,
+    AcpFault,
+    AcpMessage,
+    AcpNotification,
+    AcpRequest,
+    AcpResponse,
+    CancelledOutcome,
+    PermissionOption,
+    PermissionRequest,
+    PermissionResponse,
+    SelectedOutcome,
+    ToolCallUpdate,
+)
+from sidecar.kernel.text import last_characters, repair_json, strip_control_codes, truncate_middle
+from sidecar.platform.dialogue import LineTooLongError, ProcessDialogue
+
+LINE_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes of one line from an agent."""
+JUNK_LIMIT: Final = 100
+"""Lines that are not JSON-RPC before an agent is given up."""
+MENDED_LIMIT: Final = 1024 * 1024
+"""Bytes up to which a line that cannot be decoded is repaired and decoded again."""
+QUOTE_LIMIT: Final = 300
+"""Characters quoted of what an agent said, in one line."""
+UNREADABLE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+T = TypeVar("T")
+NewsHandler = Callable[[str, Raw], None]
+"""Handles a notification: its method and parameters."""
+QuestionHandler = Callable[[str, Raw], Struct | None]
+"""Answers a request: its method and parameters; None for a method that we do not offer."""
+
+
+class AgentError(Exception):
+    """The agent does not do what the protocol asks; the message says what, in one line.
+
+    `exit_code` is set if the agent has ended.
+    """
+
+    def __init__(self, trouble: str, exit_code: int | None = None) -> None:
+        super().__init__(trouble)
+        self.exit_code = exit_code
+
+
+class AgentRefusedError(AgentError):
+    """The agent answered with an error."""
+
+    def __init__(self, method: str, fault: AcpFault) -> None:
+        why = "" if fault.data == Raw(b"null") else f": {bytes(fault.data).decode('utf-8', 'replace')}"
+        super().__init__(f"it refused {method}: {quote_one_line(fault.message + why)} ({fault.code})")
+        self.code = fault.code
+
+
+class AcpConnection:
+    """The connection to one agent."""
+
+    def __init__(self, dialogue: ProcessDialogue, told: NewsHandler, asked: QuestionHandler) -> None:
+        self._dialogue = dialogue
+        self._told = told
+        self._asked = asked
+        self._method = ""
+        self._number = 0
+        self._junk: list[str] = []
+
+    async def ask(self, method: str, params: Struct, form: type[T]) -> T:
+        """Send a request and wait for the answer. Raises AgentError."""
+        self._number += 1
+        self._method = method
+        await self._say(AcpRequest(id=self._number, method=method, params=params))
+        return await self.answer(form)
+
+    async def answer(self, form: type[T]) -> T:
+        """Wait for the answer to the last request. Raises AgentError.
+
+        May be called again after waiting was given up.
+        """
+        while True:
+            message = await self._next()
+            if message.method:
+                await self._serve(message)
+            elif self._concerns(message):
+                return self._read(message, form)
+
+    async def tell(self, method: str, params: Struct) -> None:
+        """Send a notification."""
+        await self._say(AcpNotification(method=method, params=params))
+
+    async def _say(self, message: Struct) -> None:
+        await self._dialogue.say(msgspec.json.encode(message))
+
+    async def _serve(self, message: AcpMessage) -> None:
+        """Handle a notification, or answer a request.
+
+        A notification that cannot be decoded is ignored as one of a newer protocol.
+        """
+        if not message.id:
+            with suppress(*UNREADABLE_ERRORS):
+                self._told(message.method, message.params)
+            return
+        try:
+            result = self._asked(message.method, message.params)
+        except UNREADABLE_ERRORS:
+            await self._say(
+                AcpErrorResponse(id=message.id, error=AcpFault(BAD_PARAMETERS, "these cannot be read"))
+            )
+        else:
+            unknown = AcpErrorResponse(
+                id=message.id, error=AcpFault(NO_SUCH_METHOD, "this client cannot do that")
+            )
+            await self._say(AcpResponse(id=message.id, result=result) if result else unknown)
+
+    def _concerns(self, message: AcpMessage) -> bool:
+        """Return whether it answers the last request. An error with a null id can concern no other."""
+        number = bytes(message.id)
+        return number == b"%d" % self._number or (message.error is not None and number == b"null")
+
+    def _read(self, message: AcpMessage, form: type[T]) -> T:
+        if message.error is not None:
+            raise AgentRefusedError(self._method, message.error)
+        try:
+            return msgspec.json.decode(message.result, type=form)
+        except UNREADABLE_ERRORS as error:
+            raise AgentError(
+                f"its answer to {self._method} cannot be read: {quote_one_line(str(error))}"
+            ) from error
+
+    async def _next(self) -> AcpMessage:
+        """Return the next line that is a message."""
+        while True:
+            try:
+                line = await self._dialogue.hear()
+            except LineTooLongError as error:
+                raise AgentError(f"it sent a line of more than {LINE_LIMIT} bytes") from error
+            if line is None:
+                raise await self._ended()
+            if not line or line.isspace():
+                continue
+            message = _parse_message(line)
+            if message.method or message.id:
+                return message
+            self._pass_over(line[: 4 * QUOTE_LIMIT].decode("utf-8", "replace"))
+
+    def _pass_over(self, said: str) -> None:
+        self._junk.append(said)
+        if len(self._junk) > JUNK_LIMIT:
+            raise AgentError(
+                f"it does not speak the Agent Client Protocol; it said: {quote_one_line(self._junk[0])}"
+            )
+
+    async def _ended(self) -> AgentError:
+        """Return the error for an agent that is gone: when, how, and its last words."""
+        code = await self._dialogue.exit_code()
+        how = "it closed its output" if code is None else f"it ended with exit code {code}"
+        words = self._dialogue.errors().decode("utf-8", "replace") or "\n".join(self._junk)
+        said = (
+            f"; it said: {quote_one_line(last_characters(words, 4 * QUOTE_LIMIT))}" if words.strip() else ""
+        )
+        return AgentError(f"{how} before it answered {self._method}{said}", code)
+
+
+def _parse_message(line: bytes) -> AcpMessage:
+    """Decode a line; an empty message if it is none. JavaScript may send lone surrogates."""
+    for text in (line, repair_json(line) if len(line) <= MENDED_LIMIT else b""):
+        with suppress(*UNREADABLE_ERRORS):
+            return msgspec.json.decode(text, type=AcpMessage)
+    return AcpMessage()
+
+
+def quote_one_line(text: str) -> str:
+    """Return an agent's text on one line, without control characters, cut in the middle."""
+    words = " ".join(strip_control_codes(truncate_middle(text, 8 * QUOTE_LIMIT)).split())
+    return truncate_middle(words, QUOTE_LIMIT).replace("\n", " ")
+
+
+# --- Answers to an agent's permission requests while nobody is there to ask ---------------------------------
+# Rules:
+#
+# - The agent's own configuration comes first: the agent asks only about what that leaves open.
+# - Nothing is allowed for ever: `allow_always` may outlive the run, so it is never chosen.
+# - What a call does is the agent's own claim. `edits` keeps an honest agent inside its project; what must
+#   never happen takes a sandbox.
+
+
+READ_KINDS: Final = frozenset({"read", "search", "think"})
+EDIT_KINDS: Final = frozenset({"edit", "move", "delete"})
+TOOL_TITLES: Final = ("mcp__supervisor__{}", "supervisor_{}")
+"""How Claude Code and OpenCode name a tool of the MCP server `supervisor`."""
+CALL_FILES_LIMIT: Final = 100
+"""Files of one call that are checked; a call with more is not allowed."""
+PATH_LIMIT: Final = 4096
+"""Characters of a path; Linux takes as many bytes."""
+
+
+class PermissionLevel(StrEnum):
+    """Which permission requests of an agent are granted.
+
+    `edits`: read, change files of the project, and call our tools that need no permission; no commands, no
+    network.
+    """
+
+    ALL = "all"
+    EDITS = "edits"
+    NONE = "none"
+
+
+class AgentPermit(Struct, frozen=True):
+    """The permissions for one project. `tools` are the names of our tools that need no permission."""
+
+    leave: PermissionLevel
+    project: str
+    tools: tuple[str, ...] = ()
+
+    def allows(self, call: ToolCallUpdate) -> bool:
+        """Return whether the user allows the agent this call."""
+        if self.leave is not PermissionLevel.EDITS:
+            return self.leave is PermissionLevel.ALL
+        if call.title in {title.format(tool) for title in TOOL_TITLES for tool in self.tools}:
+            return True
+        paths = [location.path for location in call.locations or ()]
+        inside = len(paths) <= CALL_FILES_LIMIT and all(
+            _is_inside_project(path, self.project) for path in paths
+        )
+        return inside and (call.kind in READ_KINDS or (call.kind in EDIT_KINDS and bool(paths)))
+
+
+def choose_permission_answer(asked: PermissionRequest, *, allow: bool) -> PermissionResponse:
+    """Choose an answer for this one time; if no option fits, the answer is "cancelled", a refusal."""
+    kinds = ("allow_once",) if allow else ("reject_once", "reject_always")
+    found = _first_option(asked.options, kinds) or _first_option(asked.options, ("reject_once",))
+    return PermissionResponse(SelectedOutcome(found.option_id) if found else CancelledOutcome())
+
+
+def _first_option(options: Sequence[PermissionOption], kinds: Sequence[str]) -> PermissionOption | None:
+    return next((option for kind in kinds for option in options if option.kind == kind), None)
+
+
+def _is_inside_project(path: str, project: str) -> bool:
+    """Return whether a file, absolute or relative to the project, really lies in it."""
+    if len(path) > PATH_LIMIT:
+        return False
+    try:
+        return Path(project, path).resolve().is_relative_to(Path(project).resolve())
+    except (OSError, RuntimeError, ValueError):
+        return False

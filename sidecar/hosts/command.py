@@ -1,0 +1,314 @@
+"""Runs a command-line agent: any program that takes a prompt and exits when it is done.
+
+Rules, in addition to those of `processes`, which starts and kills the program:
+
+- Output is passed on while it arrives. Only its first and last bytes are kept, however long it is.
+- The address of the session's tools is a secret: it is put into the program's environment, and into a file
+  that only its owner can read and that is deleted after the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import PurePath
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.hosts.ports import AgentResult
+from sidecar.kernel.runs import MCP_SERVER_NAME
+from sidecar.kernel.text import last_characters, strip_control_codes
+from sidecar.platform import processes
+from sidecar.platform.files import write_whole
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sidecar.hosts.ports import AgentTask, McpAccess
+    from sidecar.kernel.session import Environment
+
+
+# --- How a program gets its prompt and our tools ------------------------------------------------------------
+# Every program gets the address of its tools in its environment, and its prompt on standard input, or where
+# its command says {prompt}. A known program (one table row each, found by the program's name) is also given
+# our MCP server in its own way, unless the user's command names an MCP configuration. This part starts no
+# process and writes no file.
+
+
+PROMPT, MCP_CONFIG, MCP_URL = "{prompt}", "{mcp_config}", "{mcp_url}"
+
+
+class AgentInvocation(Struct, frozen=True, kw_only=True):
+    """The command, environment and standard input with which a program is started."""
+
+    command: tuple[str, ...]
+    environment: Environment
+    stdin: bytes = b""
+
+
+class ToolAccess(Struct, frozen=True, kw_only=True):
+    """The session's tools and how a program reaches them.
+
+    `config` is the path of the file with the output of `mcp_config`; calls of `tools` need no permission.
+    """
+
+    access: McpAccess
+    config: str
+    tools: tuple[str, ...]
+
+
+class _Result(Struct, frozen=True):
+    """The last line that `claude --output-format json` or `stream-json` prints."""
+
+    result: str
+    type: str
+
+
+class KnownProgram(Struct, frozen=True):
+    """One row of the table: how a program is given our tools, and what its output says.
+
+    `said` extracts the agent's last message from what the program printed.
+    """
+
+    equip: Callable[[AgentInvocation, ToolAccess], AgentInvocation]
+    said: Callable[[str], str] = str
+
+
+def find_known_program(command: tuple[str, ...]) -> KnownProgram:
+    """Return the row of a command's program."""
+    return KNOWN_PROGRAMS.get(PurePath(command[0]).name, OTHER_PROGRAM)
+
+
+def build_invocation(
+    command: tuple[str, ...], errand: AgentTask, config: str, tools: tuple[str, ...]
+) -> AgentInvocation:
+    """Build what to start for an agent task."""
+    access = errand.access
+    fills = {PROMPT: errand.prompt, MCP_CONFIG: config, MCP_URL: access.url if access else ""}
+    prompt = errand.prompt.encode("utf-8", "replace")
+    plain = AgentInvocation(
+        command=tuple(_fill_placeholders(word, fills) for word in command),
+        environment=errand.environment,
+        stdin=b"" if any(PROMPT in word for word in command) else prompt,
+    )
+    if access is None:
+        return plain
+    told = {"SUPERVISOR_MCP_URL": access.url, "SUPERVISOR_MCP_TOKEN": access.token}
+    known = replace(plain, environment={**plain.environment, **told})
+    return find_known_program(command).equip(known, ToolAccess(access=access, config=config, tools=tools))
+
+
+def mcp_config(access: McpAccess) -> bytes:
+    """Return the tools' address in the JSON form that Claude Code and many other programs read.
+
+    `alwaysLoad`: without it, Claude Code 2.1.330 hides the tools behind a tool search.
+    """
+    server = {
+        "type": "http",
+        "url": access.url,
+        "headers": _authorization_headers(access),
+        "alwaysLoad": True,
+    }
+    return msgspec.json.encode({"mcpServers": {MCP_SERVER_NAME: server}})
+
+
+def _fill_placeholders(word: str, fills: dict[str, str]) -> str:
+    """Fill in a word's placeholder once. NUL is removed because no argument can contain it."""
+    for name, value in fills.items():
+        if name in word:
+            return word.replace(name, value.replace("\0", ""))
+    return word
+
+
+def _authorization_headers(access: McpAccess) -> dict[str, str]:
+    return {"Authorization": f"Bearer {access.token}"}
+
+
+# --- Known programs -----------------------------------------------------------------------------------------
+
+
+def _equip_nothing(given: AgentInvocation, _kit: ToolAccess) -> AgentInvocation:
+    return given
+
+
+def _equip_claude(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
+    """Add the MCP configuration, and permission for the tools that need none.
+
+    `=` joins each option to its value because the option would otherwise take the next words too.
+    """
+    if any(word.startswith("--mcp-config") for word in given.command):
+        return given
+    allowed = ",".join(f"mcp__{MCP_SERVER_NAME}__{tool}" for tool in kit.tools)
+    more = (f"--mcp-config={kit.config}", *((f"--allowedTools={allowed}",) if allowed else ()))
+    return replace(given, command=(*given.command, *more))
+
+
+def _claude_result(printed: str) -> str:
+    """Return the result if JSON was asked for, else the output as printed."""
+    line = printed.rstrip().rpartition("\n")[2]
+    try:
+        found = msgspec.json.decode(line, type=_Result)
+    except (msgspec.DecodeError, RecursionError):
+        return printed
+    return found.result if found.type == "result" else printed
+
+
+def _equip_opencode(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
+    """Add our server to the MCP configuration that the user's environment contains."""
+    name = "OPENCODE_CONFIG_CONTENT"
+    content = _parse_json_object(given.environment.get(name, ""))
+    server = {
+        "type": "remote",
+        "url": kit.access.url,
+        "headers": _authorization_headers(kit.access),
+        "oauth": False,
+        "enabled": True,
+    }
+    mcp = content.get("mcp")
+    content["mcp"] = {**(mcp if isinstance(mcp, dict) else {}), MCP_SERVER_NAME: server}
+    told = msgspec.json.encode(content).decode()
+    return replace(given, environment={**given.environment, name: told})
+
+
+def _parse_json_object(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+OTHER_PROGRAM: Final = KnownProgram(_equip_nothing)
+KNOWN_PROGRAMS: Final = {
+    "claude": KnownProgram(_equip_claude, _claude_result),
+    "opencode": KnownProgram(_equip_opencode),
+}
+
+
+# --- Running the program ------------------------------------------------------------------------------------
+
+
+AGENT_OUTPUT_KEPT: Final = 131_072
+"""Bytes of standard output that are kept: half from the beginning, half from the end."""
+ERRORS_KEPT: Final = 8_192
+"""Bytes of standard error that are kept."""
+COMMAND_SAID_LIMIT: Final = 20_000
+"""Characters kept of the agent's message: its end."""
+COMPLAINT_LIMIT: Final = 2_000
+"""Characters of standard error added to the message if the program failed or printed nothing else."""
+
+
+class CommandAgent:
+    """Implements ports.AgentRunner for a command."""
+
+    def __init__(self, command: Sequence[str], config: Path, tools: Sequence[str] = ()) -> None:
+        """`command`: a program and its arguments. `config`: path of the file with the tools' address.
+
+        `tools`: names of our tools that need no permission.
+        """
+        self._command = tuple(command)
+        self._config = config
+        self._tools = tuple(tools)
+
+    async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
+        """Run once. `hear` gets the output piece by piece. Cancelling kills it and all it started."""
+        try:
+            with _tool_config_file(self._config, errand.access):
+                worn = build_invocation(self._command, errand, str(self._config), self._tools)
+                return await self._run(worn, errand, hear)
+        except (OSError, ValueError) as error:
+            return AgentResult(trouble=f"it could not be started: {processes.launch_failure_reason(error)}")
+
+    async def _run(
+        self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
+    ) -> AgentResult:
+        with ExitStack() as files:
+            output = files.enter_context(closing(_StreamedPipe(AGENT_OUTPUT_KEPT, hear)))
+            errors = files.enter_context(closing(processes.OutputPipe(ERRORS_KEPT)))
+            fed = files.enter_context(_open_stdin(worn.stdin))
+            streams = (fed.fileno(), output.write_end, errors.write_end)
+            process = await processes.launch_process(worn.command, errand.project, worn.environment, streams)
+            output.release_write_end()
+            errors.release_write_end()
+            in_time = await _wait_and_kill(process, (output, errors), errand.seconds)
+            printed, complaint = (_plain_output(pipe.finish()) for pipe in (output, errors))
+        said = find_known_program(self._command).said(printed)
+        if process.returncode != 0 or not said.strip():
+            said = "\n".join(
+                filter(None, (said.strip(), last_characters(complaint, COMPLAINT_LIMIT).strip()))
+            )
+        return AgentResult(
+            said=last_characters(said, COMMAND_SAID_LIMIT),
+            exit_code=process.returncode if in_time else None,
+            trouble="" if in_time else f"it did not end within {errand.seconds:g} s",
+        )
+
+
+class _StreamedPipe(processes.OutputPipe):
+    """A pipe whose text is passed on while it arrives."""
+
+    def __init__(self, keep: int, hear: Callable[[str], None]) -> None:
+        super().__init__(keep)
+        self._ends = _StreamedEnds(keep, hear)
+
+
+class _StreamedEnds(processes.HeadAndTail):
+    """The first and last bytes of a stream whose text is passed on while it arrives."""
+
+    def __init__(self, keep: int, hear: Callable[[str], None]) -> None:
+        super().__init__(keep)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._hear = hear
+
+    def add(self, data: bytes) -> None:
+        super().add(data)
+        if text := self._decoder.decode(data):
+            self._hear(text)
+
+
+async def _wait_and_kill(process: Process, pipes: Sequence[processes.OutputPipe], seconds: float) -> bool:
+    """Wait for the program, then kill the rest of its group; return whether it exited in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except (TimeoutError, asyncio.CancelledError) as over:
+        await processes.terminate_group(process, pipes)
+        if isinstance(over, asyncio.CancelledError):
+            raise
+        return False
+    else:
+        return True
+    finally:
+        await processes.kill_group(process)
+
+
+def _plain_output(data: bytes) -> str:
+    return strip_control_codes(data.decode("utf-8", "replace"))
+
+
+def _open_stdin(stdin: bytes) -> IO[bytes]:
+    """Return the standard input as an unnamed file, which can neither block nor break as a pipe can."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    file.write(stdin)
+    file.seek(0)
+    return file
+
+
+@contextmanager
+def _tool_config_file(config: Path, access: McpAccess | None) -> Iterator[None]:
+    """Keep the tools' address in a file while the agent works. Raises OSError."""
+    if access is None:
+        yield
+        return
+    write_whole(config, mcp_config(access))
+    try:
+        yield
+    finally:
+        config.unlink(missing_ok=True)

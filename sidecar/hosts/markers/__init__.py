@@ -1,0 +1,1 @@
+"""Stops reported as files, for agents without hooks (docs/markers.md)."""

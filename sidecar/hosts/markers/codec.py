@@ -1,0 +1,300 @@
+"""The format of markers (stops reported as files), the turn that a marker stands for, and their codec.
+
+A marker cannot show whether its writer received the last continuation. A stop after a continuation counts as
+its arrival, whatever the marker says; otherwise the writer could go on for ever without using any budget (law
+6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.hosts.names import WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.kernel.effects import Continue, HostAnswer, Rest
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import AgentStopped, PromptSubmitted
+from sidecar.kernel.events import AnyHostEvent as Event
+from sidecar.kernel.session import SessionKey, active_goal
+from sidecar.kernel.text import repair_json, strip_control_codes, truncate_middle, truncate_middle_utf16
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
+
+if TYPE_CHECKING:
+    from sidecar.kernel.session import Environment
+    from sidecar.platform.ports import SessionStore
+
+
+# --- Format 1 of markers and decisions, described in docs/markers.md ----------------------------------------
+# A marker is written by the worker. It can only say that a stop happened and what the worker claims about it:
+# no field can change a goal, a budget, a check or an environment, and a marker with an unknown field is
+# refused.
+
+
+VERSION: Final = 1
+REQUEST_LIMIT: Final = 4_000
+"""Characters of one request."""
+REQUESTS_LIMIT: Final = 20
+"""Requests that are kept: the first one and the newest."""
+MESSAGE_LIMIT: Final = 20_000
+"""Characters of the last message, the same as for other hosts."""
+
+
+class UnfinishedMarkerError(BadInputError):
+    """Not complete JSON: a marker that is still being written, or no marker at all."""
+
+
+class StopMarker(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One stop as the worker reports it.
+
+    `requests` is what the user asked for, oldest first. `edited` and `ran`: files and commands of the turn.
+    """
+
+    version: Literal[1]
+    session: str
+    project: str
+    last_message: str
+    requests: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    ran: tuple[str, ...] = ()
+
+
+class MarkerDecision(Struct, frozen=True, kw_only=True):
+    """The decision about a stop.
+
+    `say` is the text for the agent and `continuation` its id; both are "" if the agent may rest. `reason` is
+    one word, `detail` says more, and `note` is one line or a few for the person.
+    """
+
+    version: Literal[1] = VERSION
+    decision: Literal["continue", "rest"]
+    reason: str
+    detail: str = ""
+    note: str = ""
+    say: str = ""
+    continuation: str = ""
+
+
+def parse_marker(raw: bytes) -> StopMarker:
+    """Parse a marker and cut its texts to their limits. Raises UnfinishedMarkerError and BadInputError."""
+    try:
+        marker = msgspec.json.decode(repair_json(raw), type=StopMarker)
+    except msgspec.ValidationError as error:
+        raise BadInputError(f"it is no marker of format {VERSION}: {error}") from error
+    except msgspec.DecodeError as error:
+        raise UnfinishedMarkerError(f"it is no whole JSON: {error}") from error
+    return StopMarker(
+        version=VERSION,
+        session=checked_session_id(marker.session),
+        project=checked_project_folder(marker.project),
+        last_message=truncate_middle(strip_control_codes(marker.last_message), MESSAGE_LIMIT),
+        requests=_limit_requests(marker.requests),
+        edited=marker.edited[:1],
+        ran=marker.ran[:1],
+    )
+
+
+def _limit_requests(requests: tuple[str, ...]) -> tuple[str, ...]:
+    kept = (*requests[:1], *requests[1:][1 - REQUESTS_LIMIT :])
+    return tuple(truncate_middle(strip_control_codes(each), REQUEST_LIMIT) for each in kept)
+
+
+# --- The turn that a marker stands for ----------------------------------------------------------------------
+# Rules (law 2: what the worker writes about itself can lower a verdict, never raise it):
+#
+# - What the agent did is unknown: the turn is not `readable`, and the files and commands that the marker
+#   claims are not tool calls. All of it together counts as one piece of unseen work.
+# - Whether there was work at all is decided here. Each of these is enough: the files differ from those at the
+#   session's last stop, whether they differ is unknown, or the marker claims work. Only a stop with none of
+#   them is mere talk.
+# - If a goal is set, its condition is what is judged: the user's requests in the marker are left out, because
+#   a judge would believe them. The project is then the folder in which a person began the work: a stop that
+#   names another folder is not judged, because the goal's checks would run where the worker chooses.
+
+
+HOST: Final = "marker"
+"""The host's name in session keys."""
+CACHED_TREES: Final = 1000
+"""Sessions whose last file tree is remembered."""
+UNSEEN_WORK: Final = ToolCall(id=HOST, tool=HOST, doing=ToolAction.DELEGATE, outcome=CallOutcome.PENDING)
+"""Stands for whatever an agent did that nobody recorded."""
+
+
+class MarkerTranscript(Struct, frozen=True):
+    """What a stop reported by a marker has instead of a transcript.
+
+    `id` identifies the marker's file as it was found: the same file found again is the same stop. `arrived`:
+    see Turn; no marker can show it, but a run of agents, whose stops use the same form, can.
+    """
+
+    id: str
+    requests: tuple[str, ...] = ()
+    claims_work: bool = False
+    arrived: tuple[str, ...] = ()
+
+
+class _Seen(Struct, frozen=True):
+    """The last stop of a session that was read: its file tree, and whether there was work before it."""
+
+    id: str
+    tree: str
+    worked: bool
+
+
+class Files(Protocol):
+    """The part of evidence.ports.Workspace that is needed here."""
+
+    async def fingerprint(self, project: str, environment: Environment) -> str:
+        """Return one digest of all content that is not ignored; "" where none can be computed."""
+
+
+class MarkerTurns:
+    """The part of hosts.ports.Transcripts that concerns markers."""
+
+    def __init__(self, workspace: Files, store: SessionStore) -> None:
+        self._workspace = workspace
+        self._store = store
+        self._seen: OrderedDict[SessionKey, _Seen] = OrderedDict()
+
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
+        """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
+        told = msgspec.json.decode(stop.transcript, type=MarkerTranscript)
+        position = max(counted_to, 0)
+        session = self._store.load(stop.key)
+        goal = session is not None and active_goal(session) is not None
+        if session is not None and goal and not await _is_same_folder(session.project, stop.project):
+            why = f"it names another folder than its goal has, which is {session.project}"
+            return Turn(last_message_id=told.id, position=position, readable=False, unfinished=why)
+        worked = await self._worked(stop, told)
+        return Turn(
+            prompts=() if goal else told.requests,
+            calls=(UNSEEN_WORK,) if worked else (),
+            calls_since_arrival=1 if worked else 0,
+            last_message=stop.last_message,
+            last_message_id=told.id,
+            arrived=told.arrived,
+            position=position,
+            readable=False,
+        )
+
+    async def _worked(self, stop: AgentStopped, told: MarkerTranscript) -> bool:
+        """Return whether there may have been work; the same stop read again gets the same answer."""
+        before = self._seen.get(stop.key)
+        if before is not None and before.id == told.id:
+            return before.worked
+        tree = await self._workspace.fingerprint(stop.project, stop.environment)
+        worked = told.claims_work or not tree or before is None or tree != before.tree
+        self._seen[stop.key] = _Seen(told.id, tree, worked)
+        self._seen.move_to_end(stop.key)
+        while len(self._seen) > CACHED_TREES:
+            self._seen.popitem(last=False)
+        return worked
+
+
+async def _is_same_folder(project: str, other: str) -> bool:
+    """Return whether two paths lead to the same folder."""
+    return await asyncio.to_thread(lambda: os.path.realpath(project) == os.path.realpath(other))
+
+
+# --- The codec for the inbox's events -----------------------------------------------------------------------
+# Knows no session and no file: the inbox reads those.
+
+
+SAID_LIMIT = 20_000
+"""UTF-16 code units of one text of a decision."""
+
+
+class StopFound(Struct, frozen=True, tag_field="event", tag="stop"):
+    """A marker was found; `id` identifies its file as it was found."""
+
+    id: str
+    marker: StopMarker
+
+
+class WorkBegins(Struct, frozen=True, tag_field="event", tag="begin"):
+    """A person starts an agent whose stops will be reported as markers."""
+
+    session: str
+    project: str
+
+
+class MarkerCodec:
+    """Implements ports.HostCodec."""
+
+    def __init__(self, environment: Environment) -> None:
+        """Take the environment in which the checks and judges of every marker run.
+
+        A marker has no environment of its own.
+        """
+        self._environment = {name: value for name, value in environment.items() if name != WORKER_MARKER}
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Event:  # noqa: ARG002 - see above
+        """Decode an event of the inbox. Raises BadInputError."""
+        try:
+            event = msgspec.json.decode(raw, type=StopFound | WorkBegins)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInputError(f"this is no event of the inbox: {error}") from error
+        return self._begun(event) if isinstance(event, WorkBegins) else self._stopped(event)
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - one kind is answered
+        """Encode the decision; the event that begins work expects none."""
+        match answer:
+            case Continue():
+                return msgspec.json.encode(_continue_decision(answer, feedback))
+            case Rest():
+                return msgspec.json.encode(_rest_decision(answer))
+            case _:
+                return b"{}"
+
+    def _begun(self, event: WorkBegins) -> Event:
+        key, project = (
+            SessionKey(HOST, checked_session_id(event.session)),
+            checked_project_folder(event.project),
+        )
+        return PromptSubmitted(
+            key=key, project=project, environment=self._in(project), prompt_id="", human=True
+        )
+
+    def _stopped(self, event: StopFound) -> Event:
+        marker = event.marker
+        project = checked_project_folder(marker.project)
+        told = MarkerTranscript(event.id, marker.requests, claims_work=bool(marker.edited or marker.ran))
+        return AgentStopped(
+            key=SessionKey(HOST, checked_session_id(marker.session)),
+            project=project,
+            environment=self._in(project),
+            transcript=msgspec.json.encode(told).decode(),
+            last_message=marker.last_message,
+            continued=True,
+        )
+
+    def _in(self, project: str) -> Environment:
+        return {**self._environment, "PWD": project}
+
+
+def _continue_decision(answer: Continue, feedback: str) -> MarkerDecision:
+    if not feedback.strip():
+        raise ValueError("a continuation without words")
+    told = answer.feedback
+    return MarkerDecision(
+        decision="continue",
+        reason=told.kind,
+        detail=_encodable_text("; ".join(told.missing)),
+        note=_encodable_text(answer.note),
+        say=_encodable_text(feedback),
+        continuation=told.id,
+    )
+
+
+def _rest_decision(answer: Rest) -> MarkerDecision:
+    detail, note = _encodable_text(answer.detail), _encodable_text(answer.note)
+    return MarkerDecision(decision="rest", reason=answer.reason.value, detail=detail, note=note)
+
+
+def _encodable_text(text: str) -> str:
+    """Return a text that UTF-8 can encode; names of files need not be."""
+    return truncate_middle_utf16(text, SAID_LIMIT)

@@ -1,0 +1,1 @@
+"""OpenCode: the events of our plugin, its messages, and its configuration folder."""

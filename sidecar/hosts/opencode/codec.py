@@ -1,0 +1,328 @@
+"""Translates the events of our OpenCode plugin and our answers. Each is decoded without any session state.
+
+What this file knows of the host: one process may hold many sessions and many folders, so its process id does
+not show which belong together. A helper of the agent (a subagent) has a session of its own, which names its
+parent. `opencode run` passes the words of a shell on in quotes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.hosts.names import HOSTILE_NAME_SHOWN, WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.hosts.opencode import wire
+from sidecar.hosts.opencode.messages import ABORTED, describe_host_error
+from sidecar.kernel.effects import (
+    CommandReply,
+    Continue,
+    HostAnswer,
+    NoReply,
+    Rest,
+    RestReason,
+    ToolCallReply,
+)
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import (
+    AgentStopped,
+    AnyHostEvent,
+    CommandTyped,
+    PromptSubmitted,
+    SessionDeleted,
+    SessionOrigin,
+    SessionStarted,
+    ToolCalled,
+    TurnFailed,
+)
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import repair_json, strip_control_codes, truncate_middle_utf16
+
+if TYPE_CHECKING:
+    from sidecar.kernel.session import Environment
+
+
+# --- The events that our plugin sends: the host's own data, in one object for each event --------------------
+# Unknown fields are ignored. A field that the host may leave out has a default.
+
+
+INPUT_LIMIT: Final = 4 * 1024 * 1024
+"""Bytes of one event."""
+ERROR_LIMIT: Final = 300
+"""Characters of a decoder's error that are passed on."""
+
+
+class PluginSession(Struct, frozen=True, rename={"parent": "parentID"}):
+    """The session of an event.
+
+    `parent` is set for a helper of the agent; `directory` is the folder that the session works in.
+    """
+
+    id: str
+    directory: str
+    parent: str | None = None
+
+
+class PluginEventBase(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Fields common to all events."""
+
+    session: PluginSession
+
+
+class SessionStartEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.start"):
+    """The plugin saw the session for the first time. `fresh`: it began in this process of the host."""
+
+    fresh: bool = False
+
+
+class PartFlags(Struct, frozen=True):
+    """A part of a prompt, without its content."""
+
+    type: str = ""
+    synthetic: bool | None = False
+    ignored: bool | None = False
+
+
+class PromptEvent(PluginEventBase, frozen=True, kw_only=True, tag="prompt"):
+    """A user message was added. `message` is its id, `agent` the agent that works on it."""
+
+    message: str = ""
+    agent: str | None = None
+    parts: tuple[PartFlags, ...] = ()
+
+
+class CommandEvent(PluginEventBase, frozen=True, kw_only=True, tag="command"):
+    """A command of ours was typed.
+
+    `nested`: into an older session, by a host that an agent's shell runs.
+    """
+
+    command: str = msgspec.field(name="name")
+    arguments: str = ""
+    nested: bool = False
+
+
+class ToolEvent(PluginEventBase, frozen=True, kw_only=True, tag="tool"):
+    """A tool of ours is about to be called; `tool` is the name by which we know it."""
+
+    tool: str
+
+
+class NewestMessageHead(Struct, frozen=True):
+    """The agent and mode of the newest message."""
+
+    agent: str | None = None
+    mode: str | None = None
+
+
+class SessionIdleEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.idle"):
+    """The session is idle. `run`: the host ends with it."""
+
+    last: NewestMessageHead = NewestMessageHead()
+    run: bool = False
+
+
+class SessionErrorEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.error"):
+    """A turn ended early."""
+
+    error: msgspec.Raw = wire.NOTHING
+
+
+class SessionDeletedEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.deleted"):
+    """The user deleted the session."""
+
+
+PluginEvent = (
+    SessionStartEvent
+    | PromptEvent
+    | CommandEvent
+    | ToolEvent
+    | SessionIdleEvent
+    | SessionErrorEvent
+    | SessionDeletedEvent
+)
+PLUGIN_EVENT_DECODER: Final[msgspec.json.Decoder[PluginEvent]] = msgspec.json.Decoder(PluginEvent)
+
+
+def read_plugin_event(raw: bytes) -> PluginEvent:
+    """Decode a whole event. Raises BadInputError."""
+    if len(raw) > INPUT_LIMIT:
+        raise BadInputError(f"an event of {len(raw):,} bytes is over the limit of {INPUT_LIMIT:,} bytes")
+    try:
+        return PLUGIN_EVENT_DECODER.decode(raw)
+    except msgspec.ValidationError as error:
+        raise _unusable_event_error(error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return PLUGIN_EVENT_DECODER.decode(repair_json(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _unusable_event_error(error) from error
+
+
+def _unusable_event_error(error: Exception) -> BadInputError:
+    said = " ".join(strip_control_codes(str(error)[:ERROR_LIMIT]).split())
+    return BadInputError(
+        f"an event of OpenCode cannot be used: {said}. `supervisor doctor` checks the plugin."
+    )
+
+
+# --- Translation of events and answers ----------------------------------------------------------------------
+
+
+HOST: Final = "opencode"
+"""The host's name in session keys."""
+COMMANDS: Final = ("goal", "retry", "rubric")
+READ_ONLY: Final = "plan"
+"""The host's own agent that may not write files."""
+NOTE_LIMIT: Final = 4000
+"""UTF-16 code units of a line for the user."""
+SAID_LIMIT: Final = 20_000
+"""UTF-16 code units of a text for the agent."""
+
+
+class PluginAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the plugin carries out. An empty answer changes nothing.
+
+    `notice` is for the person, shown as `variant`. `say` is the text for the agent at a stop. At a command,
+    `work` lets its prompt go on to the model, with `context`; otherwise the prompt ends there. `ours`: the
+    tool that is called is one of ours.
+    """
+
+    notice: str = ""
+    variant: Literal["info", "success", "warning", "error"] = "info"
+    say: str = ""
+    work: bool = False
+    context: str = ""
+    refused: bool = False
+    ours: bool = False
+
+
+class _CommonFields(TypedDict):
+    key: SessionKey
+    project: str
+    environment: Environment
+    subagent: bool
+    ours: bool
+
+
+class OpenCodeCodec:
+    """Implements ports.HostCodec."""
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:  # noqa: ARG002 - see above
+        """Decode one event. Raises BadInputError if it is too big, malformed, mistyped or unknown."""
+        event = read_plugin_event(raw)
+        return _convert_event(event, _common_fields(event.session, environment))
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - the plugin knows
+        """Encode the answer."""
+        return msgspec.json.encode(_build_plugin_answer(answer, feedback))
+
+
+def _common_fields(session: PluginSession, environment: Environment) -> _CommonFields:
+    folder = checked_project_folder(session.directory)
+    own = {name: value for name, value in environment.items() if name != "CLAUDE_PROJECT_DIR"}
+    return _CommonFields(
+        key=SessionKey(HOST, checked_session_id(session.parent or session.id)),
+        project=folder,
+        environment={**own, "PWD": folder},
+        subagent=bool(session.parent),
+        ours=bool(environment.get(WORKER_MARKER)),
+    )
+
+
+def _convert_event(event: PluginEvent, common: _CommonFields) -> AnyHostEvent:
+    match event:
+        case SessionStartEvent():
+            origin = SessionOrigin.STARTUP if event.fresh else SessionOrigin.RESUME
+            told: AnyHostEvent = SessionStarted(**common, origin=origin)
+        case PromptEvent():
+            human = any(not part.synthetic and not part.ignored for part in event.parts)
+            read_only = None if event.agent is None else event.agent == READ_ONLY
+            told = PromptSubmitted(**common, prompt_id=event.message, human=human, read_only=read_only)
+        case CommandEvent():
+            told = _convert_command(event, common)
+        case ToolEvent():
+            told = ToolCalled(**common, tool=event.tool, certain=True)
+        case SessionIdleEvent():
+            planned = READ_ONLY in (event.last.agent, event.last.mode)
+            told = AgentStopped(**common, transcript="", headless=event.run, read_only=planned)
+        case SessionErrorEvent():
+            told = _convert_failure(event, common)
+        case SessionDeletedEvent():
+            told = SessionDeleted(**common)
+    return told
+
+
+def _convert_command(event: CommandEvent, common: _CommonFields) -> AnyHostEvent:
+    if event.command not in COMMANDS:
+        known = ", ".join(f"/supervisor:{name}" for name in COMMANDS)
+        raise BadInputError(f"there is no command {event.command[:HOSTILE_NAME_SHOWN]!r}; there are {known}")
+    if event.nested:
+        raise BadInputError("this is the user's word, and an agent's shell started this OpenCode")
+    return CommandTyped(
+        **common, name=event.command, arguments=unquote_arguments(event.arguments), prompt_id=""
+    )
+
+
+def unquote_arguments(arguments: str) -> str:
+    """Return what was typed if the whole of it is one quoted word, else `arguments` unchanged.
+
+    The host escapes quotes and nothing else.
+    """
+    word = arguments.strip()
+    inner = word[1:-1]
+    quoted = len(word) > 1 and word[0] == word[-1] == '"' and '"' not in inner.replace(r"\"", "")
+    return inner.replace(r"\"", '"') if quoted else arguments
+
+
+def _convert_failure(event: SessionErrorEvent, common: _CommonFields) -> AnyHostEvent:
+    """Convert the failure of a turn.
+
+    A turn that the user stopped also fails; the host reports it again when the session is idle.
+    """
+    error = wire.try_decode_mended(event.error, wire.ERROR_DECODER) or wire.MessageError()
+    return TurnFailed(
+        **common, error="stopped by the user" if error.name == ABORTED else describe_host_error(error)
+    )
+
+
+def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
+    match answer:
+        case Continue():
+            if not feedback.strip():
+                raise ValueError("a continuation without words")
+            return PluginAnswer(
+                notice=_clip_note(answer.note), variant="warning", say=_clip_agent_text(feedback)
+            )
+        case Rest():
+            bad = answer.alarm or answer.reason in (RestReason.UNJUDGED, RestReason.WAITING)
+            good = answer.reason is RestReason.ACHIEVED
+            variant: Literal["success", "warning", "info"] = (
+                "success" if good else "warning" if bad else "info"
+            )
+            return PluginAnswer(notice=_clip_note(answer.note), variant=variant)
+        case CommandReply():
+            return PluginAnswer(
+                notice=_clip_note(answer.text),
+                variant="error" if answer.refused else "info",
+                work=answer.work and not answer.refused,
+                context=_clip_agent_text(answer.context),
+                refused=answer.refused,
+            )
+        case NoReply():
+            return PluginAnswer(notice=_clip_note(answer.note))
+        case ToolCallReply():
+            return PluginAnswer(
+                ours=True
+            )  # the plugin knows the calling session; the host itself asks for permission
+
+
+def _clip_note(text: str) -> str:
+    return truncate_middle_utf16(strip_control_codes(text), NOTE_LIMIT)
+
+
+def _clip_agent_text(text: str) -> str:
+    """Return a text that UTF-8 can encode; names of files need not be."""
+    return truncate_middle_utf16(text, SAID_LIMIT)

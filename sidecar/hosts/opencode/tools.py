@@ -1,0 +1,185 @@
+"""Reads from OpenCode's messages what its tools did and what they returned.
+
+What this file knows of the host: a command that fails is still a completed call, and only `exit` in its
+metadata shows the failure; null there means that the command was stopped. A call of a tool that does not
+exist becomes a completed call of the tool "invalid".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from sidecar.hosts.opencode.wire import (
+    NOTHING,
+    RAW_LIST_DECODER,
+    STATE_DECODER,
+    MessagePart,
+    ToolState,
+    decode_text,
+    try_decode_mended,
+)
+from sidecar.hosts.own_tools import is_harmless_tool
+from sidecar.kernel.text import last_characters, strip_control_codes, truncate_middle
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall
+from sidecar.platform.shell import line as shell
+
+COMMAND_LIMIT: Final = 2000
+PATH_LIMIT: Final = 1000
+PATHS_LIMIT: Final = 100
+"""Files of one patch that are kept."""
+OUTPUT_LIMIT: Final = 2000
+RESULT_LIMIT: Final = 64 * 1024
+"""Characters at the end of a result that are examined, before colours are removed."""
+PATCH_LIMIT: Final = 256 * 1024
+"""Characters of a patch that are searched for file names."""
+TODO_LIMIT: Final = 200
+TODO_TEXT_LIMIT: Final = 500
+
+DOING: Final = {
+    "bash": ToolAction.RUN,
+    "edit": ToolAction.EDIT,
+    "write": ToolAction.EDIT,
+    "multiedit": ToolAction.EDIT,
+    "patch": ToolAction.EDIT,
+    "apply_patch": ToolAction.EDIT,
+    "todowrite": ToolAction.TODO,
+    "question": ToolAction.ASK,
+    "plan_exit": ToolAction.ASK,
+    "task": ToolAction.DELEGATE,
+} | dict.fromkeys(
+    (
+        "read",
+        "list",
+        "glob",
+        "grep",
+        "webfetch",
+        "websearch",
+        "codesearch",
+        "lsp",
+        "skill",
+        "todoread",
+        "list_mcp_resources",
+        "list_mcp_resource_templates",
+        "read_mcp_resource",
+    ),
+    ToolAction.READ,
+)
+"""A tool that is not listed is OTHER, except our own that only report.
+
+The tools of MCP servers and plugins are OTHER, too.
+"""
+INVALID_TOOL: Final = "invalid"
+STOPPED_PREFIXES: Final = (
+    "The user rejected permission",
+    "Tool execution aborted",
+    "Tool execution was interrupted",
+    "The user dismissed this question",
+)
+"""How the errors of calls begin that the user stopped."""
+PATCHED_PATH: Final = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\r\n]+)", re.MULTILINE)
+
+
+class OpenCodeToolInput(msgspec.Struct, frozen=True, rename={"file_path": "filePath", "patch": "patchText"}):
+    """The parts of a call's input that are used here."""
+
+    command: str = ""
+    file_path: str = ""
+    patch: str = ""
+
+
+class CallMetadata(msgspec.Struct, frozen=True):
+    """What a call returned besides its text. `exit` is null if the command was stopped."""
+
+    exit: int | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class TodoItem(msgspec.Struct, frozen=True):
+    """An entry of the to-do list."""
+
+    content: str
+    status: str = "pending"
+
+
+class TodoListInput(msgspec.Struct, frozen=True):
+    """The to-do list in a call's input."""
+
+    todos: msgspec.Raw = NOTHING
+
+
+OPENCODE_INPUT_DECODER: Final = msgspec.json.Decoder(OpenCodeToolInput)
+METADATA_DECODER: Final = msgspec.json.Decoder(CallMetadata)
+TODO_LIST_DECODER: Final = msgspec.json.Decoder(TodoListInput)
+TODO_ITEM_DECODER: Final = msgspec.json.Decoder(TodoItem)
+
+
+def read_tool_part(part: MessagePart) -> ToolCall:
+    """Convert a tool part into a call."""
+    state = try_decode_mended(part.state, STATE_DECODER) or ToolState()
+    doing = DOING.get(part.tool, ToolAction.READ if is_harmless_tool(part.tool) else ToolAction.OTHER)
+    given = try_decode_mended(state.input, OPENCODE_INPUT_DECODER) or OpenCodeToolInput()
+    line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
+    outcome, exit_code = _part_outcome(part, doing, state)
+    said = decode_text(state.error) if state.status == "error" else decode_text(state.output)
+    return ToolCall(
+        id=part.call_id or part.id,
+        tool=part.tool[:PATH_LIMIT],
+        doing=doing,
+        outcome=outcome,
+        command=truncate_middle(line, COMMAND_LIMIT),
+        runs=shell.parse_simple_commands(line),
+        paths=_edited_paths(given) if doing is ToolAction.EDIT else (),
+        exit_code=exit_code,
+        output=last_characters(strip_control_codes(last_characters(said, RESULT_LIMIT)), OUTPUT_LIMIT),
+    )
+
+
+def read_todo_part(part: MessagePart) -> tuple[Todo, ...]:
+    """Return the list that a to-do call leaves behind, without cancelled entries."""
+    state = try_decode_mended(part.state, STATE_DECODER) or ToolState()
+    given = try_decode_mended(state.input, TODO_LIST_DECODER) or TodoListInput()
+    found = (
+        try_decode_mended(one, TODO_ITEM_DECODER)
+        for one in (try_decode_mended(given.todos, RAW_LIST_DECODER) or [])[:TODO_LIMIT]
+    )
+    return tuple(
+        Todo(
+            truncate_middle(strip_control_codes(item.content), TODO_TEXT_LIMIT),
+            done=item.status == "completed",
+        )
+        for item in found
+        if item is not None and item.status != "cancelled"
+    )
+
+
+def _edited_paths(given: OpenCodeToolInput) -> tuple[str, ...]:
+    patched = PATCHED_PATH.findall(given.patch[:PATCH_LIMIT])
+    named = dict.fromkeys(path.strip()[:PATH_LIMIT] for path in (given.file_path, *patched))
+    return tuple(path for path in named if path)[:PATHS_LIMIT]
+
+
+def _part_outcome(part: MessagePart, doing: ToolAction, state: ToolState) -> tuple[CallOutcome, int | None]:
+    match state.status:
+        case "error":
+            stopped = decode_text(state.error).startswith(STOPPED_PREFIXES)
+            return CallOutcome.INTERRUPTED if stopped else CallOutcome.FAILED, None
+        case "completed" if part.tool == INVALID_TOOL:
+            return CallOutcome.FAILED, None
+        case "completed" if doing is ToolAction.RUN:
+            return _command_outcome(state)
+        case "completed":
+            return CallOutcome.OK, None
+        case _:
+            return CallOutcome.PENDING, None
+
+
+def _command_outcome(state: ToolState) -> tuple[CallOutcome, int | None]:
+    known = try_decode_mended(state.metadata, METADATA_DECODER) or CallMetadata()
+    if known.exit is msgspec.UNSET:
+        return CallOutcome.OK, None
+    if known.exit is None:
+        aborted = "User aborted the command" in decode_text(state.output)[-OUTPUT_LIMIT:]
+        return CallOutcome.INTERRUPTED if aborted else CallOutcome.FAILED, None
+    return CallOutcome.FAILED if known.exit else CallOutcome.OK, known.exit

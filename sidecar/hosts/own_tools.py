@@ -1,0 +1,39 @@
+"""Recognizes calls of our own tools in a host's record of a turn.
+
+A tool of ours that only reports or writes to a journal changes nothing in a project and shows nothing about
+it, so a call of it must not make a turn look as if more had happened. A tool that is not listed here may do
+anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sidecar.kernel.turn import CallOutcome, ToolCall
+
+SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor_)"
+"""The prefixes that hosts put before the names of our server's tools."""
+HARMLESS_TOOLS: Final = re.compile(
+    rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|(?:task|note)_[a-z_]+|iteration_summary|session_complete)"
+)
+GATES_RUN_TOOL: Final = re.compile(rf"{SERVER_PREFIX}gates_run")
+CHECK_OUTCOME: Final = re.compile(r'(?:"outcome": ?"|`: )(passed|failed|could-not-run)\b')
+"""The outcome of a check in the text or the data of an answer."""
+TESTS_COUNTED: Final = re.compile(r', [1-9]\d* tests?\b|"executed": ?[1-9]')
+"""Matches if a check ran at least one test."""
+
+
+def is_harmless_tool(tool: str) -> bool:
+    """Return whether this is a tool of ours that changes nothing in a project."""
+    return HARMLESS_TOOLS.fullmatch(tool) is not None
+
+
+def saw_tests_pass(call: ToolCall) -> bool:
+    """Return whether Supervisor ran checks in this call, tests among them, and all of them passed."""
+    if call.outcome is not CallOutcome.OK or not GATES_RUN_TOOL.fullmatch(call.tool):
+        return False
+    return (
+        set(CHECK_OUTCOME.findall(call.output)) == {"passed"}
+        and TESTS_COUNTED.search(call.output) is not None
+    )

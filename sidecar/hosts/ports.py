@@ -1,0 +1,87 @@
+"""Interfaces to a host: its messages, its record of a session, and an agent that can be started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from sidecar.kernel.effects import HostAnswer
+from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped
+from sidecar.kernel.session import Environment
+from sidecar.kernel.turn import Turn
+
+
+class HostCodec(Protocol):
+    """Translates between one host's messages and ours."""
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
+        """Turn a host's event into ours. Raises BadInputError."""
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
+        """Turn an answer to the event `raw` into the JSON object that the host understands.
+
+        `feedback` is the text of the continuation if the answer is one, else empty.
+        """
+
+
+class Transcripts(Protocol):
+    """The host's record of a session.
+
+    A position is in the host's own unit: bytes of a transcript, or milliseconds since the epoch.
+    """
+
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
+        """Read the turn that ends in `stop`. The cost depends only on what was added since the last read.
+
+        Tokens are counted from the position `counted_to` on, or for this turn only if it is negative.
+
+        Never raises for a missing or damaged transcript: `readable` is false then.
+        """
+
+    def position(self, event: CommandTyped) -> int:
+        """Return where the record ends now, 0 if there is none."""
+
+    def queued(self, stop: AgentStopped, position: int) -> bool:
+        """Return whether a human prompt was queued at or after `position` and still waits.
+
+        False for a host that reports such prompts itself.
+        """
+
+
+class McpAccess(Struct, frozen=True):
+    """The address at which an agent reaches its session's tools over MCP, and the bearer token."""
+
+    url: str
+    token: str
+
+
+class AgentTask(Struct, frozen=True, kw_only=True):
+    """One task for an agent: the prompt, the folder, the environment, and the time limit in seconds."""
+
+    prompt: str
+    project: str
+    environment: Environment
+    seconds: float
+    access: McpAccess | None = None
+
+
+class AgentResult(Struct, frozen=True, kw_only=True):
+    """How an agent's run ended.
+
+    `said` is the end of the agent's message, at most 20,000 characters. `trouble` says in one line why the
+    agent did not finish: it could not be started, took too long, was killed, or does not speak the protocol;
+    "" if it ended by itself.
+    """
+
+    said: str = ""
+    exit_code: int | None = None
+    trouble: str = ""
+
+
+class AgentRunner(Protocol):
+    """Starts a new agent process and waits until it is done."""
+
+    async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
+        """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""

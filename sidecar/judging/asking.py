@@ -1,0 +1,112 @@
+"""Asks a judge outside of a session, masks secrets in what it is shown, and records the cost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+from msgspec import Struct, field
+
+from sidecar.judging.ports import Judge
+from sidecar.judging.replays import missing_criterion_ids
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.masking import SecretMask, mask_case
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.platform.ports import SpendingStore
+
+DEFAULT_CONCURRENCY = 4
+"""Number of stops judged concurrently, unless the caller says otherwise."""
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+log = logging.getLogger(__name__)
+
+
+class JudgeUsage(Struct):
+    """What the judge was asked and what it answered at one stop, summed over its calls.
+
+    One answer out of two is enough for a verdict, so a failed call counts in `failed` only while no call has
+    succeeded. `criteria` are the ids that the judge named as missing.
+    """
+
+    asked: bool = False
+    answered: bool = False
+    failed: str = ""
+    calls: int = 0
+    tokens: int = 0
+    cents: float | None = 0.0
+    criteria: frozenset[str] = frozenset()
+
+    def hear(self, fact: JudgeAnswered | JudgeFailed) -> None:
+        """Add one answer or failure of the judge."""
+        if isinstance(fact, JudgeAnswered):
+            self.answered, self.failed = True, ""
+            self.criteria |= missing_criterion_ids(fact.judgement.verdict)
+        elif not self.answered:
+            self.failed = fact.reason
+        cost = fact.judgement if isinstance(fact, JudgeAnswered) else fact
+        self.calls, self.tokens = self.calls + cost.calls, self.tokens + cost.tokens
+        if cost.calls:
+            self.cents = None if cost.cents is None or self.cents is None else self.cents + cost.cents
+
+
+class JudgeAccess(Struct, frozen=True, kw_only=True):
+    """The judge to ask, and what it is asked with.
+
+    `environment` is passed to the judge. `spending` records the cost of judging. `mask` removes secrets from
+    the case that the judge is shown.
+    """
+
+    judge: Judge
+    settings: Settings
+    environment: Environment = field(default_factory=dict)
+    spending: SpendingStore | None = None
+    mask: SecretMask | None = None
+
+    async def ask(self, case: JudgeCase, asked: JudgeUsage) -> JudgeAnswered | JudgeFailed:
+        """Ask the judge once about this case, and add the result to `asked`."""
+        asked.asked = True
+        case = case if self.mask is None else mask_case(case, self.mask)
+        fact = await self.judge.ask(case, self.environment, self.settings)
+        asked.hear(fact)
+        self._pay(fact)
+        return fact
+
+    def _pay(self, fact: JudgeAnswered | JudgeFailed) -> None:
+        """Record the cost; evaluation counts toward the spending like any other judging."""
+        cost = fact.judgement if isinstance(fact, JudgeAnswered) else fact
+        if self.spending is None or not cost.calls:
+            return
+        try:
+            self.spending.add(cost.tokens, cost.cents, cost.calls)
+        except OSError as error:
+            log.warning("what judging cost could not be written down: %s", error)
+
+
+async def run_with_limit(
+    items: Iterable[Item], work: Callable[[Item], Awaitable[Done]], at_once: int = DEFAULT_CONCURRENCY
+) -> tuple[Done, ...]:
+    """Run `work` for every item, at most `at_once` at a time; return the results in item order.
+
+    An exception in one of them cancels the others and is raised. Cancelling this call cancels the running
+    tasks.
+    """
+    free = asyncio.Semaphore(max(1, at_once))
+    tasks: list[asyncio.Task[Done]] = []
+
+    async def one(item: Item) -> Done:
+        try:
+            return await work(item)
+        finally:
+            free.release()
+
+    async with asyncio.TaskGroup() as group:
+        for item in items:
+            await free.acquire()
+            tasks.append(group.create_task(one(item)))
+    return tuple(task.result() for task in tasks)

@@ -1,0 +1,1 @@
+"""The model backends: one judge per backend, the choice between them, and the prompt."""

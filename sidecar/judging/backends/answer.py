@@ -1,0 +1,264 @@
+"""What all backends share: one deadline, parsing the verdict, the cost, the reason of a failure, the schema.
+
+Rules of this file:
+
+- A verdict must match the types in kernel/verdict.py exactly. Text and code fences around it are allowed; two
+  different answers in one text, a duplicate key, and NaN are not.
+- An invalid answer is sent back once, with what is wrong.
+- All tries share one deadline. Every failure ends as JudgeFailed with one line for a person and with the cost
+  so far. Only cancelling raises.
+
+How a model is reached is not known here.
+
+The JSON schema uses the subset that structured outputs support. What the subset cannot express (bounds,
+patterns) goes into the descriptions; msgspec enforces it on the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import msgspec
+
+from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.verdict import Answer, Judgement, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from sidecar.kernel.effects import JudgeCase
+
+
+ANSWER_LIMIT: Final = 131_072
+"""Maximum characters of an answer; a sensible one has a few thousand."""
+OBJECT_STARTS_LIMIT: Final = 100
+"""Opening braces of a text that are tried as the start of a JSON object."""
+READ_LIMIT: Final = 4 * ANSWER_LIMIT
+"""Maximum characters parsed from those braces on, summed over all of them."""
+LINE_LIMIT: Final = 200
+"""Characters quoted from a host, a service or a model in a reason."""
+ANSWER_KEYS: Final = frozenset(("answer", "verdict"))
+"""A JSON object with one of these keys is an answer, or meant to be one."""
+
+
+class NoVerdictError(Exception):
+    """No verdict can be obtained. The text is one line for a person."""
+
+
+class InvalidAnswerError(Exception):
+    """The model answered, but not in the requested form. The text says what is wrong."""
+
+
+class OngoingJudgement:
+    """A judgement in progress: its deadline and its cost so far.
+
+    The `seconds` until the deadline count from the creation of this object. `tokens`, `calls` and `cents` are
+    as in Judgement; `cents` becomes None with the first call whose price is unknown. `trouble` is the last
+    fault that was met by trying again.
+    """
+
+    def __init__(self, backend: str, model: str, seconds: float) -> None:
+        self.backend = backend
+        self.model = model
+        self.seconds = seconds
+        self.tokens = 0
+        self.calls = 0
+        self._open = 0
+        self.cents: float | None = 0.0
+        self.trouble = ""
+        self._until = asyncio.get_running_loop().time() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self._until - asyncio.get_running_loop().time()
+
+    def begin(self) -> None:
+        """Count a request that is sent; its cost is unknown until `pay` or `refused`."""
+        self.calls += 1
+        self._open += 1
+
+    def refused(self) -> None:
+        """Note that a request was refused and costs nothing."""
+        self._open -= 1
+
+    def pay(self, tokens: int, cents: float | None) -> None:
+        """Add the cost of one answer."""
+        self._open -= 1
+        self.tokens += tokens
+        self.cents = None if cents is None or self.cents is None else self.cents + cents
+
+    def late(self) -> NoVerdictError:
+        """Return the error for a missed deadline."""
+        last = f"; before that: {self.trouble}" if self.trouble else ""
+        return NoVerdictError(f"the judge did not answer within {self.seconds:g} s{last}")
+
+    async def close(self, work: Awaitable[Verdict], *, bounded: bool = True) -> JudgeAnswered | JudgeFailed:
+        """Turn the result of `work` into an event.
+
+        `bounded`: enforce the deadline here; False if `work` does so itself.
+        """
+        try:
+            async with asyncio.timeout(self.left if bounded else None) as limit:
+                verdict = await work
+        except NoVerdictError as error:
+            return self._failed(str(error))
+        except TimeoutError as error:
+            return self._failed(str(self.late()) if limit.expired() else _ask_failure_reason(error))
+        except (OSError, UnicodeError) as error:
+            return self._failed(_ask_failure_reason(error))
+        judgement = Judgement(
+            verdict=verdict,
+            backend=self.backend,
+            model=self.model,
+            tokens=self.tokens,
+            calls=self.calls,
+            cents=self.cents,
+        )
+        return JudgeAnswered(judgement)
+
+    def _failed(self, reason: str) -> JudgeFailed:
+        cents = self.cents if self.calls and not self._open else None
+        return JudgeFailed(
+            one_printable_line(reason, 2 * LINE_LIMIT), self.tokens, cents, self.backend, self.calls
+        )
+
+
+def _ask_failure_reason(error: Exception) -> str:
+    return f"the judge could not be asked: {error}"
+
+
+async def ask_for_verdict(
+    answer: Callable[[JudgePrompt], Awaitable[str]], case: JudgeCase, texts: Path
+) -> Verdict:
+    """Ask by calling `answer`, and once more if the answer is invalid.
+
+    `texts`: the folder of judge.md and repair.md. Raises NoVerdictError, and OSError or UnicodeError if one
+    of these files cannot be read.
+    """
+    prompt = await asyncio.to_thread(
+        build_judge_prompt, case, texts
+    )  # takes up to a second for the worst case
+    said = await answer(prompt)
+    try:
+        return parse_verdict(said)
+    except InvalidAnswerError as fault:
+        again = build_repair_prompt(prompt, said[:ANSWER_LIMIT], str(fault), texts)
+    try:
+        return parse_verdict(await answer(again))
+    except InvalidAnswerError as fault:
+        raise NoVerdictError(
+            f"the judge's answer was unfit twice: {one_printable_line(str(fault))}"
+        ) from None
+
+
+def parse_verdict(text: str) -> Verdict:
+    """Parse the verdict in a model's answer. Raises InvalidAnswerError."""
+    if len(text) > ANSWER_LIMIT:
+        raise InvalidAnswerError(f"it has {len(text)} characters; at most {ANSWER_LIMIT} are read")
+    if not text.strip():
+        raise InvalidAnswerError("it is empty")
+    try:
+        return msgspec.json.decode(_extract_answer_json(text), type=Answer).answer
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise InvalidAnswerError(one_printable_line(str(error))) from None
+
+
+def _extract_answer_json(text: str) -> str:
+    """The only object in a text that is an answer, or the whole text if it begins with a brace."""
+    answers = [found for found in _find_json_objects(text) if ANSWER_KEYS & found[0].keys()]
+    if any(value != answers[0][0] for value, _ in answers):
+        raise InvalidAnswerError("it holds several answers that differ")
+    if answers:
+        return answers[0][1]
+    if text.lstrip().startswith("{"):
+        return text
+    raise InvalidAnswerError("it is not in the asked structure")
+
+
+def _find_json_objects(text: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the outermost JSON objects in a text, each with its source text."""
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_reject_duplicate_keys,
+        parse_constant=_reject_number_constant,
+        parse_int=str,
+        parse_float=str,
+    )
+    start, room = text.find("{"), READ_LIMIT
+    for _ in range(OBJECT_STARTS_LIMIT):
+        if start < 0 or room < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            room -= getattr(error, "pos", len(text)) - start
+            start = text.find("{", start + 1)
+        else:
+            yield found, text[start:end]
+            start = text.find("{", end)
+
+
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise InvalidAnswerError(f"the key {one_printable_line(name)} is there twice")
+    return found
+
+
+def _reject_number_constant(name: str) -> NoReturn:
+    raise InvalidAnswerError(f"{name} is no number")
+
+
+def one_printable_line(text: str, limit: int = LINE_LIMIT) -> str:
+    """Put foreign text on one line, without control characters, cut to `limit` characters."""
+    head = text[: 10 * limit]
+    return " ".join("".join(one if one.isprintable() else " " for one in head).split())[:limit]
+
+
+# --- The JSON schema of a verdict ---------------------------------------------------------------------------
+
+
+SchemaObject = dict[str, Any]
+SCHEMA_KEYS: Final = ("type", "enum", "const")
+SCHEMA_BOUND_KEYS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
+
+
+def answer_schema() -> SchemaObject:
+    """Return the schema of Answer, with references resolved, objects closed and properties required."""
+    schema = msgspec.json.schema(Answer)
+    defined: SchemaObject = schema["$defs"]
+    return _simplify_schema(defined["Answer"], defined)
+
+
+@cache
+def schema_text() -> str:
+    """Return the schema as one line of JSON."""
+    return msgspec.json.encode(answer_schema()).decode()
+
+
+def _simplify_schema(schema: SchemaObject, defined: SchemaObject) -> SchemaObject:
+    if "$ref" in schema:
+        return _simplify_schema(defined[schema["$ref"].rpartition("/")[2]], defined)
+    out: SchemaObject = {key: schema[key] for key in SCHEMA_KEYS if key in schema}
+    if "enum" in schema:
+        out["type"] = "string"
+    if "anyOf" in schema:
+        out["anyOf"] = [_simplify_schema(one, defined) for one in schema["anyOf"]]
+    if "properties" in schema:
+        out["properties"] = {
+            name: _simplify_schema(one, defined) for name, one in schema["properties"].items()
+        }
+        out |= {"required": list(out["properties"]), "additionalProperties": False}
+    if "items" in schema:
+        out["items"] = _simplify_schema(schema["items"], defined)
+    told = [" ".join(schema.get("description", "").split())]
+    told += [f"{key} {schema[key]}" for key in SCHEMA_BOUND_KEYS if key in schema]
+    said = "; ".join(filter(None, told))
+    return out | ({"description": said} if said else {})

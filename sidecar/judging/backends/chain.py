@@ -1,0 +1,89 @@
+"""Chooses the backend named in the settings; `auto` takes the first available one and says why.
+
+Rules of this file:
+
+- The order of `auto`: the model of the session's own host (OpenCode), Claude Code's, the Anthropic API, an
+  OpenAI-compatible service, none.
+- Only the chosen backend is asked. If it fails, the failure is reported; no other backend is tried.
+- The reason of a choice never contains a key.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.masking import build_secret_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from sidecar.judging.ports import Judge
+    from sidecar.kernel.effects import JudgeCase
+    from sidecar.kernel.masking import SecretMask
+    from sidecar.kernel.settings import Settings
+
+
+RULES = "rules"
+"""The backend that asks no model."""
+
+
+def build_judge(
+    texts: Path,
+    own: Mapping[str, str],
+    secrets: Callable[[Mapping[str, str]], SecretMask] = build_secret_mask,
+) -> ChosenJudge:
+    """Build the judge with all real backends, in the order of `auto`.
+
+    `texts`: the folder of judge.md; `own`: the environment of this process; `secrets` builds the mask that
+    removes secrets from the error messages of a service.
+    """
+
+    def judges() -> Mapping[str, Judge]:
+        from sidecar.judging.backends import services as dialect  # noqa: PLC0415 - not at start
+        from sidecar.judging.backends.claude_cli import ClaudeCliJudge  # noqa: PLC0415 - the same
+        from sidecar.judging.backends.opencode import OpenCodeJudge  # noqa: PLC0415 - the same
+        from sidecar.judging.backends.service import ServiceJudge  # noqa: PLC0415 - the same
+
+        dialects = (dialect.AnthropicDialect(), dialect.OpenAiDialect())
+        services = {one.backend: ServiceJudge(one, texts, own, secrets) for one in dialects}
+        return {"opencode": OpenCodeJudge(texts), "claude-cli": ClaudeCliJudge(texts), **services}
+
+    return ChosenJudge(judges)
+
+
+class ChosenJudge:
+    """Implements `Judge` by asking the chosen judge, or none if only rules are wanted."""
+
+    def __init__(self, judges: Callable[[], Mapping[str, Judge]]) -> None:
+        """`judges` returns the judges by their name in the settings, in the order of `auto`.
+
+        It is called at the first use.
+        """
+        self._judges = cache(judges)
+
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
+        """Return the backend that the settings name or the first available one, or why there is none."""
+        wanted = settings.judge.backend
+        if wanted == RULES:
+            return ChosenBackend("", f"judge.backend = {RULES}")
+        judges = self._judges().values() if wanted == "auto" else [self._judges()[wanted]]
+        reasons: list[str] = []
+        for judge in judges:
+            chosen = judge.chosen(environment, settings)
+            if chosen.backend:
+                return ChosenBackend(chosen.backend, "; ".join([chosen.why, *reasons]))
+            reasons.append(chosen.why)
+        return ChosenBackend("", "; ".join(reasons))
+
+    async def ask(
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
+        """Return one verdict, or why there is none."""
+        chosen = self.chosen(environment, settings)
+        if not chosen.backend:
+            return JudgeFailed(f"no judge model is configured ({chosen.why})")
+        return await self._judges()[chosen.backend].ask(case, environment, settings)

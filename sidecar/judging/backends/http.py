@@ -1,0 +1,229 @@
+"""The only HTTP client of the judges: one client per judgement, bounded requests, one retry policy.
+
+Rules of this file:
+
+- Redirects are not followed but are a fault, because they could send the key elsewhere.
+- A response is read as a stream up to a limit; one in an encoding that was not requested is not decoded.
+- A transient fault is retried: at most `TRIES` requests, never beyond the deadline. If the service asks for a
+  delay, it is honoured, or the request is given up at once.
+- The proxy and certificates come from the session's environment, and nothing else does. A proxy is used only
+  for https, which it cannot read; certificates inside the project are ignored.
+- Text of a service is quoted masked and shortened. No error contains the key.
+
+What is asked and answered is not known here.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from sidecar.judging.backends import faults
+from sidecar.judging.backends.answer import NoVerdictError, one_printable_line
+from sidecar.judging.backends.faults import FaultError
+from sidecar.judging.backends.keys import lies_outside_project
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncIterator, Mapping
+
+    import httpx2
+
+    from sidecar.judging.backends.answer import OngoingJudgement
+    from sidecar.kernel.masking import SecretMask
+
+
+CONNECT_S: Final = 10.0
+"""Seconds that a connection may take, TLS included; only the deadline bounds the rest."""
+RESPONSE_LIMIT: Final = 1 << 20
+"""Maximum size of a response, in bytes."""
+TRIES: Final = 3
+"""Maximum number of requests for one answer."""
+WAIT_S: Final = 0.5
+"""Seconds before the second try if the service names none, doubled before the third, plus jitter."""
+LONGEST_WAIT_S: Final = 8.0
+HEADERS: Final = {
+    "accept": "application/json",
+    "accept-encoding": "identity",
+    "content-type": "application/json",
+    "user-agent": "supervisor",
+}
+
+
+class ServiceAddress(Struct, frozen=True):
+    """The base URL of a service, parsed."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int | None
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the service is on this machine."""
+        from ipaddress import ip_address  # noqa: PLC0415 - not at start
+
+        try:
+            return self.host == "localhost" or ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def authority(self) -> str:
+        """Host and port, for a person."""
+        return self.host if self.port is None else f"{self.host}:{self.port}"
+
+
+def parse_service_address(url: str) -> ServiceAddress:
+    """Parse a base URL. Raises NoVerdictError, without quoting what may contain a password."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise NoVerdictError("the endpoint in the settings is no URL") from None
+    if parts.scheme not in ("http", "https") or not host or not url.isascii() or not url.isprintable():
+        raise NoVerdictError("the endpoint in the settings is no http or https URL")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise NoVerdictError(f"the endpoint at {host} must be a plain URL: a key goes where the settings say")
+    return ServiceAddress(url.strip().rstrip("/"), parts.scheme, host, port)
+
+
+class ServiceConnection:
+    """A client connected to one service."""
+
+    def __init__(
+        self, client: httpx2.AsyncClient, to: ServiceAddress, hearing: OngoingJudgement, mask: SecretMask
+    ) -> None:
+        self._client = client
+        self._to = to
+        self._hearing = hearing
+        self._mask = mask
+
+    async def post(self, url: str, content: bytes) -> bytes:
+        """Return the body of a successful response. Raises FaultError, with the status if there is one."""
+        import stamina  # noqa: PLC0415 - nothing of HTTP is loaded before the first question
+        from stamina.instrumentation import set_on_retry_hooks  # noqa: PLC0415
+
+        set_on_retry_hooks(())  # failures are reported in the reason only
+        tries = stamina.retry_context(
+            self._again,
+            attempts=TRIES,
+            timeout=max(0.001, self._hearing.left),
+            wait_initial=WAIT_S,
+            wait_max=LONGEST_WAIT_S,
+            wait_jitter=WAIT_S,
+        )
+        async for attempt in tries:
+            with attempt:
+                return await self._request(url, content)
+        raise AssertionError("stamina ends in an answer or an error")  # pragma: no cover
+
+    def _again(self, error: Exception) -> bool | float:
+        """Whether to try again, and after how many seconds if the service named a time."""
+        if not isinstance(error, FaultError) or not error.passing:
+            return False
+        if error.after is None:
+            self._hearing.trouble = str(error)
+            return True
+        if error.after >= self._hearing.left:
+            error.args = (f"{error}; it asks to wait {error.after:.0f} s, longer than the judge may take",)
+            return False
+        self._hearing.trouble = str(error)
+        return error.after
+
+    async def _request(self, url: str, content: bytes) -> bytes:
+        import httpx2  # noqa: PLC0415 - as above
+
+        self._hearing.begin()
+        try:
+            async with self._client.stream("POST", url, content=content) as response:
+                body = await _read_bounded_body(response)
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+            if isinstance(error, httpx2.ConnectError):
+                self._hearing.refused()
+            raise faults.connection_fault(error, self._to.authority, self._mask) from None
+        if response.is_success:
+            return body
+        self._hearing.refused()
+        raise faults.response_fault(response.status_code, response.headers, body, self._mask)
+
+
+async def _read_bounded_body(response: httpx2.Response) -> bytes:
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise FaultError("the model service answered in an encoding that was not asked for")
+    body = bytearray()
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > RESPONSE_LIMIT:
+            raise FaultError(f"the model service answered more than {RESPONSE_LIMIT >> 10} KiB")
+    return bytes(body)
+
+
+@asynccontextmanager
+async def open_service_connection(
+    to: ServiceAddress,
+    environment: Mapping[str, str],
+    headers: Mapping[str, str],
+    hearing: OngoingJudgement,
+    mask: SecretMask,
+) -> AsyncIterator[ServiceConnection]:
+    """Open a client for one judgement.
+
+    Raises NoVerdictError if the environment makes that impossible. `headers` identify us to the service and
+    contain the key; `mask` removes it from whatever is quoted.
+    """
+    import httpx2  # noqa: PLC0415 - as above
+
+    try:
+        client = httpx2.AsyncClient(
+            verify=_build_ssl_context(to, environment),
+            proxy=_choose_proxy(to, environment),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=httpx2.Timeout(None, connect=CONNECT_S),
+            headers={**HEADERS, **headers},
+        )
+    except (OSError, ValueError, httpx2.InvalidURL) as error:
+        why = one_printable_line(mask(str(error)))
+        raise NoVerdictError(f"no connection to {to.authority} can be made: {why}") from None
+    async with client:
+        yield ServiceConnection(client, to, hearing, mask)
+
+
+def _choose_proxy(to: ServiceAddress, environment: Mapping[str, str]) -> str | None:
+    """Return the session's proxy for this service, or None. Raises NoVerdictError for other than http(s)."""
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined] # noqa: PLC0415
+
+    names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+    value = next(filter(None, (environment.get(name) for name in names)), "")
+    exempt = environment.get("no_proxy") or environment.get("NO_PROXY", "")
+    if not value or to.scheme != "https" or to.loopback:
+        return None
+    if proxy_bypass_environment(to.authority, {"no": exempt}):
+        return None
+    scheme, mark, _ = value.partition("://")
+    if mark and scheme not in ("http", "https"):
+        raise NoVerdictError(
+            f"the session's proxy is of the kind {one_printable_line(scheme, 20)}: only http and https work"
+        )
+    return value if mark else f"http://{value}"
+
+
+def _build_ssl_context(to: ServiceAddress, environment: Mapping[str, str]) -> ssl.SSLContext:
+    """Return the trusted certificates. Raises OSError if named ones cannot be read."""
+    import ssl  # noqa: PLC0415 - as above
+
+    import httpx2  # noqa: PLC0415 - as above
+
+    if to.scheme == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    file, folder = (
+        place if lies_outside_project(place := environment.get(name, ""), environment) else None
+        for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")
+    )
+    if file or folder:
+        return ssl.create_default_context(cafile=file, capath=folder)
+    return httpx2.create_ssl_context(trust_env=False)

@@ -1,0 +1,163 @@
+"""Asks the model of the OpenCode that the session runs in, through a temporary session.
+
+The temporary session is deleted afterwards. It is a child of the user's session and uses a hidden agent
+without tools. The plugin lets the model see only our instructions: no AGENTS.md, no instructions of other
+servers. OpenCode counts the cost, which is reported here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.hosts.opencode import link, wire
+from sidecar.hosts.opencode.messages import describe_host_error
+from sidecar.judging.backends.answer import (
+    NoVerdictError,
+    OngoingJudgement,
+    ask_for_verdict,
+    one_printable_line,
+    schema_text,
+)
+from sidecar.judging.backends.prices import host_model_name
+from sidecar.judging.backends.service import STRUCTURE_FILE
+from sidecar.judging.ports import ChosenBackend
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    from sidecar.judging.backends.prompt import JudgePrompt
+    from sidecar.kernel.effects import JudgeCase
+    from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+    from sidecar.kernel.settings import Settings
+    from sidecar.kernel.verdict import Verdict
+
+
+BACKEND: Final = "opencode"
+TITLE: Final = "Supervisor's judge"
+SHORT_S: Final = 15.0
+"""Maximum seconds to wait for a session to be created or deleted."""
+
+
+class _CreatedSession(Struct, frozen=True):
+    id: str
+
+
+class OpenCodeJudge:
+    """Implements `Judge`."""
+
+    def __init__(self, texts: Path) -> None:
+        """`texts`: the folder of judge.md, repair.md and structure.md."""
+        self._texts = texts
+
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
+        """Choose this backend if the session is OpenCode's."""
+        if link.get_session_context() is None:
+            return ChosenBackend("", "the session is not OpenCode's")
+        named = host_model_name(settings).partition("/")[2]
+        return ChosenBackend(BACKEND, "OpenCode's model of that name" if named else "the session's own model")
+
+    async def ask(
+        self,
+        case: JudgeCase,
+        environment: Mapping[str, str],  # noqa: ARG002 - the port's
+        settings: Settings,
+    ) -> JudgeAnswered | JudgeFailed:
+        """Return one verdict, or why there is none."""
+        model = _choose_model(settings)
+        named = f"{model.provider}/{model.name}" if model.name else ""
+        hearing = OngoingJudgement(BACKEND, named, settings.judge.seconds)
+        return await hearing.close(self._verdict(case, hearing, model))
+
+    async def _verdict(
+        self, case: JudgeCase, hearing: OngoingJudgement, model: link.OpenCodeModel
+    ) -> Verdict:
+        structure = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
+
+        async def answer(prompt: JudgePrompt) -> str:
+            return await _ask_model(
+                prompt, f"{prompt.system}\n\n{structure}\n{schema_text()}", hearing, model
+            )
+
+        return await ask_for_verdict(answer, case, self._texts)
+
+
+def _choose_model(settings: Settings) -> link.OpenCodeModel:
+    """The model from the settings if named as in OpenCode (`provider/model`), else the session's own."""
+    provider, _, name = host_model_name(settings).partition("/")
+    if name:
+        return link.OpenCodeModel(provider, name)
+    now = link.get_session_context()
+    return now.model if now is not None else link.OpenCodeModel()
+
+
+async def _ask_model(
+    prompt: JudgePrompt, system: str, hearing: OngoingJudgement, model: link.OpenCodeModel
+) -> str:
+    """Return the model's answer, valid or not. Raises NoVerdictError if there is none."""
+    body: dict[str, Any] = {"agent": link.JUDGE_AGENT, "system": system, "tools": {"*": False}}
+    body |= {"model": {"providerID": model.provider, "modelID": model.name}} if model.name else {}
+    body["parts"] = [{"type": "text", "text": prompt.case}]
+    async with _temporary_session() as path:
+        hearing.begin()
+        try:
+            said = await link.call_host_api("session.prompt", {"path": path, "body": body}, hearing.left)
+        except link.HostRequestError as error:
+            raise NoVerdictError(
+                f"OpenCode's model did not answer: {one_printable_line(str(error))}"
+            ) from None
+    return _read_model_answer(bytes(said), hearing)
+
+
+@asynccontextmanager
+async def _temporary_session() -> AsyncIterator[dict[str, str]]:
+    """Yield the id of a temporary session; it is deleted even if we are cancelled repeatedly."""
+    making = asyncio.create_task(_create_session())
+    try:
+        yield await asyncio.shield(making)
+    finally:
+        await asyncio.shield(asyncio.create_task(_delete_session(making)))
+
+
+async def _create_session() -> dict[str, str]:
+    now = link.get_session_context()
+    body = {"parentID": now.session if now else "", "title": TITLE}
+    try:
+        made = await link.call_host_api("session.create", {"body": body}, SHORT_S)
+        return {"id": msgspec.json.decode(made, type=_CreatedSession).id}
+    except (link.HostRequestError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NoVerdictError(
+            f"OpenCode made no session for the judge: {one_printable_line(str(error))}"
+        ) from None
+
+
+async def _delete_session(making: asyncio.Task[dict[str, str]]) -> None:
+    """Delete the session whatever happened; the plugin does so too if it loses the connection."""
+    try:
+        path = await making
+    except NoVerdictError:
+        return
+    for call in ("session.abort", "session.delete"):
+        with suppress(link.HostRequestError):
+            await link.call_host_api(call, {"path": path}, SHORT_S)
+
+
+def _read_model_answer(said: bytes, hearing: OngoingJudgement) -> str:
+    answer = wire.try_decode_mended(said, wire.MESSAGE_DECODER)
+    if answer is None:
+        raise NoVerdictError("OpenCode's answer cannot be read")
+    dollars = wire.message_cost(answer)
+    hearing.pay(wire.message_tokens(answer), None if dollars is None else 100 * dollars)
+    fault = wire.message_error(answer)
+    if fault is not None:
+        raise NoVerdictError(
+            f"OpenCode's model did not answer: {one_printable_line(describe_host_error(fault))}"
+        )
+    return "".join(
+        part.text for part in wire.decode_parts(answer) if part.type == "text" and not part.synthetic
+    )

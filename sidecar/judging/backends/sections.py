@@ -1,0 +1,263 @@
+"""Formats the sections of a case, each within a number of tokens, and marks what was cut.
+
+Only our own evidence ids appear as such. A fact is on one line and its detail is indented, so that neither
+can look like another fact.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from sidecar.judging.backends.quoting import clean_foreign_text, clean_one_line
+from sidecar.judging.backends.tokens import MeasuredText, cut_middle, cut_to_tokens, estimate_tokens
+from sidecar.kernel.evidence import EvidenceStrength, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sidecar.kernel.changes import FileDiff
+    from sidecar.kernel.effects import JudgeCase
+    from sidecar.kernel.evidence import Evidence
+    from sidecar.kernel.rubric import Criterion
+
+
+TEXT_LIMIT: Final = 32_000
+"""Characters of one text that are used, half from each end: more than any budget holds."""
+PROMPT_FILES_LIMIT: Final = 30
+"""Changed files that are named; the rest are only counted."""
+PATH_LIMIT: Final = 120
+"""Characters of a path that are shown."""
+FACT_LIMIT: Final = 1_000
+"""Characters of a fact that are used."""
+DETAIL_LIMIT: Final = 2_000
+"""Characters of a detail that are used, from its end: more than any budget holds."""
+MORE_LINES_TOKENS: Final = 8
+"""Tokens reserved to say how many lines of a diff are not shown."""
+BARE_FACT_TOKENS: Final = 50
+"""Tokens per fact if there is no room for anything else."""
+LEAST_PROMPT: Final = 40
+"""Least tokens of each prompt that is shown."""
+STRENGTH_ORDER: Final = (
+    EvidenceStrength.NOTHING,
+    EvidenceStrength.FILES,
+    EvidenceStrength.WORK,
+    EvidenceStrength.CHECK,
+)
+"""Evidence strengths, from least to most."""
+
+
+def clean_bounded_text(text: str) -> str:
+    """Bound a foreign text, then clean it."""
+    return clean_foreign_text(cut_middle(text, TEXT_LIMIT)).strip()
+
+
+# --- rubric ---
+
+
+def format_criteria(groups: Iterable[tuple[str, tuple[Criterion, ...]]], tokens: int) -> str:
+    """Format the criteria under headings. If they do not fit, texts are cut; ids and names stay."""
+    groups = tuple((heading, ones) for heading, ones in groups if ones)
+    text = ""
+    for room in (TEXT_LIMIT, 150, 80, 40, 20, 0):
+        parts = (
+            f"# {heading}\n\n" + "\n".join(_format_criterion(one, room) for one in ones)
+            for heading, ones in groups
+        )
+        text = "\n\n".join(parts)
+        if estimate_tokens(text) <= tokens:
+            return text
+    return cut_to_tokens(text, tokens)
+
+
+def _format_criterion(one: Criterion, room: int) -> str:
+    name = clean_one_line(one.name)[:PATH_LIMIT]
+    ident = clean_one_line(one.id or one.name)[:PATH_LIMIT]
+    said = "" if _id_repeats_name(ident, name) else f" {name}"
+    when = f" (when: {cut_to_tokens(clean_one_line(one.when), room)})" if one.when and room else ""
+    by = (
+        f" (shown by: {cut_to_tokens(clean_one_line(', '.join(one.evidence)), room)})"
+        if one.evidence and room
+        else ""
+    )
+    text = _indent_lines(cut_to_tokens(clean_bounded_text(one.text), room), "  ").lstrip()
+    return f"- {ident} [{one.severity}]{said}{when}{by}{':' if text else ''} {text}".rstrip()
+
+
+def _id_repeats_name(ident: str, name: str) -> bool:
+    """Whether an id says the same as the name."""
+    return "".join(filter(str.isalnum, ident.lower())) == "".join(filter(str.isalnum, name.lower()))
+
+
+# --- prompts ---
+
+
+class PromptsSection:
+    """The user's prompts, each estimated once."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self._known = tuple(
+            (number, MeasuredText(clean_bounded_text(text))) for number, text in enumerate(texts, start=1)
+        )
+
+    def within(self, tokens: int) -> str:
+        """Number the prompts; long ones are cut in the middle, and of too many the middle ones go."""
+        most = max(2, tokens // LEAST_PROMPT)
+        left_out, shown = len(self._known) - most, self._known
+        if left_out > 0:
+            shown = (*shown[: most // 2], *shown[len(shown) - (most - most // 2) :])
+        level = _fair_share([text.tokens for _, text in shown], tokens)
+        lines = [_indent_lines(f"{number}. {text.cut(level)}", "   ") for number, text in shown]
+        if left_out > 0:
+            lines.insert(most // 2, f"[... {left_out} prompts left out ...]")
+        return "\n\n".join(lines)
+
+
+def _fair_share(sizes: list[int], tokens: int) -> int:
+    """Maximum tokens for each, so that all together have at most `tokens`."""
+    left = tokens
+    for place, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - place)
+        if size > share:
+            return share
+        left -= size
+    return tokens
+
+
+# --- edits ---
+
+
+class EditsSection:
+    """The changed files, each cleaned and estimated once."""
+
+    def __init__(self, case: JudgeCase) -> None:
+        self._summary = tuple(_edits_summary(case))
+        self._known = tuple(
+            (_edit_heading(edit), _FileDiff(edit.hunks)) for edit in case.edits[:PROMPT_FILES_LIMIT]
+        )
+        self._more = max(0, len(case.edits) - PROMPT_FILES_LIMIT)
+
+    def within(self, tokens: int) -> str:
+        """List how many files changed, which, and as many of their lines as fit."""
+        lines = list(self._summary)
+        for named, hunks in self._known:
+            lines.append(named)
+            if tokens > 0 and hunks.text:
+                shown, cost = hunks.beginning(tokens)
+                tokens -= cost
+                lines.append(_indent_lines(shown, "    ") if shown else "    (no room for its lines)")
+        if self._more:
+            lines.append(f"[... {self._more} more files ...]")
+        return "\n".join(lines)
+
+
+class _FileDiff:
+    """The diff of one file, cut at the end of a line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def beginning(self, tokens: int) -> tuple[str, int]:
+        """Return as many lines as fit, and their tokens."""
+        lines, sums = self._weighed
+        kept = bisect_right(sums, tokens - MORE_LINES_TOKENS) - 1 if sums[-1] > tokens else len(lines)
+        if kept <= 0:
+            return "", 0
+        left = len(lines) - kept
+        return "\n".join([*lines[:kept], f"... {left} more lines"] if left else lines), sums[
+            kept
+        ] + MORE_LINES_TOKENS
+
+    @cached_property
+    def _weighed(self) -> tuple[list[str], list[int]]:
+        lines = clean_foreign_text(self.text).split("\n")
+        return lines, [0, *accumulate(estimate_tokens(line) + 1 for line in lines)]
+
+
+def _edits_summary(case: JudgeCase) -> Iterator[str]:
+    if case.edits:
+        added, removed = sum(edit.added for edit in case.edits), sum(edit.removed for edit in case.edits)
+        yield f"{len(case.edits)} changed, +{added} -{removed} lines; the most telling first"
+    if case.edits_unseen:
+        yield f"not all of them are known: {cut_to_tokens(clean_one_line(case.edits_unseen), 80)}"
+
+
+def _edit_heading(edit: FileDiff) -> str:
+    path, told = cut_middle(clean_one_line(edit.path), PATH_LIMIT), clean_one_line(edit.told)[:PATH_LIMIT]
+    if not path:
+        return told
+    moved = f"{cut_middle(clean_one_line(edit.old_path), PATH_LIMIT)} -> " if edit.old_path else ""
+    return f"{moved}{path} (+{edit.added} -{edit.removed}){f': {told}' if told else ''}"
+
+
+# --- evidence ---
+
+
+class EvidenceSection:
+    """The evidence of a case, cleaned once."""
+
+    def __init__(self, evidence: tuple[Evidence, ...]) -> None:
+        self._known = tuple(
+            (
+                one,
+                MeasuredText(clean_one_line(one.fact[:FACT_LIMIT])),
+                MeasuredText(clean_bounded_text(one.detail[-DETAIL_LIMIT:])),
+            )
+            for one in evidence
+        )
+
+    def within(self, line: int, good: int, detail: int, bad_detail: int) -> str:
+        """Format every fact against being done, and the `good` strongest ones of the others.
+
+        The other arguments are tokens: of a fact, of a detail, and of a detail of a fact against.
+        """
+        others = sorted(
+            (_evidence_rank(one), place) for place, (one, _, _) in enumerate(self._known) if not one.bad
+        )
+        left_out = {place for _, place in others[: max(0, len(others) - good)]}
+        lines = [
+            _format_fact(one, fact.cut(line), text.cut(bad_detail if one.bad else detail))
+            for place, (one, fact, text) in enumerate(self._known)
+            if place not in left_out
+        ]
+        if left_out:
+            lines.insert(0, f"[... {len(left_out)} facts that are not AGAINST left out ...]")
+        return "\n".join(lines)
+
+    def bare(self, tokens: int) -> str:
+        """Format only the facts against, in short lines; of too many the middle ones go."""
+        lines = [_format_fact(one, fact.cut(BARE_FACT_TOKENS), "") for one, fact, _ in self._known if one.bad]
+        sizes, room = [estimate_tokens(line) + 1 for line in lines], tokens - 30
+        kept = 0
+        for place in range(len(lines)):
+            room -= sizes[place // 2] if place % 2 == 0 else sizes[-1 - place // 2]
+            if room < 0:
+                break
+            kept += 1
+        head, last = lines[: (kept + 1) // 2], lines[len(lines) - kept // 2 :]
+        left = len(lines) - kept
+        return "\n".join([*head, f"[... {left} facts AGAINST left out ...]", *last] if left else lines)
+
+
+def _format_fact(one: Evidence, fact: str, detail: str) -> str:
+    """Format one fact with its marks: its strength, or why it proves nothing."""
+    shows = f" {one.worth.upper()}" if _evidence_rank(one) else ""
+    marks = f"{' STALE' if one.stale else ''}{' AGAINST' if one.bad else shows}"
+    head = f"{one.id} [{one.source}{marks}] {fact}"
+    return f"{head}\n{_indent_lines(detail, '    ')}" if detail else head
+
+
+def _evidence_rank(one: Evidence) -> int:
+    """How strong a fact is: 0 if it is stale, speaks against, or is a mere claim."""
+    if one.stale or one.bad or one.source in (Source.CLAIM, Source.STEERING):
+        return 0
+    return STRENGTH_ORDER.index(one.worth)
+
+
+def _indent_lines(text: str, by: str) -> str:
+    """Indent all lines but the first; by four spaces, the first too."""
+    first, *more = text.split("\n")
+    lead = by if by == "    " else ""
+    return "\n".join([lead + first, *(by + line if line else "" for line in more)])

@@ -1,0 +1,222 @@
+"""Asks a model service over HTTP: finds the model, address and key, and the strictest form that it accepts.
+
+A Dialect holds what differs between services. A form that a service refused is not tried there again while
+this process runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.judging.backends import http, prices
+from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement, ask_for_verdict, schema_text
+from sidecar.judging.backends.answer import one_printable_line as line_of
+from sidecar.judging.backends.faults import FaultError
+from sidecar.judging.backends.keys import ApiKeyFinder
+from sidecar.judging.backends.prices import service_model_name
+from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.masking import MASK_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from sidecar.judging.backends.http import ServiceAddress, ServiceConnection
+    from sidecar.judging.backends.prices import TokenUsage
+    from sidecar.judging.backends.prompt import JudgePrompt
+    from sidecar.kernel.effects import JudgeCase
+    from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+    from sidecar.kernel.masking import SecretMask
+    from sidecar.kernel.settings import ServiceSettings, Settings
+    from sidecar.kernel.verdict import Verdict
+
+
+STRUCTURE_FILE: Final = "structure.md"
+"""Instructions for the model if its service does not enforce the structure; the schema follows."""
+FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 501))
+"""Statuses with which services refuse a form that they do not know."""
+REMEMBERED_FORMS_LIMIT: Final = 100
+"""Services whose accepted form is remembered."""
+
+
+class ServiceAnswer(Struct, frozen=True):
+    """The answer of a service: the model's text, or `fault` in one line if there is none to use."""
+
+    text: str
+    usage: TokenUsage
+    fault: str = ""
+
+
+class Dialect(Protocol):
+    """The protocol of one kind of service."""
+
+    backend: str
+    home: str
+    """The base URL if the settings name none."""
+    forms: int
+    """Number of ways to request a structure, the strictest first; the last one is by instructions only."""
+
+    def service(self, settings: Settings) -> ServiceSettings:
+        """Return its part of the settings."""
+
+    def url(self, base: str) -> str:
+        """Return the URL to post to."""
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that identify us; `key` is "" if there is none."""
+
+    def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
+        """Return the request body."""
+
+    def read(self, body: bytes) -> ServiceAnswer:
+        """Parse the answer; raises msgspec.DecodeError, or RecursionError if it is nested too deeply."""
+
+    def refuses(self, said: str) -> bool:
+        """Whether an error text is about the requested form."""
+
+
+class _Target(Struct, frozen=True):
+    """The model, the address and the key to use."""
+
+    model: str
+    address: ServiceAddress
+    keys: ApiKeyFinder
+
+
+class ServiceJudge:
+    """Implements `Judge`."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        texts: Path,
+        own: Mapping[str, str],
+        secrets: Callable[[Mapping[str, str]], SecretMask],
+    ) -> None:
+        """`texts`: the folder of judge.md; `own`: the environment of the sidecar; `secrets` builds a mask."""
+        self._dialect = dialect
+        self._texts = texts
+        self._own = own
+        self._secrets = secrets
+        self._forms: dict[tuple[str, str], int] = {}
+
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
+        """Choose this backend if it has a model, an address and a key."""
+        try:
+            target = self._target(environment, settings)
+            where = target.keys.place()
+        except NoVerdictError as error:
+            return ChosenBackend("", str(error))
+        key = f"the key is in {where}" if where else "no key, on this machine"
+        return ChosenBackend(self._dialect.backend, f"{target.model} at {target.address.authority}; {key}")
+
+    async def ask(
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
+        """Return one verdict, or why there is none."""
+        hearing = OngoingJudgement(self._dialect.backend, "", settings.judge.seconds)
+        return await hearing.close(self._verdict(case, environment, settings, hearing))
+
+    async def _verdict(
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings, hearing: OngoingJudgement
+    ) -> Verdict:
+        target = self._target(environment, settings)
+        hearing.model = target.model
+        key = await target.keys.fetch()
+        secret = key.secret if key else ""
+        veil = self._secrets(environment)
+
+        def mask(text: str) -> str:
+            return veil(text.replace(secret, MASK_TEXT) if secret else text)
+
+        headers = self._dialect.headers(secret)
+        async with http.open_service_connection(target.address, environment, headers, hearing, mask) as line:
+            asking = _ServiceRequest(self._dialect, self._forms, target, line, self._texts)
+
+            async def answer(prompt: JudgePrompt) -> str:
+                said = await asking.answer(prompt)
+                hearing.pay(
+                    said.usage.tokens, prices.answer_price_cents(target.model, said.usage, settings.price)
+                )
+                if said.fault:
+                    raise NoVerdictError(line_of(mask(said.fault)))
+                return said.text
+
+            return await ask_for_verdict(answer, case, self._texts)
+
+    def _target(self, environment: Mapping[str, str], settings: Settings) -> _Target:
+        """Find the target. Raises NoVerdictError if something is missing."""
+        service, backend = self._dialect.service(settings), self._dialect.backend
+        to = http.parse_service_address(service.endpoint or self._dialect.home)
+        keys = ApiKeyFinder(service, environment, self._own)
+        if not keys.place() and not to.loopback:
+            raise NoVerdictError(keys.absence())
+        if to.scheme == "http" and not to.loopback:
+            raise NoVerdictError(f"judge.{backend}.endpoint must be https: {to.host} is another machine")
+        model = service_model_name(service, settings)
+        if not model:
+            raise NoVerdictError(f"judge.{backend}.model names no model")
+        return _Target(model, to, keys)
+
+
+class _ServiceRequest:
+    """Asks one service about one case."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        forms: dict[tuple[str, str], int],
+        target: _Target,
+        line: ServiceConnection,
+        texts: Path,
+    ) -> None:
+        self._dialect = dialect
+        self._forms = forms
+        self._target = target
+        self._line = line
+        self._texts = texts
+
+    async def answer(self, prompt: JudgePrompt) -> ServiceAnswer:
+        """Return the answer of the service, in the strictest form that it accepts.
+
+        Raises NoVerdictError, OSError.
+        """
+        place = (self._target.address.url, self._target.model)
+        form = self._forms.get(place, 0)
+        while True:
+            try:
+                body = await self._post(prompt, form)
+            except FaultError as fault:
+                if not self._falls_back(fault, form):
+                    raise
+                form += 1
+            else:
+                self._remember(place, form)
+                return self._read(body)
+
+    async def _post(self, prompt: JudgePrompt, form: int) -> bytes:
+        if form:
+            told = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
+            prompt = prompt._replace(system=f"{prompt.system}\n\n{told}\n\n{schema_text()}")
+        asked = self._dialect.body(prompt, self._target.model, form)
+        content = msgspec.json.encode(asked)
+        return await self._line.post(self._dialect.url(self._target.address.url), content)
+
+    def _falls_back(self, fault: FaultError, form: int) -> bool:
+        last = form + 1 == self._dialect.forms
+        return not last and fault.status in FORM_REFUSAL_STATUSES and self._dialect.refuses(fault.said)
+
+    def _remember(self, place: tuple[str, str], form: int) -> None:
+        if len(self._forms) >= REMEMBERED_FORMS_LIMIT:
+            self._forms.clear()
+        self._forms[place] = form
+
+    def _read(self, body: bytes) -> ServiceAnswer:
+        try:
+            return self._dialect.read(body)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            why = line_of(str(error)) if body.strip() else "nothing"
+            raise NoVerdictError(f"the model service answered what is no answer: {why}") from None

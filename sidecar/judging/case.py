@@ -1,0 +1,44 @@
+"""Builds the case that the model judge sees of a stop.
+
+What the agent says about itself cannot improve a verdict (law 2), so sentences that only praise its work are
+removed from its last message. A criterion that names files is left out if none of the changed files match; if
+the changed files are not known, all criteria stay.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sidecar.evidence.injection.detect import cleaned
+from sidecar.judging.praise.praise import without_praise
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.rubric.globs import applicable_rubric
+
+MESSAGE_LIMIT: Final = 24_000
+"""Characters of the last message that are used, half from each end; host readers keep 20,000."""
+
+
+def build_case(inquiry: Inquiry, condition: str) -> JudgeCase:
+    """Build the case of this stop, without prompt injection; `condition` is "" if no goal is set."""
+    turn, project_state = inquiry.turn, inquiry.project_state
+    case = JudgeCase(
+        condition=condition,
+        suspicion=inquiry.suspicion,
+        prompts=turn.prompts,
+        rubric=applicable_rubric(project_state.rubric, project_state.changed),
+        evidence=inquiry.evidence,
+        last_message=without_praise(_shorten_message(turn.last_message)),
+        edits=project_state.edits,
+        edits_unseen=project_state.unseen,
+    )
+    return cleaned(case)
+
+
+def _shorten_message(message: str) -> str:
+    """Keep both ends of a message that is longer than MESSAGE_LIMIT."""
+    if len(message) <= MESSAGE_LIMIT:
+        return message
+    half = MESSAGE_LIMIT // 2
+    left = len(message) - 2 * half
+    return f"{message[:half]}\n[... {left} characters left out ...]\n{message[-half:]}"

@@ -1,0 +1,195 @@
+"""Reads labelled stops, and stores the precision measured per criterion.
+
+Labelled stops are JSON Lines files with one `LabelledStop` per line; blank lines are allowed. Errors name
+file and line, and up to ten are reported at once. If there is any error, nothing is returned, since figures
+over a part of the stops would be mistaken for figures over all of them. An unknown field is an error too,
+because a typing error in a field name would change the label unnoticed. If a label leaves out the commands of
+a shell line (`runs`), they are parsed from the line.
+
+How often sending an agent back for a criterion was right at the last evaluation is stored in `measured.json`
+in the state folder.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
+
+from sidecar.judging.replays import measure_criteria
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.stop_history import LabelledStop, MeasuredPrecision
+from sidecar.kernel.turn import ToolAction, ToolCall
+from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, set_aside, write_whole
+from sidecar.platform.installation import corpus_folder
+from sidecar.platform.shell.line import parse_simple_commands
+from sidecar.platform.state import BrokenStateError, read_state
+
+if TYPE_CHECKING:
+    from sidecar.kernel.rubric import Rubric
+    from sidecar.kernel.stop_history import EvaluatedStop
+    from sidecar.platform.ports import Clock
+
+
+LABELLED_FILE_LIMIT: Final = 64 * 1024 * 1024
+"""Maximum size of one file, in bytes."""
+LINE_LIMIT: Final = 4 * 1024 * 1024
+"""Maximum size of one stop, in bytes; a turn has at most 400 calls with outputs of 2,000 characters."""
+ITEMS_LIMIT: Final = 100_000
+"""Maximum number of stops in all files together."""
+FAULTS_TOLD: Final = 10
+"""Maximum number of errors reported at once."""
+LABEL_FIELDS: Final = frozenset(LabelledStop.__struct_encode_fields__)
+
+_DECODER = msgspec.json.Decoder(LabelledStop)
+_FIELDS_DECODER = msgspec.json.Decoder(dict[str, Raw])
+
+
+def default_corpus_files() -> tuple[Path, ...]:
+    """Return the files of the corpus that comes with Supervisor.
+
+    Raises BadInputError if it is missing, and HostError.
+    """
+    folder = corpus_folder()
+    found = tuple(sorted(folder.glob("*.jsonl")))
+    if not found:
+        raise BadInputError(f"{folder}: there is no corpus here; name files of your own")
+    return found
+
+
+def read_labelled_stops(paths: Iterable[Path]) -> tuple[LabelledStop, ...]:
+    """Read all stops of these files, in order. Raises BadInputError."""
+    known: dict[str, tuple[str, LabelledStop]] = {}
+    faults: list[str] = []
+    for place, found in (each for path in paths for each in _read_labelled_file(path)):
+        if not isinstance(found, LabelledStop):
+            faults.append(f"{place}: {found}")
+        elif found.id in known:
+            faults.append(f"{place}: {found.id!r} is the id of {known[found.id][0]} too")
+        elif len(known) == ITEMS_LIMIT:
+            faults.append(f"{place}: more than {ITEMS_LIMIT} stops")
+            break
+        else:
+            known[found.id] = (place, found)
+        if len(faults) == FAULTS_TOLD:
+            break
+    if faults:
+        raise BadInputError("\n".join(faults))
+    return tuple(item for _, item in known.values())
+
+
+def _read_labelled_file(path: Path) -> Iterator[tuple[str, LabelledStop | str]]:
+    """Yield the place (file and line) of each stop, and the stop or what is wrong with it."""
+    try:
+        data = read_whole(path, LABELLED_FILE_LIMIT, follow=True)
+    except (OSError, UnusableFileError) as error:
+        yield str(path), str(getattr(error, "strerror", None) or error)
+        return
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if line.strip():
+            yield f"{path}:{number}", _parse_labelled_line(line)
+
+
+def _parse_labelled_line(line: bytes) -> LabelledStop | str:
+    """Return the stop of one line, or what is wrong with it."""
+    if len(line) > LINE_LIMIT:
+        return f"{len(line)} bytes, more than {LINE_LIMIT}"
+    try:
+        item = _DECODER.decode(line)
+        strange = sorted(_FIELDS_DECODER.decode(line).keys() - LABEL_FIELDS)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return str(error)
+    except RecursionError:
+        return "nested too deeply"
+    if strange:
+        return f"a label has no field {strange[0]!r}"
+    return _label_contradiction(item) or _with_shell_runs(item)
+
+
+def _label_contradiction(item: LabelledStop) -> str:
+    """Say why this label contradicts itself; "" if it does not."""
+    if not item.id or not item.family:
+        return "id and family must not be empty"
+    if bool(item.goal) != (item.complete is not None):
+        return "`goal` and `complete` belong together"
+    gates = [run.gate.id for run in item.runs]
+    if len(gates) != len(set(gates)):
+        return "two `runs` are of the same gate"
+    return ""
+
+
+def _with_shell_runs(item: LabelledStop) -> LabelledStop:
+    if not any(map(_needs_shell_runs, item.turn.calls)):
+        return item
+    calls = tuple(
+        replace(call, runs=parse_simple_commands(call.command)) if _needs_shell_runs(call) else call
+        for call in item.turn.calls
+    )
+    return replace(item, turn=replace(item.turn, calls=calls))
+
+
+def _needs_shell_runs(call: ToolCall) -> bool:
+    return call.doing is ToolAction.RUN and bool(call.command) and not call.runs
+
+
+# --- Measured precision per criterion -----------------------------------------------------------------------
+
+
+VERSION: Final = 1
+MEASURED_FILE_NAME: Final = "measured.json"
+MEASURED_FILE_LIMIT: Final = 256 * 1024
+"""Maximum size of the file, in bytes."""
+CRITERIA_LIMIT: Final = 500
+"""Criteria and rules that are stored; beyond that, those measured earliest are dropped."""
+
+log = logging.getLogger(__name__)
+
+
+class _MeasuredDocument(Struct, frozen=True, kw_only=True):
+    """Figures by the id of the criterion or rule, the most recently measured last."""
+
+    version: int = VERSION
+    figures: dict[str, MeasuredPrecision] = field(default_factory=dict)
+
+
+class MeasuredFile:
+    """The measured figures in a state folder.
+
+    `supervisor eval` writes them; if two processes write at once, the later one wins.
+    """
+
+    def __init__(self, state: Path, clock: Clock) -> None:
+        self._path = state / MEASURED_FILE_NAME
+        self._clock = clock
+
+    def keep(self, outcomes: Iterable[EvaluatedStop], rubric: Rubric, by: str) -> None:
+        """Store what these stops show about each criterion that fired.
+
+        `by` names the judge. Raises OSError.
+        """
+        today = dt.datetime.fromtimestamp(self._clock.now(), tz=dt.UTC).date().isoformat()
+        new = measure_criteria(outcomes, rubric, on=today, by=by)
+        try:
+            known = read_state(self._path, _MeasuredDocument, MEASURED_FILE_LIMIT).figures
+        except BrokenStateError as error:
+            set_aside(self._path, error.fault, str(error))
+            known = {}
+        every = {name: figure for name, figure in known.items() if name not in new} | dict(new)
+        ensure_folder(self._path.parent)
+        book = _MeasuredDocument(figures=dict([*every.items()][-CRITERIA_LIMIT:]))
+        write_whole(self._path, msgspec.json.encode(book) + b"\n")
+
+
+def read_measured_figures(state: Path) -> Mapping[str, MeasuredPrecision]:
+    """Read the figures by criterion id. Never raises: an unreadable file counts as empty."""
+    try:
+        return read_state(state / MEASURED_FILE_NAME, _MeasuredDocument, MEASURED_FILE_LIMIT).figures
+    except (BrokenStateError, OSError) as error:
+        log.warning("%s cannot be used: %s", state / MEASURED_FILE_NAME, error)
+        return {}

@@ -1,0 +1,116 @@
+"""Splits the last message into paragraphs and sentences, without code blocks and quotations.
+
+The meaning of the wording is not interpreted here. A message is read from its end, up to a fixed length.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.claims.wording import BLOCKS
+from sidecar.judging.wording.book import Tongues, tongues
+
+MESSAGE_READ_LIMIT: Final = 12_000
+"""Characters of a message that are read, from its end."""
+LONGEST_PARAGRAPH: Final = 600
+"""Characters of a paragraph or a sentence that are used, from its end."""
+SENTENCE_BREAK: Final = r"(?<=[.!?\u2026])\s|(?<=[\u3002!?])(?=[^\x00-\x7f])|\n"
+PLAIN_CHARACTERS: Final = str.maketrans(
+    {
+        "\u2019": "'",
+        "\u2018": "'",
+        "\uff1f": "?",
+        "\uff01": "!",
+        "\uff1a": ":",
+        "\uff0c": ",",
+        "\u2026": "...",
+        "\u00a0": " ",
+        "\u202f": " ",
+    }
+)
+"""Equivalent characters mapped to one, so that patterns need only that one."""
+BACKTICK_NAME: Final = r"`[^`\s]{1,200}`"
+LETTER_PATTERN: Final = r"[^\W_]"
+END_DECORATION: Final = " \t\r\n*_~#>`)]\ufe0f"
+
+
+class LastMessage(Struct, frozen=True):
+    """The end of a last message.
+
+    `text`: what the agent itself says, without quotations. `paragraphs`: the last four that contain letters.
+    `sentences`: those of the last two paragraphs, in order. `lines`: all lines that contain letters.
+    `code_last`: the message ends in a code block. `spoken`: the languages to read it in.
+    """
+
+    text: str
+    paragraphs: tuple[str, ...]
+    sentences: tuple[str, ...]
+    lines: tuple[str, ...]
+    code_last: bool
+    spoken: Tongues
+
+    @property
+    def last(self) -> str:
+        """The last sentence, "" if there is none."""
+        return self.sentences[-1] if self.sentences else ""
+
+    @property
+    def paragraph(self) -> str:
+        """The last paragraph, "" if there is none."""
+        return self.paragraphs[-1] if self.paragraphs else ""
+
+    @property
+    def end(self) -> str:
+        """The last three paragraphs."""
+        return "\n".join(self.paragraphs[-3:])
+
+
+def read_last_message(raw: str, prompt: str = "") -> LastMessage:
+    """Read a last message; `prompt` sets the language if the message does not show one."""
+    cut = raw[-MESSAGE_READ_LIMIT:].translate(PLAIN_CHARACTERS)
+    text = BLOCKS.sub(" ", cut).strip()
+    lines = tuple(line for line in text.split("\n") if re.search(LETTER_PATTERN, line))
+    paragraphs = _last_paragraphs(text)
+    parts = (part.strip() for each in paragraphs[-2:] for part in re.split(SENTENCE_BREAK, each))
+    return LastMessage(
+        text=text,
+        paragraphs=paragraphs,
+        sentences=tuple(part[-LONGEST_PARAGRAPH:] for part in parts if re.search(LETTER_PATTERN, part))[-12:],
+        lines=lines,
+        code_last=cut.rstrip().endswith("```"),
+        spoken=tongues(text, prompt),
+    )
+
+
+def strip_end_decoration(sentence: str) -> str:
+    """Remove markup and blanks from the end of a sentence."""
+    return sentence.rstrip(END_DECORATION)
+
+
+def ends_in_question(sentence: str) -> bool:
+    """Whether a sentence ends in a question mark, ignoring markup after it."""
+    return strip_end_decoration(sentence).rstrip("\"')").endswith("?")
+
+
+def drop_backtick_names(text: str) -> str:
+    """Remove names in backticks; a shell line in backticks contains a space and stays."""
+    return re.sub(BACKTICK_NAME, "``", text)
+
+
+def _last_paragraphs(text: str) -> tuple[str, ...]:
+    """The last four, split at blank lines; a regex would be slow on a text of blanks."""
+    found: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if line.strip():
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    whole = (
+        "\n".join(each)[-LONGEST_PARAGRAPH:]
+        for each in found
+        if any(re.search(LETTER_PATTERN, line) for line in each)
+    )
+    return tuple(whole)[-4:]

@@ -1,0 +1,191 @@
+"""What the tool calls of a turn did and how the last command ended, regardless of the message.
+
+A read-only command (grep, ls, git status) changes nothing, and its failing exit code is an answer rather than
+a failure. A command that was cut off shows nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.claims.edits import edit_places
+from sidecar.evidence.claims.proof import (
+    CUT_OFF_CODES,
+    NOT_STARTED_CODES,
+    CheckRunOutcome,
+    find_check_runs,
+    summary_says_failed,
+)
+from sidecar.evidence.commands.kinds import command, kinds_of
+from sidecar.kernel.gate import Kind
+from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+
+STANDARD_CHECK_KINDS: Final = (Kind.TESTS, Kind.BUILD, Kind.TYPES, Kind.LINT)
+READ_ONLY_PROGRAMS: Final = frozenset(
+    (
+        *(
+            "ls",
+            "cat",
+            "head",
+            "tail",
+            "grep",
+            "egrep",
+            "fgrep",
+            "rg",
+            "ag",
+            "ack",
+            "find",
+            "fd",
+            "wc",
+            "pwd",
+        ),
+        *("which", "type", "command", "file", "stat", "du", "df", "ps", "env", "printenv", "date", "whoami"),
+        *(
+            "diff",
+            "cmp",
+            "comm",
+            "tree",
+            "less",
+            "more",
+            "sort",
+            "uniq",
+            "cut",
+            "tr",
+            "jq",
+            "nl",
+            "xxd",
+            "od",
+        ),
+        *("test", "[", "[[", "true", "false", ":", "sleep", "pgrep", "lsof", "ss", "netstat", "id", "uname"),
+        *("hostname", "cd", "realpath", "dirname", "basename", "export", "set", "source", ".", "awk", "bat"),
+        *("md5sum", "sha256sum", "wait", "jobs", "history", "column", "seq", "xargs", "exa", "eza", "ping"),
+    )
+)
+"""Commands that only read, or ask a question whose answer may be "no"."""
+INCIDENTAL_COMMANDS: Final = frozenset(
+    ("echo", "printf", "rm", "rmdir", "mkdir", "touch", "kill", "pkill", "killall", "chmod", "curl", "wget")
+)
+"""Commands that are not part of the work, or probes; how they end says little about it."""
+READ_ONLY_GIT_COMMANDS: Final = frozenset(
+    (
+        *("status", "diff", "log", "show", "branch", "blame", "ls-files", "grep", "rev-parse", "remote"),
+        *("describe", "config", "stash", "check-ignore", "merge-base", "cat-file", "shortlog", "reflog"),
+    )
+)
+READ_ONLY_COMMAND_PAIRS: Final = frozenset(
+    {("npm", "outdated"), ("npm", "ls"), ("npm", "audit"), ("pip", "show"), ("pip", "check"), ("npm", "view")}
+)
+CLEAN_TREE_MESSAGE: Final = "nothing to commit"
+SIGNAL_EXIT_CODES: Final = frozenset({130, 141})
+"""Exit codes of a line that the user or a closed pipe ended (128 + signal)."""
+
+
+class CommandFailure(Struct, frozen=True, kw_only=True):
+    """The failure of the last command that ran.
+
+    `line` is the shell line, at most 200 characters. `check`: it is a known check. `sure`: the failure is
+    certainly its own and not that of another command in the line. `edited`: files were edited since.
+    `unfound`: it could not start.
+    """
+
+    line: str
+    exit_code: int | None
+    check: bool
+    sure: bool
+    edited: bool
+    unfound: bool
+
+
+def changed_nothing(turn: Turn) -> bool:
+    """Whether no call of the turn can have changed the project."""
+    return turn.readable and not any(_may_change_project(call) for call in turn.calls)
+
+
+def _may_change_project(call: ToolCall) -> bool:
+    if call.doing is ToolAction.EDIT:
+        return call.outcome is not CallOutcome.FAILED
+    if call.doing is ToolAction.RUN:
+        return not call.runs or not all(_run_changes_nothing(run) and not run.silenced for run in call.runs)
+    return call.doing in {ToolAction.DELEGATE, ToolAction.OTHER}
+
+
+def _run_changes_nothing(run: CommandRun) -> bool:
+    return _is_read_only_command(command(run)) or bool(kinds_of(run)) or command(run)[:1] == ("echo",)
+
+
+def check_passed_after_edits(turn: Turn) -> bool:
+    """Whether a check passed after the last edit that can affect one."""
+    code = edit_places(turn, documents=False)
+    good = {CheckRunOutcome.PASSED, CheckRunOutcome.PART}
+    shown = (each for kind in STANDARD_CHECK_KINDS for each in find_check_runs(turn, kind))
+    return any(
+        each.at >= max(code, default=(0, 0)) for each in shown if each.shown in good or each.looks_good
+    )
+
+
+def last_command_failure(turn: Turn) -> CommandFailure | None:
+    """Return the failure of the last command relevant to the work; None if it did not fail."""
+    for number in range(len(turn.calls) - 1, -1, -1):
+        call = turn.calls[number]
+        if call.doing is not ToolAction.RUN or call.output.startswith("<tool_use_error>"):
+            continue
+        if call.outcome in {CallOutcome.PENDING, CallOutcome.INTERRUPTED}:
+            return None
+        failed = call.outcome is CallOutcome.FAILED or call.exit_code not in {None, 0}
+        blamed = tuple(run for run in _blamed_commands(call, failed=failed) if not is_incidental_command(run))
+        printed = not failed and _has_hidden_test_failure(call)
+        if not blamed and call.runs and not printed:
+            continue
+        if (
+            not (failed or printed)
+            or call.exit_code in CUT_OFF_CODES | SIGNAL_EXIT_CODES
+            or CLEAN_TREE_MESSAGE in call.output
+        ):
+            return None
+        return _describe_failure(turn, number, blamed, printed=printed)
+    return None
+
+
+def _describe_failure(
+    turn: Turn, number: int, blamed: tuple[CommandRun, ...], *, printed: bool
+) -> CommandFailure:
+    call = turn.calls[number]
+    return CommandFailure(
+        line=" ".join(call.command.split())[:200],
+        exit_code=call.exit_code,
+        check=printed or (bool(blamed) and all(kinds_of(run) for run in blamed)),
+        sure=printed or any(run.blamed for run in blamed) or (bool(blamed) and len(call.runs) == 1),
+        edited=any(place > (number, len(call.runs)) for place in edit_places(turn)),
+        unfound=call.exit_code in NOT_STARTED_CODES,
+    )
+
+
+def _blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
+    """The commands of the line that can have caused its exit code."""
+    if not failed:
+        return call.runs
+    sure = tuple(run for run in call.runs if run.blamed)
+    return sure or tuple(run for run in call.runs if run.fate is not FailureHandling.SWALLOWED)
+
+
+def is_incidental_command(run: CommandRun) -> bool:
+    """Whether a command is read-only, or not part of the work."""
+    argv = command(run)
+    return _is_read_only_command(argv) or (bool(argv) and argv[0] in INCIDENTAL_COMMANDS)
+
+
+def _is_read_only_command(argv: tuple[str, ...]) -> bool:
+    if not argv or argv[0] in READ_ONLY_PROGRAMS or argv[:2] in READ_ONLY_COMMAND_PAIRS:
+        return True
+    if argv[0] == "sed":
+        return not any(word.startswith(("-i", "--in-place")) for word in argv)
+    return argv[0] == "git" and any(word in READ_ONLY_GIT_COMMANDS for word in argv[1:4])
+
+
+def _has_hidden_test_failure(call: ToolCall) -> bool:
+    """Whether a pipe hides the exit code of a test run whose summary says that it failed."""
+    tests = [run for run in call.runs if Kind.TESTS in kinds_of(run)]
+    piped = "|" in call.command and "||" not in call.command
+    return len(tests) == 1 and piped and summary_says_failed(Kind.TESTS, call.output)

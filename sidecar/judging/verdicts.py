@@ -1,0 +1,275 @@
+"""Decides whether a judge's answer counts: it must agree with the evidence, or it is overruled (law 5).
+
+    complete    Every cited fact exists. The agent wrote no prompt injection. No check failed on the current
+                files, and all other evidence against being done was weighed: some part cites it. If a goal is
+                set, each part cites a fact that could have turned out otherwise: a gate that passed, or a run
+                by the agent that could have failed; files and git count only for a goal about these. At least
+                one check must have covered what is new, not only what was there before.
+    incomplete  Every cited fact exists, and at least one point stands: its criterion is in force and not just
+                a note, and no passed gate contradicts it. Without a goal, one of the points rests on a
+                criterion of the rubric or on a fact that speaks against being done.
+    impossible  It cites something that was tried and failed.
+    any         Its confidence is high enough.
+
+These laws also limit a judge that was talked into an answer and cites whatever helps.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sidecar.evidence.injection.detect import steers
+from sidecar.judging.subject import (
+    GoalSubject,
+    adds_to_tests,
+    asks_checks_to_pass,
+    classify_goal,
+    is_about_files,
+    only_prose_changed,
+)
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.rubric import Severity
+from sidecar.kernel.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict
+
+MIN_CONFIDENCE: Final = 0.5
+"""Least confidence of a verdict that counts if a goal is set."""
+MIN_CONFIDENCE_NO_GOAL: Final = 0.7
+"""Least confidence of a verdict that counts if no goal is set: precision first (law 8)."""
+SECOND_ANSWER_BAND: Final = 0.1
+"""Distance from the least confidence within which one answer is not enough."""
+BUILTIN_CRITERIA: Final = frozenset({"goal", "request"})
+"""Criteria that are in force without a rubric."""
+PROOF_STRENGTHS: Final = frozenset({EvidenceStrength.WORK, EvidenceStrength.CHECK})
+SAYS_FAILS: Final = re.compile(
+    r"\b(?:still )?(?:fails?|failing|failed|(?:is|are) (?:red|broken|not (?:passing|green|clean))"
+    r"|(?:do|does|did) not (?:pass|succeed|compile))\b\s*(?:$|[.,;:)(`'\"])",
+    re.IGNORECASE,
+)
+MAX_NAME_DISTANCE: Final = 40
+"""Characters after the name of a gate in which the words that it fails are looked for."""
+
+
+def verdict_objection(verdict: Verdict, case: JudgeCase, *, asked: bool) -> str:
+    """Why this verdict does not count, in one line; "" if it does. `asked`: a goal is set."""
+    if isinstance(verdict, Abstain):
+        return f"the judge abstained: {verdict.reason}"
+    least = MIN_CONFIDENCE if asked else MIN_CONFIDENCE_NO_GOAL
+    if verdict.confidence < least:
+        return f"the judge was not sure enough ({verdict.confidence:.2f} of {least:.2f})"
+    facts = {fact.id: fact for fact in case.evidence}
+    if absent := sorted(cited_evidence(verdict) - facts.keys()):
+        return f"the verdict cites evidence that is not there: {', '.join(absent)}"
+    return _conflict_with_evidence(verdict, case, facts, asked=asked)
+
+
+def is_near_threshold(verdict: Verdict, *, asked: bool) -> bool:
+    """Whether a second answer is needed: the confidence is within SECOND_ANSWER_BAND of the least."""
+    if isinstance(verdict, Abstain):
+        return False
+    return (
+        round(abs(verdict.confidence - (MIN_CONFIDENCE if asked else MIN_CONFIDENCE_NO_GOAL)), 6)
+        <= SECOND_ANSWER_BAND
+    )
+
+
+def cited_evidence(verdict: Verdict) -> frozenset[str]:
+    """Return every evidence id that a verdict cites."""
+    match verdict:
+        case Complete():
+            return frozenset(number for met in verdict.criteria for number in met.evidence)
+        case Incomplete():
+            return frozenset(number for gap in verdict.missing for number in gap.evidence)
+        case Impossible():
+            return frozenset(verdict.evidence)
+        case _:
+            return frozenset()
+
+
+def _conflict_with_evidence(
+    verdict: Verdict, case: JudgeCase, facts: dict[str, Evidence], *, asked: bool
+) -> str:
+    match verdict:
+        case Complete():
+            return _find_contradiction(verdict, case) or _unsupported_criterion(
+                verdict, case, facts, asked=asked
+            )
+        case Incomplete():
+            return _incomplete_objection(verdict, case, asked=asked)
+        case Impossible():
+            return _impossible_objection([facts[number] for number in verdict.evidence])
+        case _:
+            return ""
+
+
+# --- complete -----------------------------------------------------------------------------------------------
+
+
+def _find_contradiction(verdict: Complete, case: JudgeCase) -> str:
+    """What rules out `complete`: facts that no verdict can outweigh, and facts that it did not weigh."""
+    if steering := next((fact for fact in case.evidence if steers(fact, case)), None):
+        return f"{steering.fact.partition(': ')[0]}: a person must look"
+    held = [fact for fact in case.evidence if fact.bad and (fact.source is Source.GATE or not fact.stale)]
+    held = [fact for fact in held if fact.source is not Source.STEERING]
+    if failed := [fact.id for fact in held if fact.worth is EvidenceStrength.CHECK]:
+        return f"checks failed or could not run: {', '.join(failed)}"
+    weighed = cited_evidence(verdict)
+    for source, what in MUST_BE_WEIGHED.items():
+        if unseen := [fact.id for fact in held if fact.source is source and fact.id not in weighed]:
+            return f"the verdict does not weigh {what}: {', '.join(unseen)}"
+    return ""
+
+
+MUST_BE_WEIGHED: Final = {
+    Source.CHANGE: "changes to the checks",
+    Source.TOOL: "what failed",
+    Source.TODO: "what is open on the agent's own list",
+    Source.CLAIM: "claims that are contradicted",
+    Source.GATE: "gates",
+}
+"""Kinds of evidence against being done that the verdict must cite where it explains them away."""
+
+
+def _unsupported_criterion(
+    verdict: Complete, case: JudgeCase, facts: dict[str, Evidence], *, asked: bool
+) -> str:
+    for met in verdict.criteria:
+        if all(_evidence_strength(facts[number]) is None for number in met.evidence):
+            return f"the evidence cited for {met.criterion!r} is stale, a mere claim, or speaks against it"
+    return _missing_proof(verdict, case, facts) if asked else ""
+
+
+def _missing_proof(verdict: Complete, case: JudgeCase, facts: dict[str, Evidence]) -> str:
+    """What lacks proof while a goal is set."""
+    about = classify_goal(case.condition, case.edits, unseen=bool(case.edits_unseen))
+    proofs = {
+        number for number in cited_evidence(verdict) if _evidence_strength(facts[number]) in PROOF_STRENGTHS
+    }
+    if about is not GoalSubject.FILES and not _changes_unknown(case):
+        told = {number for number in proofs if _proof_covers_goal(facts[number], case)}
+        if proofs and not told:
+            return "the checks that passed show only that nothing broke: none of them looked at what is new"
+        proofs = told
+    if not proofs and about is GoalSubject.BOTH:
+        return "nothing cited could have failed, and the goal is about more than files"
+    for met in verdict.criteria:
+        if not proofs.intersection(met.evidence) and not _shown_by_files(met, case, facts, about):
+            return f"nothing cited for {met.criterion!r} could have failed"
+    return ""
+
+
+def _changes_unknown(case: JudgeCase) -> bool:
+    """Whether it is not known what was changed; then no conclusion is drawn from the changes."""
+    edited = (
+        fact.source is Source.TOOL and fact.worth is EvidenceStrength.FILES and not fact.bad
+        for fact in case.evidence
+    )
+    return bool(case.edits_unseen) or (not case.edits and any(edited))
+
+
+def _proof_covers_goal(fact: Evidence, case: JudgeCase) -> bool:
+    """Whether a proof covers what the goal asks for, and not only that nothing broke.
+
+    A run of the project's own program does. A check does if the goal is that it passes. Otherwise something
+    that can run must have been changed; and a gate counts only if tests were changed too, or if the agent has
+    seen its work run, since an old check that still passes says nothing about what is new.
+    """
+    if fact.worth is EvidenceStrength.WORK or fact.call.startswith("check:"):
+        return True
+    if asks_checks_to_pass(case.condition, fact.fact.partition("`")[2].partition("`")[0]):
+        return True
+    if only_prose_changed(case.edits):
+        return False
+    return fact.source is Source.TOOL or adds_to_tests(case.edits) or any(map(_is_proving_run, case.evidence))
+
+
+def _evidence_strength(fact: Evidence) -> EvidenceStrength | None:
+    """What a fact can prove; None if it is stale, speaks against, or is a mere claim (law 2)."""
+    nothing = fact.stale or fact.bad or fact.source in (Source.CLAIM, Source.STEERING)
+    return None if nothing else fact.worth
+
+
+def _is_proving_run(fact: Evidence) -> bool:
+    return fact.source is Source.TOOL and _evidence_strength(fact) in PROOF_STRENGTHS
+
+
+def _shown_by_files(met: Met, case: JudgeCase, facts: dict[str, Evidence], about: GoalSubject) -> bool:
+    files = about is GoalSubject.FILES or (
+        about is GoalSubject.BOTH and is_about_files(met.criterion, case.edits)
+    )
+    return files and any(
+        _evidence_strength(facts[number]) is EvidenceStrength.FILES for number in met.evidence
+    )
+
+
+# --- incomplete and impossible ------------------------------------------------------------------------------
+
+
+def upheld_gaps(verdict: Incomplete, case: JudgeCase) -> tuple[Gap, ...]:
+    """The points that stand; the others must not be reported to the agent."""
+    return tuple(
+        gap for gap in verdict.missing if _gap_in_force(gap, case) and not _gap_is_refuted(gap, case)
+    )
+
+
+def _incomplete_objection(verdict: Incomplete, case: JudgeCase, *, asked: bool) -> str:
+    gaps = upheld_gaps(verdict, case)
+    if not gaps:
+        unknown = sorted({gap.criterion for gap in verdict.missing if not _gap_in_force(gap, case)})
+        if unknown:
+            return f"no point that is missing rests on a criterion in force: {', '.join(unknown)}"[:500]
+        return "gates that passed on these very files contradict every point"
+    if asked or any(gap.criterion not in BUILTIN_CRITERIA for gap in gaps):
+        return ""
+    against = {fact.id for fact in case.evidence if fact.bad and not fact.stale}
+    if any(against.intersection(gap.evidence) for gap in gaps):
+        return ""
+    return "no goal is set, and neither the rubric nor evidence says that anything is missing"
+
+
+def _gap_in_force(gap: Gap, case: JudgeCase) -> bool:
+    """Whether the criterion of a point may send an agent back: built in, or in the rubric and not a note."""
+    if gap.criterion in BUILTIN_CRITERIA:
+        return True
+    return any(
+        gap.criterion == (one.id or one.name) and one.severity is not Severity.NOTE
+        for one in case.rubric.criteria
+    )
+
+
+def _gap_is_refuted(gap: Gap, case: JudgeCase) -> bool:
+    """Whether passed gates refute a point.
+
+    They do if the point cites nothing but passed gates, or if it says that a passed gate fails.
+    """
+    passed = [
+        fact
+        for fact in case.evidence
+        if fact.source is Source.GATE and _evidence_strength(fact) is EvidenceStrength.CHECK
+    ]
+    ids = {fact.id for fact in passed}
+    if gap.evidence and ids.issuperset(gap.evidence):
+        return True
+    bad = {fact.id for fact in case.evidence if fact.bad and not fact.stale}
+    return not bad.intersection(gap.evidence) and any(_says_gate_fails(gap.point, fact) for fact in passed)
+
+
+def _says_gate_fails(point: str, passed: Evidence) -> bool:
+    """Whether a point says that a gate fails, by its name or command, although the gate passed."""
+    command = passed.fact.partition("`")[2].partition("`")[0]
+    for name in (passed.call.partition(":")[0], command):
+        at = point.lower().find(name.lower()) if name else -1
+        end = at + len(name)
+        if (
+            at >= 0
+            and not point[at - 1 : at].isalnum()
+            and SAYS_FAILS.match(point[end : end + MAX_NAME_DISTANCE].lstrip(" `'\""))
+        ):
+            return True
+    return False
+
+
+def _impossible_objection(facts: list[Evidence]) -> str:
+    tried = any(fact.bad and fact.source in (Source.TOOL, Source.GATE) for fact in facts)
+    return "" if tried else "nothing that the verdict cites was tried and failed"

@@ -1,0 +1,1 @@
+"""How messages are worded, language by language. Pure."""

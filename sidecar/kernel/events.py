@@ -1,0 +1,206 @@
+"""Events of a session: what hosts report, and the results of effects that policy requested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from sidecar.kernel.changes import FileDiff, RepositoryState
+from sidecar.kernel.evidence import IntegrityFinding
+from sidecar.kernel.gate import AvailableGates, CheckComparison, GateRun
+from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.turn import Turn
+from sidecar.kernel.verdict import Judgement
+
+
+class SessionOrigin(StrEnum):
+    """Why the host announced a session."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+    CLEAR = "clear"
+    COMPACT = "compact"
+
+
+class HostEvent(Struct, frozen=True, kw_only=True):
+    """Common fields of all host events.
+
+    `project` is the session's folder. `host_pid` is the host's process id, 0 where unknown; it tells a forked
+    session from an unrelated one. `environment` is the session's own, for gates and judges; it is only held
+    in memory. `subagent`: the event comes from a helper of the agent. `ours`: it comes from a judge or worker
+    that Supervisor started.
+    """
+
+    key: SessionKey
+    project: str
+    host_pid: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    subagent: bool = False
+    ours: bool = False
+
+
+class SessionStarted(HostEvent, frozen=True, kw_only=True):
+    """The host opened, resumed, cleared or compacted a session. `headless`: nobody sees what it shows."""
+
+    origin: SessionOrigin
+    headless: bool = False
+
+
+class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
+    """A prompt was submitted. `human` is false for the host's own notices about background work.
+
+    `read_only`: whether the agent may change nothing in this turn, None where the host does not say.
+    """
+
+    prompt_id: str
+    human: bool
+    transcript: str = ""
+    read_only: bool | None = None
+
+
+class CommandTyped(HostEvent, frozen=True, kw_only=True):
+    """The user typed a Supervisor command.
+
+    `prompt_id` makes it idempotent, because hosts report one typed command twice.
+    """
+
+    name: str
+    arguments: str
+    prompt_id: str
+    transcript: str = ""
+
+
+class BackgroundActivity(Struct, frozen=True):
+    """Work that runs in the background."""
+
+    id: str
+    description: str
+
+
+class AgentStopped(HostEvent, frozen=True, kw_only=True):
+    """The agent ended its turn and waits.
+
+    `continued`: the host says that this stop follows a continuation. `headless`: the host exits after this
+    stop and kills background work. `read_only`: plan mode. `transcript` is the path that the host names,
+    which may not exist; for a stop delivered as a marker file it is the record itself.
+    """
+
+    transcript: str
+    prompt_id: str = ""
+    last_message: str = ""
+    background: tuple[BackgroundActivity, ...] = ()
+    continued: bool = False
+    headless: bool = False
+    read_only: bool = False
+
+
+class TurnFailed(HostEvent, frozen=True, kw_only=True):
+    """The turn ended in an error of the host or its model (rate limit, refusal, overload)."""
+
+    error: str
+
+
+class ToolCalled(HostEvent, frozen=True, kw_only=True):
+    """The agent is about to call a tool that may be ours.
+
+    `tool` is our name for it. `certain`: the host says that the tool belongs to our plugin, and not to
+    another server that uses its name. `read_only`: whether the agent may change nothing now, None where the
+    host does not say.
+    """
+
+    tool: str
+    certain: bool
+    read_only: bool | None = None
+
+
+class FileSaved(HostEvent, frozen=True, kw_only=True):
+    """The host saw a change to one of the files that we asked it to watch."""
+
+
+class SessionEnded(HostEvent, frozen=True, kw_only=True):
+    """The host closed the session. Hosts do not always report this."""
+
+    reason: str
+
+
+class SessionDeleted(HostEvent, frozen=True, kw_only=True):
+    """The user deleted the session, so it cannot be resumed."""
+
+
+AnyHostEvent = (
+    SessionStarted
+    | PromptSubmitted
+    | CommandTyped
+    | AgentStopped
+    | ToolCalled
+    | FileSaved
+    | TurnFailed
+    | SessionEnded
+    | SessionDeleted
+)
+
+
+NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")
+"""The rubric before any was read."""
+
+
+class TurnRead(Struct, frozen=True):
+    """The recorded turn, and the rubric in force after it."""
+
+    turn: Turn
+    rubric: Rubric = NO_RUBRIC
+
+
+class ProjectState(Struct, frozen=True, kw_only=True):
+    """The state of a project.
+
+    `tree` is the fingerprint of its files. `changed` are the paths that differ from the baseline, None where
+    that is unknown (`unseen` says why). `checks_changed`: one of them may bear on a check. `absent` are paths
+    that the last message claims were created but that do not exist. `findings` are the changes to the checks
+    themselves. `edits` are the changed files as diffs.
+    """
+
+    tree: str
+    rubric: Rubric
+    catalog: AvailableGates = AvailableGates()
+    changed: tuple[str, ...] | None = None
+    checks_changed: bool = False
+    unseen: str = ""
+    findings: tuple[IntegrityFinding, ...] = ()
+    absent: tuple[str, ...] = ()
+    repository: RepositoryState | None = None
+    edits: tuple[FileDiff, ...] = ()
+
+
+class GatesRan(Struct, frozen=True):
+    """Gate results, in the order in which they were requested."""
+
+    runs: tuple[GateRun, ...]
+
+
+class OldChecksRan(Struct, frozen=True):
+    """What the checks say as they were, where files that bear on them changed."""
+
+    comparisons: tuple[CheckComparison, ...]
+
+
+class JudgeAnswered(Struct, frozen=True):
+    """A valid verdict."""
+
+    judgement: Judgement
+
+
+class JudgeFailed(Struct, frozen=True):
+    """No valid verdict was obtained; `reason` says why in one line. The costs are as in Judgement."""
+
+    reason: str
+    tokens: int = 0
+    cents: float | None = None
+    backend: str = ""
+    calls: int = 0
+
+
+Fact = TurnRead | ProjectState | GatesRan | OldChecksRan | JudgeAnswered | JudgeFailed

@@ -1,0 +1,140 @@
+"""Gates: the project's own checks, which Supervisor runs itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from sidecar.kernel.settings import GateSettings
+
+
+class Outcome(StrEnum):
+    """The result of a gate. "Could not run" is neither passed nor failed (law 3)."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    COULD_NOT_RUN = "could-not-run"
+
+
+NOTHING_EXECUTED = "nothing was executed"
+"""The reason of a test runner's failure that found no test to run."""
+
+
+class Kind(StrEnum):
+    """What a gate checks."""
+
+    TESTS = "tests"
+    BUILD = "build"
+    TYPES = "types"
+    LINT = "lint"
+    SECURITY = "security"
+    COVERAGE = "coverage"
+    PR = "pr"
+    CI = "ci"
+    CHECK = "check"
+
+
+REMOTE_GATE_KINDS = frozenset((Kind.PR, Kind.CI))
+"""Kinds that query a remote service instead of running a command of the project."""
+
+
+class GateOrigin(StrEnum):
+    """Who named the command; this decides whether it may run without approval (law 12)."""
+
+    TYPED = "typed"
+    """By the user, with --check."""
+    USER = "user"
+    """By the user's own config.toml."""
+    PROJECT = "project"
+    """By the project's .supervisor/config.toml."""
+    DETECTED = "detected"
+    """By files found in the project."""
+
+
+class Gate(Struct, frozen=True, kw_only=True):
+    """A command whose exit code decides.
+
+    `id` is stable within a project ("tests", "lint:packages/web", "check:1"). `command` is a shell line, run
+    in `folder` below the project ("" is the project itself). `why` says why the gate applies. `counts`: the
+    command is a test runner, and success without an executed test is not a pass. `alone`: it may not run in
+    parallel with other gates of the same stop. `seconds` is its own deadline, None for the one in the
+    settings. `least` is the minimum coverage in percent. `behind` is the command that a project file defines
+    for it (the script in a package.json), so that approving the gate approves that too. `approved`: the user
+    approved exactly this.
+    """
+
+    id: str
+    command: str
+    why: str
+    kind: Kind = Kind.CHECK
+    origin: GateOrigin = GateOrigin.TYPED
+    folder: str = ""
+    required: bool = False
+    counts: bool = False
+    alone: bool = True
+    seconds: int | None = None
+    least: float | None = None
+    behind: str = ""
+    approved: bool = False
+
+
+class AvailableGates(Struct, frozen=True):
+    """The gates of a project, and problems in the files that define them.
+
+    `settings` are those in force here: the user's take precedence over the project's.
+    """
+
+    gates: tuple[Gate, ...] = ()
+    problems: tuple[str, ...] = ()
+    settings: GateSettings = GateSettings()
+
+
+class GateRun(Struct, frozen=True, kw_only=True):
+    """One finished run of a gate, bound to the tree on which it ran.
+
+    `seconds` is wall time. `output` is the end of standard output and error together, at most 4,000
+    characters. `failures` are the first failing tests or lines, at most 5. `failing` names all of them, at
+    most 500, without line numbers and addresses, so that a name is the same in the next run. `executed` is
+    the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the
+    measured coverage. `reason` says why it could not run. `cached`: the result is an earlier pass on this
+    tree. `flaky`: it failed on this tree and passed when it was run again. `moved`: files changed while it
+    ran. `unexplained`: files outside the project that it loaded, that changed since the work began, and that
+    no installer's record explains.
+    """
+
+    gate: Gate
+    outcome: Outcome
+    tree: str
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    failures: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    executed: int | None = None
+    skipped: int | None = None
+    percent: float | None = None
+    reason: str = ""
+    cached: bool = False
+    flaky: bool = False
+    moved: bool = False
+    unexplained: tuple[str, ...] = ()
+
+
+class CheckComparison(Struct, frozen=True, kw_only=True):
+    """A gate that passed now, and what its check says as it was at the baseline (proof by execution).
+
+    `files` are the changed files that bear on a check. `old`: the old checks on today's code. Where that did
+    not pass, `base` is the old checks on the old code, and `copy` today's checks on today's code in a copy of
+    the project, which shows whether the copy can run them at all; None where there was no time. `fresh`:
+    today's checks on the old code, where it was asked whether they fail there. `unseen` says why nothing
+    could be compared, else "".
+    """
+
+    now: GateRun
+    files: tuple[str, ...] = ()
+    old: GateRun | None = None
+    base: GateRun | None = None
+    copy: GateRun | None = None
+    fresh: GateRun | None = None
+    unseen: str = ""

@@ -1,0 +1,109 @@
+"""The journal of a session: the agent's tasks, its notes, and a summary of each iteration."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+from msgspec import Struct
+
+
+class TaskStatus(StrEnum):
+    """The status of a task."""
+
+    REMAINING = "remaining"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+
+
+class Priority(IntEnum):
+    """The priority of a task, most urgent first; the default is MEDIUM."""
+
+    CRITICAL = 0
+    HIGH = 1
+    MEDIUM = 2
+    LOW = 3
+    BACKLOG = 4
+
+
+class NoteKind(StrEnum):
+    """The kind of a note. STUCK is evidence for the judge."""
+
+    LEARNING = "learning"
+    STUCK = "stuck"
+    TIP = "tip"
+    DECISION = "decision"
+
+
+class Author(StrEnum):
+    """The author of an entry."""
+
+    AGENT = "agent"
+    USER = "user"
+
+
+class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One task. `id` ("T3") is never reused. `depends_on`: ids of tasks that must be completed first."""
+
+    id: str
+    content: str
+    status: TaskStatus = TaskStatus.REMAINING
+    priority: Priority = Priority.MEDIUM
+    depends_on: tuple[str, ...] = ()
+    by: Author = Author.AGENT
+
+    @property
+    def open(self) -> bool:
+        """Whether the task is not completed; a blocked task is open too."""
+        return self.status is not TaskStatus.COMPLETED
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """One note; `at` is seconds since the epoch."""
+
+    id: str
+    kind: NoteKind
+    content: str
+    at: float
+
+
+class JournalSummary(Struct, frozen=True, kw_only=True):
+    """What one iteration did, in the agent's words."""
+
+    iteration: int
+    content: str
+    at: float
+
+
+class Journal(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The journal of one session. `serial` is the highest number given to a task or note so far.
+
+    `iteration` is the current one where a loop drives the agent (`supervisor run`), 0 elsewhere. `closed_at`
+    is when the agent declared the session complete, in seconds since the epoch; None until then, and again
+    when a task is added or reopened.
+    """
+
+    tasks: tuple[Task, ...] = ()
+    notes: tuple[Note, ...] = ()
+    summaries: tuple[JournalSummary, ...] = ()
+    serial: int = 0
+    iteration: int = 0
+    closed_at: float | None = None
+
+
+def find_ready_tasks(journal: Journal) -> tuple[Task, ...]:
+    """Return the tasks that nothing blocks, the next one first."""
+    order = {task.id: number for number, task in enumerate(journal.tasks)}
+    done = completed_task_ids(journal)
+    begun = TaskStatus.IN_PROGRESS
+    free = (
+        task
+        for task in journal.tasks
+        if task.status in (TaskStatus.REMAINING, begun) and done.issuperset(task.depends_on)
+    )
+    return tuple(sorted(free, key=lambda task: (task.priority, task.status is not begun, order[task.id])))
+
+
+def completed_task_ids(journal: Journal) -> frozenset[str]:
+    """Return the ids of the tasks that are completed."""
+    return frozenset(task.id for task in journal.tasks if not task.open)

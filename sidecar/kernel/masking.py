@@ -1,0 +1,101 @@
+"""Masks the session's secrets in what was recorded, before anything else sees it (law 10).
+
+A secret is the value of an environment variable whose name says so. Secrets that are not in the session's
+environment are not recognized here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.gate import CheckComparison, GateRun
+from sidecar.kernel.turn import CommandRun, Turn
+
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE", re.IGNORECASE)
+MIN_SECRET_LENGTH = 8
+"""Minimum characters of a secret; a shorter value cannot be told from ordinary words."""
+MASK_TEXT = "[masked]"
+
+SecretMask = Callable[[str], str]
+"""Returns a text with its secrets masked."""
+
+
+def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
+    """Return a function that masks the secrets of this environment in a text."""
+    values = {
+        value
+        for name, value in environment.items()
+        if SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH
+    }
+    if not values:
+        return str
+    pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))
+    return lambda text: pattern.sub(MASK_TEXT, text)
+
+
+def mask_turn(turn: Turn, mask: SecretMask) -> Turn:
+    """Mask secrets in the messages, commands and outputs of a turn."""
+    return replace(
+        turn,
+        prompts=tuple(map(mask, turn.prompts)),
+        last_message=mask(turn.last_message),
+        todos=tuple(replace(todo, text=mask(todo.text)) for todo in turn.todos),
+        planned=tuple(replace(task, text=mask(task.text)) for task in turn.planned),
+        stuck=tuple(map(mask, turn.stuck)),
+        native_goal=mask(turn.native_goal),
+        calls=tuple(
+            replace(
+                call,
+                command=mask(call.command),
+                runs=tuple(_mask_command_run(run, mask) for run in call.runs),
+                output=mask(call.output),
+            )
+            for call in turn.calls
+        ),
+    )
+
+
+def _mask_command_run(run: CommandRun, mask: SecretMask) -> CommandRun:
+    return replace(
+        run,
+        argv=tuple(map(mask, run.argv)),
+        text=mask(run.text),
+        assignments=tuple(map(mask, run.assignments)),
+    )
+
+
+def mask_case(case: JudgeCase, mask: SecretMask) -> JudgeCase:
+    """Mask secrets in every part of a case except the rubric, which the user wrote."""
+    return replace(
+        case,
+        condition=mask(case.condition),
+        suspicion=mask(case.suspicion),
+        prompts=tuple(map(mask, case.prompts)),
+        evidence=tuple(replace(one, fact=mask(one.fact), detail=mask(one.detail)) for one in case.evidence),
+        last_message=mask(case.last_message),
+        edits=tuple(replace(edit, hunks=mask(edit.hunks)) for edit in case.edits),
+    )
+
+
+def mask_gate_run(run: GateRun, mask: SecretMask) -> GateRun:
+    """Mask secrets in the output of a gate run. Its command stays: the user or the project wrote it."""
+    return replace(
+        run,
+        output=mask(run.output),
+        failures=tuple(map(mask, run.failures)),
+        failing=tuple(map(mask, run.failing)),
+        reason=mask(run.reason),
+    )
+
+
+def mask_comparison(seen: CheckComparison, mask: SecretMask) -> CheckComparison:
+    """Mask secrets in the runs of a comparison."""
+    old, base, copy, fresh = (
+        None if run is None else mask_gate_run(run, mask)
+        for run in (seen.old, seen.base, seen.copy, seen.fresh)
+    )
+    return replace(seen, now=mask_gate_run(seen.now, mask), old=old, base=base, copy=copy, fresh=fresh)

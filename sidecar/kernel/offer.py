@@ -1,0 +1,29 @@
+"""What a system offers to the rest of the program, by name.
+
+Each system declares it in a file of its own, `offer.py`. Wiring builds the sidecar's methods and tools from
+it, and the command line its verbs. Nothing here imports what it names, so listing the verbs loads no module.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """A command of `supervisor`: `module:function` in the package `cli`, and a short summary."""
+
+    place: str
+    summary: str
+
+
+class SystemOffer(NamedTuple):
+    """What one system handles and offers.
+
+    `events`: names of the host events in kernel.events that it handles. `methods`: methods of the sidecar's
+    socket. `tools`: modules of `servers.tools` with the system's tools. `verbs`: its commands by name.
+    """
+
+    events: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    verbs: tuple[tuple[str, Verb], ...] = ()

@@ -1,0 +1,177 @@
+"""Data of `supervisor run`, which starts fresh agents one after the other until the session's goal holds."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.journal import Journal
+
+RUN_HOST: Final = "run"
+"""The host name in session keys of `supervisor run`."""
+MCP_SERVER_NAME: Final = "supervisor"
+"""The name under which agents are given our MCP server."""
+
+
+class RunRequest(Struct, frozen=True, kw_only=True):
+    """What the person requested on the command line.
+
+    `goal` is "" to continue the session's own goal. `most` is how many agents may be started in the goal's
+    life, None for as many as the budget of continuations allows. `minutes`: as --max-minutes of a goal.
+    """
+
+    session: str
+    project: str
+    goal: str = ""
+    checks: tuple[str, ...] = ()
+    most: int | None = None
+    minutes: int | None = None
+
+
+class RunStatus(Struct, frozen=True, kw_only=True):
+    """The status of the session. `project` is "" where the session is unknown.
+
+    `pending` is the id of a continuation that was issued and has not arrived, `last_reason` its reason.
+    `budget` and `continuations` (those that arrived): see Goal. `max_seconds` is the goal's own limit,
+    `seconds_left` what is left of the agents' time. `exit_code`: see ExitCode.
+    """
+
+    project: str = ""
+    status: GoalStatus | None = None
+    condition: str = ""
+    checks: tuple[str, ...] = ()
+    max_seconds: int | None = None
+    continuations: int = 0
+    budget: int = 0
+    pending: str = ""
+    last_reason: str = ""
+    seconds_left: float = 0.0
+    exit_code: int = 3
+    journal: Journal = Journal()
+
+
+class StopDecision(Struct, frozen=True, kw_only=True):
+    """The decision about an agent's stop, with the fields of a marker's decision."""
+
+    decision: Literal["continue", "rest"]
+    reason: str
+    detail: str = ""
+    note: str = ""
+    say: str = ""
+    continuation: str = ""
+
+
+class RunPromptInputs(Struct, frozen=True, kw_only=True):
+    """Everything that a prompt is built from. `most` and `iteration` count agents of this goal, from 1.
+
+    `feedback` is the message of the last judging, `before` the output of the user's hooks, `extra` the user's
+    own text for every prompt. `tools` is the name of our MCP server, "" where the agent cannot reach it.
+    """
+
+    session: str
+    iteration: int
+    most: int
+    goal: str
+    checks: tuple[str, ...] = ()
+    spec: str = ""
+    feedback: str = ""
+    before: str = ""
+    extra: str = ""
+    tools: str = ""
+    journal: Journal = Journal()
+
+
+# --- Progress events for observers --------------------------------------------------------------------------
+
+
+class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="session"):
+    """The run begins or continues."""
+
+    session: str
+    project: str
+    goal: str
+    most: int
+    resumed: bool
+
+
+class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="iteration"):
+    """An agent is started. `iteration` of `most`; `task` is the ready one, "" where there is none."""
+
+    iteration: int
+    most: int
+    task: str
+
+
+class AgentEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="agent"):
+    """An agent has ended. `said` is the end of its output; `trouble` is as in AgentResult."""
+
+    iteration: int
+    seconds: float
+    exit_code: int | None
+    said: str
+    trouble: str
+
+
+class TaskCompleted(Struct, frozen=True, kw_only=True, tag_field="event", tag="task"):
+    """A task of the journal was completed in this iteration."""
+
+    iteration: int
+    id: str
+    content: str
+
+
+class StopJudged(Struct, frozen=True, kw_only=True, tag_field="event", tag="verdict"):
+    """Supervisor judged the agent's stop. `continuations` of `budget` were used before."""
+
+    iteration: int
+    decision: str
+    reason: str
+    detail: str
+    note: str
+    continuations: int
+    budget: int
+
+
+class HookRan(Struct, frozen=True, kw_only=True, tag_field="event", tag="hook"):
+    """One of the user's hooks ran. `trouble` says why it did not finish."""
+
+    name: str
+    command: str
+    exit_code: int | None
+    trouble: str = ""
+
+
+class RunWarning(Struct, frozen=True, kw_only=True, tag_field="event", tag="warning"):
+    """Something is wrong, but the run continues."""
+
+    text: str
+
+
+class RunFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="end"):
+    """The run is over. `outcome` is a RestReason or an ending of runs; `iterations` is of this call."""
+
+    outcome: str
+    detail: str
+    exit_code: int
+    iterations: int
+
+
+RunProgressEvent = (
+    RunStarted
+    | IterationStarted
+    | AgentEnded
+    | TaskCompleted
+    | StopJudged
+    | HookRan
+    | RunWarning
+    | RunFinished
+)
+
+
+class RunStatusQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which run is queried. `iterate`: its next iteration begins."""
+
+    session: str
+    iterate: bool = False

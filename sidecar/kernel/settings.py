@@ -1,0 +1,176 @@
+"""The user's settings, with the defaults of the design."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+CONTINUATION_BUDGET = Annotated[int, Meta(ge=1, le=100)]
+
+
+class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model service that is called over HTTP.
+
+    `endpoint` is its base URL, "" for the vendor's default. `model` is the service's name of the model. The
+    key is the value of the environment variable `key_env`, else the content of `key_file`, else what the
+    system's keyring holds for the service name `keyring`.
+    """
+
+    endpoint: Annotated[str, Meta(max_length=1000)] = ""
+    model: Annotated[str, Meta(max_length=200)] = ""
+    key_env: Annotated[str, Meta(max_length=200)] = ""
+    key_file: Annotated[str, Meta(max_length=1000)] = ""
+    keyring: Annotated[str, Meta(max_length=200)] = ""
+
+
+class JudgeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who judges what rules and gates cannot decide. `auto`: the first backend that works.
+
+    `model` is passed to `claude --model`, is `provider/model` in OpenCode, or names a tier. `seconds` bounds
+    all attempts of one judgement. `second_sample`: ask once more where the first answer is near the
+    threshold. `daily_cents` and `daily_tokens` limit all judging for this user in one day (UTC); None for no
+    limit.
+    """
+
+    backend: Literal["auto", "opencode", "claude-cli", "anthropic", "openai", "rules"] = "auto"
+    model: Annotated[str, Meta(min_length=1, max_length=200)] = "medium"
+    seconds: Annotated[int, Meta(ge=5, le=600)] = 120
+    second_sample: bool = True
+    daily_cents: Annotated[float, Meta(gt=0)] | None = None
+    daily_tokens: Annotated[int, Meta(gt=0)] | None = None
+    anthropic: ServiceSettings = ServiceSettings(key_env="SUPERVISOR_ANTHROPIC_KEY")
+    openai: ServiceSettings = ServiceSettings(key_env="SUPERVISOR_OPENAI_KEY")
+
+
+class ModelTiers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names of models by capability, so that one place defines which is which."""
+
+    small: str = "haiku"
+    medium: str = "sonnet"
+    large: str = "opus"
+
+
+class ModelPrice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Cents for a million tokens. `cached`: of input that the service had cached, None for the same price."""
+
+    input: Annotated[float, Meta(ge=0)]
+    output: Annotated[float, Meta(ge=0)]
+    cached: Annotated[float, Meta(ge=0)] | None = None
+
+
+RULE_MODE = Literal["on", "ask", "off"]
+"""`ask`: the rule alone never sends an agent back; a judge decides first."""
+
+
+class RuleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """What each rule may do."""
+
+    permission_seeking: RULE_MODE = "on"
+    stopped_with_todos: RULE_MODE = "on"
+    false_complete: RULE_MODE = "on"
+    promised_next_step: RULE_MODE = "on"
+    narration: RULE_MODE = "on"
+    error_walked_away: RULE_MODE = "on"
+    legitimate_stop: RULE_MODE = "on"
+
+
+GATE_SECONDS = Annotated[int, Meta(ge=1, le=800)]
+
+
+class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How gates are chosen and run.
+
+    `seconds` is the deadline of one required gate, `advisory_seconds` of an advisory one. `detect`: whether
+    gates are detected from the project's files. `without_goal`: whether configured required gates run at
+    stops without a goal. `pr`, `ci`: whether the pull request and its checks are queried (through gh or
+    glab).
+    """
+
+    seconds: GATE_SECONDS = 600
+    advisory_seconds: GATE_SECONDS = 120
+    detect: bool = True
+    without_goal: bool = False
+    pr: bool = False
+    ci: bool = False
+
+
+class ConfiguredGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A gate that a configuration file defines or changes: `[gate.ID]`.
+
+    Where ID is that of a detected gate, the values given here replace its values. `least`: minimum coverage
+    in percent. `enabled = false` removes a gate.
+    """
+
+    command: Annotated[str, Meta(min_length=1, max_length=4000)] | None = None
+    kind: Literal["tests", "build", "types", "lint", "security", "coverage", "check"] | None = None
+    folder: Annotated[str, Meta(max_length=1000)] | None = None
+    required: bool | None = None
+    seconds: GATE_SECONDS | None = None
+    counts: bool | None = None
+    alone: bool | None = None
+    least: Annotated[float, Meta(ge=0, le=100)] | None = None
+    enabled: bool = True
+
+
+HOOK_COMMANDS = tuple[Annotated[str, Meta(min_length=1, max_length=4000)], ...]
+
+
+class RunHooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Shell lines around sessions and iterations of `supervisor run`; the first two may add to the prompt."""
+
+    before_session: HOOK_COMMANDS = ()
+    before_iteration: HOOK_COMMANDS = ()
+    after_iteration: HOOK_COMMANDS = ()
+    after_session: HOOK_COMMANDS = ()
+    on_task_completed: HOOK_COMMANDS = ()
+    on_error: HOOK_COMMANDS = ()
+
+
+class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of `supervisor run`.
+
+    `agent_seconds`: maximum time of one agent. `hook_seconds`: deadline of one hook. `extra`: text for every
+    prompt.
+    """
+
+    agent_seconds: Annotated[int, Meta(ge=1, le=86_400)] = 3600
+    hook_seconds: Annotated[int, Meta(ge=1, le=3600)] = 60
+    extra: Annotated[str, Meta(max_length=4000)] = ""
+    hooks: RunHooks = RunHooks()
+
+
+TOOLSET = Literal["core", "journal"]
+"""Tools that are offered together, because every listed tool costs context in every request of the agent."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Contents of the user's config.toml.
+
+    `mode` "shadow" judges and records but never continues. `max_attempts` is the budget of continuations.
+    Tokens are uncached input plus output; seconds count while the agent was active. `stop_seconds` bounds the
+    judging of one stop; it is smaller than the hook timeout in hooks/hooks.json (900) and greater than one
+    gate. `goal_max_cents` bounds the cost of judging one goal, None for no limit. `keep_stops`: whether the
+    last judged stops of each project are stored, to try a rubric on. `price` is by model, as its service
+    names it. `toolsets` are those offered to agents. `mcp_port` is the port of MCP over HTTP on 127.0.0.1, 0
+    for a free one.
+    """
+
+    mode: Literal["on", "shadow"] = "on"
+    max_attempts: CONTINUATION_BUDGET = 16
+    goal_max_tokens: Annotated[int, Meta(ge=1)] = 400_000
+    goal_max_seconds: Annotated[int, Meta(ge=1)] = 1800
+    goal_max_cents: Annotated[float, Meta(gt=0)] | None = None
+    resume_paused: bool = False
+    stop_seconds: Annotated[int, Meta(ge=1, le=870)] = 840
+    idle_minutes: Annotated[int, Meta(ge=1)] = 60
+    keep_stops: bool = True
+    toolsets: tuple[TOOLSET, ...] = ("core", "journal")
+    mcp_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    judge: JudgeSettings = JudgeSettings()
+    rules: RuleSettings = RuleSettings()
+    tiers: ModelTiers = ModelTiers()
+    price: dict[str, ModelPrice] = {}
+    gates: GateSettings = GateSettings()
+    gate: dict[str, ConfiguredGate] = {}
+    run: RunSettings = RunSettings()

@@ -1,0 +1,216 @@
+"""Stop history: recorded stops and their replay under another rubric, and stops to measure judges by."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+from sidecar.kernel.events import BackgroundActivity, Fact, ProjectState
+from sidecar.kernel.gate import GateRun
+from sidecar.kernel.inquiry import UNSEEN_PROJECT, Inquiry
+from sidecar.kernel.turn import Turn
+
+
+class TimedFact(Struct, frozen=True):
+    """A fact that policy received, and when, in seconds since the epoch."""
+
+    at: float
+    fact: Fact
+
+
+class RecordedStop(Struct, frozen=True, kw_only=True):
+    """One judged stop, with everything needed to replay it.
+
+    `at` is when it was over, in seconds since the epoch. `inquiry` is what policy knew before any fact,
+    without the session's environment; `heard` are the facts that it then received, in order. `ended` is
+    "continue" or a RestReason, `detail` says why in one line, `stage` where it was decided, `rule` which rule
+    decided or was suspicious.
+    """
+
+    at: float
+    project: str
+    inquiry: Inquiry
+    heard: tuple[TimedFact, ...]
+    ended: str
+    stage: str
+    detail: str = ""
+    rule: str = ""
+
+
+class LoadedStops(Struct, frozen=True):
+    """Recorded stops, the newest last, and one line for each that could not be read."""
+
+    stops: tuple[RecordedStop, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class ReplayedStop(Struct, frozen=True, kw_only=True):
+    """The result of replaying one recorded stop under another rubric.
+
+    `at`, `host` and `session` identify the stop. `before` is how it ended, `now` how it ends: "continue" or a
+    RestReason; `detail` says why. `other_case`: the judge would see a different case. `asks`: the ending is
+    unknown without asking a model; `now` is what the old answer would lead to. `failed`: a model was asked,
+    and gave no verdict.
+    """
+
+    at: float
+    host: str
+    session: str
+    before: str
+    now: str
+    detail: str = ""
+    other_case: bool = False
+    asks: bool = False
+    failed: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the stop is known to end differently."""
+        return not self.asks and self.now != self.before
+
+
+class FiringCount(Struct, frozen=True):
+    """At how many of `stops` stops a criterion fired, and the last time, in seconds since the epoch."""
+
+    times: int = 0
+    stops: int = 0
+    last: float | None = None
+
+
+class MeasuredPrecision(Struct, frozen=True, kw_only=True):
+    """How often it was right to send an agent back for a criterion, on labelled stops.
+
+    `on` is the day (UTC, "2026-11-22"), `by` the backend, `rubric` the digest of the rubric.
+    """
+
+    right: int
+    of: int
+    on: str
+    by: str
+    rubric: str
+
+
+class CriterionStats(Struct, frozen=True, kw_only=True):
+    """Statistics of one criterion in one project.
+
+    It fired at `fired` of the last `stops` stops, the last time at `last` (seconds since the epoch). Measured
+    on the day `measured_on` with the backend `measured_by`, sending back was right `measured_right` of
+    `measured_of` times; `measured_of` is 0 where it was never measured.
+    """
+
+    fired: int = 0
+    stops: int = 0
+    last: float | None = None
+    measured_right: int = 0
+    measured_of: int = 0
+    measured_on: str = ""
+    measured_by: str = ""
+
+
+# --- Labelled stops: the truth is known, so judges can be measured by them ----------------------------------
+
+
+class GroundTruth(StrEnum):
+    """Whether the agent should have gone on. PREMATURE: sending it back is right."""
+
+    PREMATURE = "premature"
+    LEGITIMATE = "legitimate"
+
+
+class LabelledStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One stop, what Supervisor would see of it, and the truth.
+
+    `family` is the kind of ending ("permission-seeking", "question-answered"). `origin`: written by hand,
+    drawn by a generator, or with its checks really executed. `blind`: written by somebody who did not know
+    the rules. `fabricated`: it contains made-up evidence. `complete`: whether the goal holds, None without
+    one. `seen` is the project state (its rubric is replaced by the measured one). `runs` are the results of
+    the requested gates; a gate that is not among them could not run.
+    """
+
+    id: str
+    family: str
+    truth: GroundTruth
+    origin: Literal["by-hand", "generated", "executed"]
+    turn: Turn
+    blind: bool = False
+    fabricated: bool = False
+    language: str = "en"
+    host: str = "claude-code"
+    goal: str = ""
+    complete: bool | None = None
+    seen: ProjectState = UNSEEN_PROJECT
+    runs: tuple[GateRun, ...] = ()
+    background: tuple[BackgroundActivity, ...] = ()
+    headless: bool = False
+
+
+# --- Evaluated stops: the ruling on a labelled stop ---------------------------------------------------------
+
+
+CONTINUE_DECISION = "continue"
+"""The ending of a stop that was sent back; all others end with a RestReason."""
+
+
+class EvaluatedStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One labelled stop and its ruling.
+
+    The first fields are the label's. `ended` is "continue" or a RestReason, `kind` is the subject of the
+    message to the agent, `detail` says why in one line. `stage` is where it was decided, `rule` which rule
+    decided or was suspicious. `criteria` are the ids that the judge named as missing. `confidence` is the
+    estimated probability, 0 to 1, that the stop is premature; None where there is no estimate. `asked`: rules
+    and gates did not decide, so the case went to the judge; `failed` says why that gave no verdict. `calls`,
+    `tokens` and `cents` are the cost, `cents` None where a call had no price. `completed`: the goal ended as
+    achieved.
+    """
+
+    id: str
+    family: str
+    truth: GroundTruth
+    origin: Literal["by-hand", "generated", "executed"]
+    language: str
+    host: str
+    ended: str
+    stage: str
+    blind: bool = False
+    fabricated: bool = False
+    complete: bool | None = None
+    kind: str = ""
+    detail: str = ""
+    rule: str = ""
+    criteria: tuple[str, ...] = ()
+    confidence: float | None = None
+    asked: bool = False
+    failed: str = ""
+    calls: int = 0
+    tokens: int = 0
+    cents: float | None = 0.0
+    completed: bool = False
+
+    @property
+    def sent_back(self) -> bool:
+        """Whether the agent was sent back."""
+        return self.ended == CONTINUE_DECISION
+
+    @property
+    def premature(self) -> bool:
+        """Whether it should have been sent back."""
+        return self.truth is GroundTruth.PREMATURE
+
+    @property
+    def false_complete(self) -> bool:
+        """Whether a goal was called achieved that does not hold: the worst of all errors."""
+        return self.completed and self.complete is not True
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the ruling (sent back, let rest, or goal achieved) contradicts the truth."""
+        return self.sent_back != self.premature or self.false_complete
+
+
+class ChangedOutcome(Struct, frozen=True):
+    """One stop that ends differently under two rubrics."""
+
+    before: EvaluatedStop
+    after: EvaluatedStop

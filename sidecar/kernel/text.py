@@ -1,0 +1,94 @@
+"""Filling of our templates, and quoting, cutting and repair of text from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from string import Template
+from typing import Final
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Fill in a template by paragraph; leave out each paragraph with an empty placeholder."""
+    paragraphs = (Template(paragraph) for paragraph in re.split(r"\n[ \t]*\n", template))
+    kept = (
+        paragraph.safe_substitute(values)
+        for paragraph in paragraphs
+        if all(values.get(name, name) for name in paragraph.get_identifiers())
+    )
+    return "\n\n".join(kept).strip()
+
+
+def quote_as_code_block(text: str) -> str:
+    """Quote as a code block that the content cannot close; "" for blank text."""
+    if not text.strip():
+        return ""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+# --- Limits for text from outside: long text is visibly cut, unencodable text replaced ----------------------
+
+
+TERMINAL_ESCAPE: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
+    r"|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"
+    r"|[PX^_][^\x1b]{0,4096}\x1b\\"
+    r"|[ -/]*[0-~])"
+)
+"""Colours, cursor moves, titles and links (ECMA-48)."""
+CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that a terminal would obey or swallow, except tab and line feed."""
+JSON_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
+    re.DOTALL,
+)
+"""One escape sequence of a JSON string, or the two of a surrogate pair."""
+OMISSION_MARK: Final = "\n[... {} characters left out ...]\n"
+LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
+
+def strip_control_codes(text: str) -> str:
+    """Remove terminal escapes and control characters; a carriage return becomes a line feed."""
+    return CONTROL_CHARACTER.sub("", TERMINAL_ESCAPE.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def truncate_middle(text: str, limit: int) -> str:
+    """Cut to at most `limit` characters; a mark between beginning and end says how much is left out."""
+    if len(text) <= limit:
+        return text
+    room = max(limit - len(OMISSION_MARK.format(len(text))), 0)
+    head, end = room - room // 2, len(text) - room // 2
+    return (text[:head] + OMISSION_MARK.format(end - head) + text[end:])[:limit]
+
+
+def last_characters(text: str, limit: int) -> str:
+    """Return at most the last `limit` characters."""
+    return text[-limit:]
+
+
+def truncate_middle_utf16(text: str, limit: int) -> str:
+    """Cut to at most `limit` UTF-16 code units, as JavaScript counts; the result can be encoded in UTF-8."""
+    clean = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    wide = sum(1 for character in clean if ord(character) > 0xFFFF)  # noqa: PLR2004 - the last of one unit
+    if len(clean) + wide <= limit:
+        return clean
+    cut = truncate_middle(clean, limit)
+    while (units := len(cut.encode("utf-16-le")) // 2) > limit:
+        cut = truncate_middle(clean, len(cut) - max((units - limit) // 2, 1))
+    return cut
+
+
+def repair_json(raw: bytes) -> bytes:
+    """Replace lone surrogates in JSON, and bytes that are not UTF-8.
+
+    JavaScript cuts text inside a surrogate pair and writes the half as an escape. msgspec refuses that, as it
+    refuses bytes that are not UTF-8.
+    """
+    return JSON_ESCAPE.sub(_replace_lone_surrogate, raw.decode("utf-8", "replace").encode())
+
+
+def _replace_lone_surrogate(escape: re.Match[bytes]) -> bytes:
+    found = escape.group()
+    return rb"\ufffd" if LONE_SURROGATE.fullmatch(found) else found

@@ -1,0 +1,1 @@
+"""Machine-level services: processes, clock, files, state, git, grammars, secrets, watching. No policy."""

@@ -1,0 +1,268 @@
+"""The command line's client of the sidecar: starts it if needed, asks, and waits for a bounded time.
+
+This module does not know what is asked. Every error offers the next steps for a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import chdir, closing, suppress
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from sidecar import __version__
+from sidecar.platform import installation, processes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sidecar.platform.paths import Paths
+
+
+SIDECAR_SOCKET_FILE: Final = "sidecar.sock"
+SIDECAR_LOCK_FILE: Final = "sidecar.lock"
+SILENCE_S: Final = 20.0
+"""Maximum seconds without a message; a working sidecar sends one every 2 s."""
+GREETING_S: Final = 2.0
+"""Maximum seconds to wait for a hello, which the sidecar answers without waiting for anything."""
+START_S: Final = 40.0
+"""Maximum seconds of a start: it may have to wait until an older sidecar has finished its work (30 s)."""
+BAD_INPUT: Final = -32602
+
+T = TypeVar("T")
+
+DOCTOR_ADVICE: Final = "see what is wrong: supervisor doctor"
+STOP_ADVICE: Final = "end it, the next command starts a new one: supervisor stop"
+
+
+class SidecarError(Exception):
+    """The sidecar could not do what was asked. `moves` are next steps for the user, one line each."""
+
+    def __init__(self, message: str, *moves: str) -> None:
+        """Store the message and the next steps."""
+        super().__init__(message)
+        self.moves = moves
+
+
+class SidecarRefusedError(SidecarError):
+    """The sidecar works but refuses the request."""
+
+
+class StopOutcome(StrEnum):
+    """What happened to the sidecar when it was asked to stop."""
+
+    ABSENT = "it was not running"
+    ENDED = "it has ended"
+    KILLED = "it did not answer and was killed"
+
+
+class HelloRequest(Struct, frozen=True):
+    """Identifies the caller."""
+
+    version: str
+
+
+class HelloAnswer(Struct, frozen=True):
+    """Identifies the sidecar. `leaving`: it is shutting down to make room for our newer version."""
+
+    version: str
+    pid: int
+    leaving: bool = False
+
+
+class SidecarCall(Struct, frozen=True, kw_only=True):
+    """A JSON-RPC request. The id is constant, because only one request is pending at a time."""
+
+    method: str
+    params: Struct | dict[str, str]
+    id: int = 1
+    jsonrpc: Literal["2.0"] = "2.0"
+
+
+class CallFault(Struct, frozen=True):
+    """Why a request failed."""
+
+    code: int
+    message: str
+
+
+class SidecarLine(Struct, frozen=True):
+    """A message from the sidecar: a notification, or the answer to our pending request."""
+
+    id: int | UnsetType = UNSET
+    method: str = ""
+    params: Raw = Raw(b"{}")
+    result: Raw | UnsetType = UNSET
+    error: CallFault | UnsetType = UNSET
+
+
+class _SidecarConnection:
+    """One connection. Methods raise OSError (TimeoutError included) when it breaks."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._heard = bytearray()
+        self._socket.settimeout(GREETING_S)
+        try:
+            with chdir(paths.run):
+                self._socket.connect(SIDECAR_SOCKET_FILE)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def ask(
+        self, method: str, params: Struct | None, kind: type[T], *, silence_s: float, seconds: float
+    ) -> T:
+        """Call a method and return its result. Also raises SidecarError."""
+        self._socket.settimeout(silence_s)
+        self._socket.sendall(msgspec.json.encode(SidecarCall(method=method, params=params or {})) + b"\n")
+        end = time.monotonic() + seconds
+        while True:
+            self._socket.settimeout(max(0.001, min(silence_s, end - time.monotonic())))
+            answer = _decode_answer(self._line(), SidecarLine)
+            if answer.error:
+                raise _error_from_fault(answer.error)
+            if answer.result is not UNSET:
+                return _decode_answer(answer.result, kind)
+
+    def await_end(self, seconds: float) -> None:
+        """Wait until the sidecar closes the connection."""
+        self._socket.settimeout(seconds)
+        with suppress(ConnectionError):
+            while True:
+                self._line()
+
+    def _line(self) -> bytes:
+        while (end := self._heard.find(b"\n")) < 0:
+            chunk = self._socket.recv(1 << 16)
+            if not chunk:
+                raise ConnectionResetError("the sidecar hung up")
+            self._heard += chunk
+        line = bytes(self._heard[:end])
+        del self._heard[: end + 1]
+        return line
+
+
+class SidecarClient:
+    """Sends requests to the sidecar of one user."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        version: str = __version__,
+        command: Sequence[str] = (),
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        """`command` starts the sidecar; if empty, the sidecar of this very installation is started."""
+        self._paths = paths
+        self._version = version
+        self._command = tuple(command) or (sys.executable, "-P", "-m", "sidecar", "serve")
+        self._silence_s = silence_s
+
+    def call(self, method: str, params: Struct | None, kind: type[T], *, seconds: float = 60.0) -> T:
+        """Send a request; start the sidecar if none runs, and replace an older one.
+
+        Waits at most `seconds`. Raises SidecarError, or SidecarRefusedError if the sidecar refuses.
+        """
+        try:
+            with closing(self._reach()) as link:
+                return link.ask(method, params, kind, silence_s=self._silence_s, seconds=seconds)
+        except OSError as error:
+            raise SidecarError(f"the sidecar did not answer ({error})", DOCTOR_ADVICE, STOP_ADVICE) from error
+
+    def greet(self) -> HelloAnswer | None:
+        """Say hello to a running sidecar, which makes an older one leave. None if none answers within 2 s."""
+        try:
+            with closing(_SidecarConnection(self._paths)) as link:
+                return self._hello(link)
+        except (OSError, SidecarError):
+            return None
+
+    def start(self) -> None:
+        """Start a sidecar that outlives this process, and wait until it listens. Raises SidecarError."""
+        starter = installation.plugin_root() / "hooks" / "cold.py"
+        ended = asyncio.run(
+            processes.run_process(
+                (sys.executable, "-I", "-S", str(starter), f"{START_S}", *self._command),
+                cwd="/",
+                environment=os.environ,
+                seconds=START_S + GREETING_S,
+            )
+        )
+        if ended.exit_code != 0:
+            said = ended.reason or ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise SidecarError(f"the sidecar cannot be started ({said})", DOCTOR_ADVICE)
+
+    def stop(self) -> StopOutcome:
+        """End the sidecar, by force if it does not answer. Raises SidecarError."""
+        try:
+            with closing(_SidecarConnection(self._paths)) as link:
+                link.ask("shutdown", None, Raw, silence_s=GREETING_S, seconds=GREETING_S)
+                link.await_end(self._silence_s)
+        except TimeoutError:
+            return self._kill()
+        except (ConnectionRefusedError, FileNotFoundError):
+            return StopOutcome.ABSENT
+        except OSError as error:
+            raise SidecarError(f"the sidecar could not be told to end ({error})", DOCTOR_ADVICE) from error
+        return StopOutcome.ENDED
+
+    def _reach(self) -> _SidecarConnection:
+        """Connect to a sidecar that is not older than this client; start one if needed."""
+        for attempt in range(2):
+            with suppress(ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
+                link = _SidecarConnection(self._paths)
+                try:
+                    if not self._hello(link).leaving:
+                        return link
+                except BaseException:
+                    link.close()
+                    raise
+                link.close()
+            if attempt == 0:
+                self.start()
+        raise SidecarError("the sidecar was started, but does not listen", DOCTOR_ADVICE)
+
+    def _hello(self, link: _SidecarConnection) -> HelloAnswer:
+        return link.ask(
+            "hello", HelloRequest(self._version), HelloAnswer, silence_s=GREETING_S, seconds=GREETING_S
+        )
+
+    def _kill(self) -> StopOutcome:
+        """Kill the unresponsive process that holds the lock; it wrote its pid there before it listened."""
+        with (self._paths.run / SIDECAR_LOCK_FILE).open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.kill(int(lock.read()), signal.SIGKILL)
+                fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases the lock when the process is gone
+                return StopOutcome.KILLED
+            return StopOutcome.ENDED
+
+
+def _decode_answer(line: Raw | bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SidecarError(f"the sidecar's answer makes no sense ({error})", STOP_ADVICE) from error
+
+
+def _error_from_fault(fault: CallFault) -> SidecarError:
+    return (
+        SidecarRefusedError(fault.message)
+        if fault.code == BAD_INPUT
+        else SidecarError(fault.message, DOCTOR_ADVICE)
+    )

@@ -1,0 +1,202 @@
+"""Reads the user's config.toml, and the gate settings in a project's own file.
+
+All errors of a file are reported at once, each with its field and line; a wrong value falls
+back to its default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
+from sidecar.platform.toml import (
+    FieldError,
+    TomlFile,
+    UnusableError,
+    field_error_lines,
+    fit_toml_fields,
+    read_toml,
+)
+
+if TYPE_CHECKING:
+    from sidecar.kernel.session import Environment
+
+
+# --- Gate settings in the user's and the project's files: `[gates]` and `[gate.ID]` -------------------------
+# A wrong value falls back by itself and is reported with file and line. What depends on the project itself
+# (whether a gate exists that could be changed) is checked by the catalog.
+
+
+PROJECT_FILE: Final = ".supervisor/config.toml"
+GATE_ID: Final = re.compile(r"[a-z0-9][a-z0-9:_./-]{0,63}")
+RESERVED_GATE_IDS: Final = {"pr": "gates.pr", "ci": "gates.ci"}
+"""Reserved IDs with the setting to use instead. `check:N`, which --check makes, is reserved too."""
+CHECK_ID_PREFIX: Final = "check:"
+
+
+class GateFileSettings(Struct, frozen=True, kw_only=True):
+    """The gate settings of one file.
+
+    `said` names the fields of `gates` that the file sets to valid values.
+    """
+
+    file: TomlFile
+    gates: GateSettings = GateSettings()
+    said: frozenset[str] = frozenset()
+    gate: Mapping[str, ConfiguredGate] = {}
+    problems: tuple[str, ...] = ()
+
+
+class _ProjectFileSettings(Struct, frozen=True, kw_only=True):
+    """The settings that a project's file may contain."""
+
+    gates: GateSettings = GateSettings()
+    gate: dict[str, ConfiguredGate] = {}
+
+
+def read_project_gates(project: str) -> GateFileSettings:
+    """The gate settings of the project's own file. Never raises.
+
+    A symbolic link is not followed, because it could lead anywhere.
+    """
+    path = Path(project, PROJECT_FILE)
+    try:
+        file = read_toml(path, follow=False)
+    except UnusableError as error:
+        return GateFileSettings(file=TomlFile(str(path)), problems=(f"{path}: {error}; it says nothing",))
+    names = {field.name for field in msgspec.structs.fields(Settings)}
+    words, wrongs = fit_toml_fields(_ProjectFileSettings, file.table, names - {"gates", "gate"})
+    gate, more = split_valid_gates(words.gate)
+    return gather_gate_settings(file, words.gates, gate, [*wrongs, *more])
+
+
+def gather_gate_settings(
+    file: TomlFile, gates: GateSettings, gate: Mapping[str, ConfiguredGate], wrongs: list[FieldError]
+) -> GateFileSettings:
+    """Combine the gate settings and the errors of one file."""
+    table = file.table.get("gates")
+    said = (
+        {name for name in table if name in GateSettings.__struct_fields__}
+        if isinstance(table, dict)
+        else set()
+    )
+    wrong = {wrong.key[1] for wrong in wrongs if wrong.key[0] == "gates" and len(wrong.key) > 1}
+    return GateFileSettings(
+        file=file,
+        gates=gates,
+        said=frozenset(said - wrong),
+        gate=gate,
+        problems=field_error_lines(file, wrongs),
+    )
+
+
+def split_valid_gates(
+    gates: Mapping[str, ConfiguredGate],
+) -> tuple[dict[str, ConfiguredGate], list[FieldError]]:
+    """The gates with a valid ID, without invalid commands and folders, and every error found."""
+    kept: dict[str, ConfiguredGate] = {}
+    wrongs: list[FieldError] = []
+    for name, gate in gates.items():
+        if fault := _gate_id_fault(name):
+            wrongs.append(FieldError(("gate", name), fault))
+            continue
+        kept[name], wrong = _drop_invalid_values(name, gate)
+        wrongs += wrong
+    return kept, wrongs
+
+
+def _gate_id_fault(name: str) -> str:
+    if name in RESERVED_GATE_IDS:
+        return f"this ID is taken; {RESERVED_GATE_IDS[name]} = true is what asks for it"
+    if name.startswith(CHECK_ID_PREFIX):
+        return f"IDs that begin with {CHECK_ID_PREFIX} are those of --check"
+    if not GATE_ID.fullmatch(name):
+        return "an ID has 1 to 64 of a-z 0-9 : _ . / -, a letter or digit first; it is ignored"
+    return ""
+
+
+def _drop_invalid_values(name: str, gate: ConfiguredGate) -> tuple[ConfiguredGate, list[FieldError]]:
+    """The gate without its invalid values, and their errors."""
+    wrongs = []
+    if gate.command is not None and (not gate.command.strip() or "\0" in gate.command):
+        wrongs.append(FieldError(("gate", name, "command"), "it is empty or holds a NUL; it is ignored"))
+        gate = replace(gate, command=None)
+    if gate.folder is not None:
+        folder = folder_inside_project(gate.folder)
+        if folder is None:
+            said = f"must be a relative path inside the project (got {gate.folder[:40]!r}); it is ignored"
+            wrongs.append(FieldError(("gate", name, "folder"), said))
+        gate = replace(gate, folder=folder)
+    return gate, wrongs
+
+
+def folder_inside_project(folder: str) -> str | None:
+    """The normalized folder ("" is the project itself), None if its name leads out of the project."""
+    path = PurePosixPath(folder)
+    if path.is_absolute() or ".." in path.parts or not folder.isprintable():
+        return None
+    return "" if str(path) == "." else str(path)
+
+
+# --- The user's config.toml ---------------------------------------------------------------------------------
+
+
+def user_config_folder(environment: Environment) -> Path | None:
+    """The folder of the user's configuration, None if the environment names no home."""
+    for variable, below in (("XDG_CONFIG_HOME", ()), ("HOME", (".config",))):
+        place = Path(environment.get(variable, ""))
+        if place.is_absolute():
+            return place.joinpath(*below, "supervisor")
+    return None
+
+
+class ConfigurationFile:
+    """Implements `Configuration` with the file in the user's folder. A missing file means defaults."""
+
+    def __init__(self, environment: Environment) -> None:
+        folder = user_config_folder(environment)
+        self._path = folder / "config.toml" if folder else None
+
+    def load(self) -> tuple[Settings, tuple[str, ...]]:
+        settings, words = self.read()
+        return settings, words.problems
+
+    def read(self) -> tuple[Settings, GateFileSettings]:
+        """The settings in force, and the gate settings that the file itself contains."""
+        name = str(self._path)
+        try:
+            file = read_toml(self._path, follow=True) if self._path else TomlFile(name)
+        except UnusableError as error:
+            problem = f"{name}: {error}; the defaults are in force"
+            return Settings(), GateFileSettings(file=TomlFile(name), problems=(problem,))
+        settings, wrongs = fit_toml_fields(Settings, file.table)
+        gate, more = split_valid_gates(settings.gate)
+        settings = replace(settings, gate=gate)
+        wrongs += more
+        if too_long := _stop_seconds_error(settings):
+            wrongs.append(too_long)
+            settings = replace(settings, stop_seconds=Settings().stop_seconds)
+        return settings, gather_gate_settings(file, settings.gates, gate, wrongs)
+
+
+def _stop_seconds_error(settings: Settings) -> FieldError | None:
+    """Every timeout must be shorter than the one around it: judging includes each gate and model call."""
+    held = {
+        "gates.seconds": settings.gates.seconds,
+        "gates.advisory_seconds": settings.gates.advisory_seconds,
+        "judge.seconds": settings.judge.seconds,
+        **{f"gate.{name}.seconds": gate.seconds or 0 for name, gate in settings.gate.items()},
+    }
+    longest = max(held, key=lambda name: held[name])
+    if settings.stop_seconds > held[longest]:
+        return None
+    default = Settings().stop_seconds
+    said = f"must be greater than {longest}, {held[longest]}; the default {default} is in force"
+    return FieldError(("stop_seconds",), said)

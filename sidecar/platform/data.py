@@ -1,0 +1,25 @@
+"""Reads what is known of the world: the TOML files in the folder `data` of the package."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+import sidecar
+
+T = TypeVar("T")
+
+
+@cache
+def load_data(name: str, kind: type[T]) -> T:
+    """Load `data/NAME.toml` as this Struct, once per process.
+
+    The files are ours: one that is missing or does not fit is a bug, and raises OSError, TOMLDecodeError or
+    msgspec.ValidationError.
+    """
+    path = Path(sidecar.__file__).parent / "data" / f"{name}.toml"
+    return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), kind)

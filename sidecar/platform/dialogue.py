@@ -1,0 +1,156 @@
+"""A line-based dialogue with a program: lines to its standard input, lines from its standard output.
+
+The rules of `processes`, which starts and kills the program, hold here too, and:
+
+- A line has a maximum length. Reading stops beyond it, so memory holds at most two lines of that length.
+- When the program has ended, other processes that hold its output open are not waited for.
+- Standard error is read while it arrives; its first and last bytes are kept.
+
+This module does not know what the lines mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from asyncio import StreamReader, StreamReaderProtocol, StreamWriter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from typing import IO, TYPE_CHECKING, Final
+
+from sidecar.platform.processes import (
+    GRACE_S,
+    OutputPipe,
+    kill_group,
+    launch_failure_reason,
+    launch_process,
+    terminate_group,
+)
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+
+
+STDERR_KEPT: Final = 16_384
+"""Bytes of standard error that are kept."""
+
+
+class NotLaunchedError(Exception):
+    """The program could not be started. The message says why, in one line."""
+
+
+class LineTooLongError(Exception):
+    """A line is longer than the limit."""
+
+
+class ProcessDialogue:
+    """An open dialogue with a running program; see `open_dialogue`."""
+
+    def __init__(
+        self, process: Process, reader: StreamReader, writer: StreamWriter, errors: OutputPipe
+    ) -> None:
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+        self._errors = errors
+
+    async def say(self, line: bytes) -> None:
+        """Send a line. Does nothing if the program no longer reads; `hear` reports its end."""
+        with suppress(ConnectionError):
+            self._writer.write(line + b"\n")
+            await self._writer.drain()
+
+    async def hear(self) -> bytes | None:
+        """The program's next line without the line end, None after the last. Raises LineTooLongError."""
+        try:
+            return (await self._reader.readuntil())[:-1]
+        except asyncio.IncompleteReadError as last:
+            return last.partial or None
+        except asyncio.LimitOverrunError as error:
+            raise LineTooLongError from error
+
+    async def exit_code(self) -> int | None:
+        """The exit code, -9 for signal 9; None if the program does not end within GRACE_S."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await self._process.wait()
+        return self._process.returncode
+
+    def errors(self) -> bytes:
+        """Standard error so far."""
+        return self._errors.finish()
+
+
+@asynccontextmanager
+async def open_dialogue(
+    command: Sequence[str], *, cwd: str, environment: Mapping[str, str], longest: int
+) -> AsyncIterator[ProcessDialogue]:
+    """Start a program, and kill it with everything it started when the block ends.
+
+    The program is looked up on the PATH of `environment`, which is its complete environment. `longest` is the
+    maximum length of an output line in bytes. Raises NotLaunchedError.
+    """
+    with ExitStack() as files:
+        errors = files.enter_context(closing(OutputPipe(STDERR_KEPT)))
+        its_input, ours_out = _open_pipe(files)
+        ours_in, its_output = _open_pipe(files)
+        reader, incoming = await _connect_reader(ours_in, longest)
+        files.callback(incoming.close)
+        writer = await _connect_writer(ours_out)
+        files.callback(_abort_writer, writer.transport)
+        streams = (its_input.fileno(), its_output.fileno(), errors.write_end)
+        try:
+            process = await launch_process(command, cwd, environment, streams)
+        except (OSError, ValueError) as error:
+            raise NotLaunchedError(launch_failure_reason(error)) from error
+        its_input.close()
+        its_output.close()
+        errors.release_write_end()
+        watch = asyncio.create_task(_close_after_exit(process, incoming))
+        try:
+            yield ProcessDialogue(process, reader, writer, errors)
+        finally:
+            watch.cancel()
+            await _end_and_kill(process, errors)
+
+
+async def _close_after_exit(process: Process, incoming: asyncio.ReadTransport) -> None:
+    """Close the output soon after the program has ended, even if other processes hold it open."""
+    await process.wait()
+    asyncio.get_running_loop().call_later(GRACE_S, incoming.close)
+
+
+async def _end_and_kill(process: Process, errors: OutputPipe) -> None:
+    try:
+        await terminate_group(process, (errors,))
+    finally:
+        await kill_group(process)
+
+
+def _open_pipe(files: ExitStack) -> tuple[IO[bytes], IO[bytes]]:
+    """Return the read end and the write end of a new pipe."""
+    reading, writing = os.pipe()
+    return (
+        files.enter_context(os.fdopen(reading, "rb", buffering=0)),
+        files.enter_context(os.fdopen(writing, "wb", buffering=0)),
+    )
+
+
+async def _connect_reader(pipe: IO[bytes], longest: int) -> tuple[StreamReader, asyncio.ReadTransport]:
+    reader = StreamReader(longest)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: StreamReaderProtocol(reader), pipe
+    )
+    return reader, transport
+
+
+def _abort_writer(outgoing: asyncio.WriteTransport) -> None:
+    """Close the transport without waiting for data that nobody read."""
+    if not outgoing.is_closing():
+        outgoing.abort()
+
+
+async def _connect_writer(pipe: IO[bytes]) -> StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(lambda: StreamReaderProtocol(StreamReader()), pipe)
+    return StreamWriter(transport, protocol, None, loop)

@@ -1,0 +1,101 @@
+"""Parses manifests into plain values: TOML, JSON with and without comments, INI. No function raises.
+
+A text that cannot be parsed gives an empty table, because only what a file clearly says counts. Every parser
+takes time proportional to its text, whatever the text contains.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+Table = Mapping[str, object]
+IniSections = Mapping[str, Mapping[str, str]]
+
+KEY_PART: Final = r"""(?:[\w-]++|(?<!\\)"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+LONG_KEY: Final = re.compile(rf"(?<![\w-]){KEY_PART}(?:[ \t]*+\.[ \t]*+{KEY_PART}){{32}}")
+"""A dotted key with more parts than anybody writes: `tomllib` takes half a minute for 20,000 parts."""
+JSONC_EXTRAS: Final = re.compile(
+    r'(?P<string>"(?>[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|,(?=\s{0,99}[}\]])', re.DOTALL
+)
+"""What is not JSON in a tsconfig.json: comments, and a comma before a closing bracket. Strings are matched so
+that they are left unchanged."""
+
+
+def table_at(value: object, *path: str) -> Table:
+    """The table at this path below a value, or an empty table."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def string_items(value: object) -> tuple[str, ...]:
+    """The strings of a list, or a single string; nothing for any other type."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def parse_toml_table(text: str) -> Table:
+    """Parse a TOML text into its tables."""
+    if LONG_KEY.search(text):
+        return {}
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def parse_json_table(text: str) -> Table:
+    """Parse a JSON text into its top-level object."""
+    try:
+        return table_at(msgspec.json.decode(text.encode("utf-8", "replace")))
+    except (ValueError, RecursionError, msgspec.DecodeError):
+        return {}
+
+
+def parse_jsonc_table(text: str) -> Table:
+    """Parse a JSON text with comments and trailing commas into its top-level object."""
+    # Twice, because a comment may stand between a comma and its bracket.
+    return parse_json_table(_strip_jsonc_extras(_strip_jsonc_extras(text)))
+
+
+def parse_ini_sections(text: str) -> IniSections:
+    """Sections with lower-case option names and values. An indented line continues the value before it."""
+    sections: dict[str, dict[str, str]] = {}
+    values: dict[str, list[str]] = {}
+    name = ""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#;":
+            continue
+        if line[0] in " \t" and name:
+            values[name].append(stripped)
+        elif stripped[0] == "[" and stripped[-1] == "]":
+            _store_section(sections, values)
+            sections.setdefault(stripped[1:-1].strip(), {})
+            values, name = {"": [stripped[1:-1].strip()]}, ""
+        elif values and (found := _split_option(stripped)):
+            name, value = found
+            values[name] = [value] if value else []
+    _store_section(sections, values)
+    return sections
+
+
+def _store_section(sections: dict[str, dict[str, str]], values: dict[str, list[str]]) -> None:
+    """Store the collected values of a section that has ended."""
+    for section in values.pop("", ()):
+        sections[section].update({name: "\n".join(lines) for name, lines in values.items()})
+
+
+def _split_option(line: str) -> tuple[str, str] | None:
+    ends = [at for at in (line.find("="), line.find(":")) if at > 0]
+    return (line[: min(ends)].strip().lower(), line[min(ends) + 1 :].strip()) if ends else None
+
+
+def _strip_jsonc_extras(text: str) -> str:
+    return JSONC_EXTRAS.sub(lambda found: found["string"] or "", text)

@@ -1,0 +1,119 @@
+"""Where Supervisor stores its files, following the XDG base directories on every POSIX system.
+
+hooks/claude_code.py and hooks/bootstrap.py repeat the rule for the state folder without a library; a test
+compares them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from platformdirs.unix import Unix
+
+from sidecar.platform import files
+
+APPLICATION_NAME: Final = "supervisor"
+README: Final = """\
+This folder belongs to Supervisor, which stands beside a coding agent. No project needs it. It may be removed
+while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
+
+  run/           the socket and the lock of the sidecar, the background process
+  log/           what the sidecar did; no prompts and no transcripts
+  sessions/      one state, one journal and one record per session of a host
+  trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
+  inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
+  rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
+  stops/         the last judged stops of each project, to try rubrics on
+  trust.json     which commands of which project the user approved
+  measured.json  how often criteria were right when `supervisor eval` measured them last
+  mcp-token      the secret that lets clients in over HTTP; remove it to take back every token
+  mcp-port       where MCP was served over HTTP last
+  runtime        the `supervisor` command that hosts start, as an install recorded it
+"""
+PATH_LIMIT: Final = 4096
+"""Maximum size in bytes of the file that names the runtime."""
+
+
+class Paths(Struct, frozen=True):
+    """Supervisor's folders for one user. They do not exist until `prepare` is called."""
+
+    state: Path
+    config: Path
+
+    @property
+    def run(self) -> Path:
+        """The folder of the socket and the lock.
+
+        Change into it to use the socket: a socket's path may have at most 108 bytes.
+        """
+        return self.state / "run"
+
+    @property
+    def log(self) -> Path:
+        """The sidecar's log. The command line logs its errors to `error.log` next to it."""
+        return self.state / "log" / "sidecar.log"
+
+    @property
+    def inbox(self) -> Path:
+        """The folder of marker files; `supervisor inbox` creates it."""
+        return self.state / "inbox"
+
+    @property
+    def runtime(self) -> Path:
+        """The file whose one line is the absolute path of the `supervisor` command."""
+        return self.state / "runtime"
+
+    def prepare(self) -> None:
+        """Create the state folders, accessible only to their owner. Raises OSError."""
+        for folder in (self.state, self.run, self.log.parent):
+            files.ensure_folder(folder)
+        files.write_readme(self.state, README)
+
+    def record_runtime(self, command: Path) -> None:
+        """Record the command that hosts start. Raises OSError."""
+        self.prepare()
+        files.write_whole(self.runtime, os.fsencode(command) + b"\n")
+
+    def recorded_runtime(self) -> Path | None:
+        """The recorded command that hosts start, or None. Raises OSError."""
+        try:
+            line = files.read_whole(self.runtime, PATH_LIMIT)
+        except (FileNotFoundError, files.UnusableFileError):
+            return None
+        path = Path(os.fsdecode(line).strip())
+        return path if path.is_absolute() else None
+
+    def forget_runtime(self) -> None:
+        """Remove the recorded command. Raises OSError."""
+        self.runtime.unlink(missing_ok=True)
+
+
+def project_digest(project: str) -> str:
+    """The name for files about a project: 32 hexadecimal digits, equal for all paths that lead to it.
+
+    "" if the path is not absolute or cannot be encoded in UTF-8.
+    """
+    try:
+        real = os.path.realpath(project).encode()
+    except (ValueError, OSError):
+        return ""
+    return hashlib.sha256(real).hexdigest()[:32] if Path(project).is_absolute() else ""
+
+
+def user_paths() -> Paths:
+    """The folders of the user who runs this process."""
+    dirs = Unix(APPLICATION_NAME, ensure_exists=False)
+    return Paths(
+        state=_absolute_or_default(dirs.user_state_dir, ".local/state"),
+        config=_absolute_or_default(dirs.user_config_dir, ".config"),
+    )
+
+
+def _absolute_or_default(found: str, fallback: str) -> Path:
+    """XDG requires relative paths to be ignored; old versions of platformdirs do not ignore them."""
+    path = Path(found)
+    return path if path.is_absolute() else Path.home() / fallback / APPLICATION_NAME

@@ -1,0 +1,56 @@
+"""Asynchronous client for one request to the sidecar that may take long, with its notifications.
+
+The process must have changed into the socket's folder, because a socket's path may have at most 108 bytes.
+Closing the connection cancels the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.client import BAD_INPUT, SIDECAR_SOCKET_FILE, SidecarCall, SidecarLine
+
+LINE_LIMIT: Final = 16 * 1024 * 1024
+"""Maximum size of one message in bytes, the same as in the sidecar."""
+
+
+def _ignore_notification(method: str, params: Raw) -> None:
+    """Ignore a notification."""
+
+
+async def request_sidecar(
+    method: str, params: Struct, hear: Callable[[str, Raw], None] = _ignore_notification
+) -> bytes:
+    """Send a request and return the result's JSON; `hear` receives every notification until then.
+
+    Raises BadInputError if the sidecar refuses, ConnectionError if it does not answer.
+    """
+    try:
+        reader, writer = await asyncio.open_unix_connection(SIDECAR_SOCKET_FILE, limit=LINE_LIMIT)
+    except OSError as error:
+        raise ConnectionRefusedError(f"no sidecar listens: {error}") from error
+    try:
+        writer.write(msgspec.json.encode(SidecarCall(method=method, params=params)) + b"\n")
+        while True:
+            line = await _read_line(reader)
+            if line.error:
+                kind = BadInputError if line.error.code == BAD_INPUT else ConnectionError
+                raise kind(line.error.message)
+            if line.result is not UNSET:
+                return bytes(line.result)
+            hear(line.method, line.params)
+    finally:
+        writer.close()
+
+
+async def _read_line(reader: asyncio.StreamReader) -> SidecarLine:
+    try:
+        return msgspec.json.decode(await reader.readuntil(b"\n"), type=SidecarLine)
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        raise ConnectionResetError("the sidecar hung up") from error

@@ -1,0 +1,243 @@
+"""Stores session data as files: one document of each form per session, and a chain of its digests.
+
+A document that is not the one written last is set aside, never overwritten, and the session continues without
+it: it may be truncated, edited by hand, a link, or from a newer Supervisor.
+
+One process writes; any may read. Not thread-safe.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from pathlib import Path
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.files import (
+    FileFault,
+    UnusableFileError,
+    ensure_folder,
+    read_whole,
+    remove_stale_temporaries,
+    set_aside,
+    write_readme,
+    write_whole,
+)
+from sidecar.platform.state import NO_DIGEST, ChainLink, DigestChain, document_digest
+
+VERSION: Final = 1
+"""Version of the document. A greater one was written by a newer Supervisor."""
+SESSIONS_FOLDER: Final = "sessions"
+STEM_LIMIT: Final = 200
+"""Maximum characters of host and id together: a file name has at most 255, and suffixes need room."""
+REFUSED_KEY_SHOWN: Final = 40
+"""Maximum characters of a refused name that its message repeats."""
+README: Final = """\
+This folder belongs to Supervisor (`supervisor status` says more): one state, one journal and one record per
+session. Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
+set aside; the file of the same name with .why says why. They are never read again and may be removed.
+"""
+UNDECODABLE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are not a document."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+class KeyedDocument(Protocol):
+    """The content of a document, which includes the session's key."""
+
+    @property
+    def key(self) -> SessionKey:
+        """The session it belongs to."""
+
+
+K = TypeVar("K", bound=KeyedDocument)
+
+
+class DocumentForm(Struct, Generic[K], frozen=True, kw_only=True):
+    """A kind of document: `<host>-<id><infix>.json`, at most `limit` bytes, called `name` in messages."""
+
+    holds: type[K]
+    name: str
+    infix: str
+    limit: int
+
+
+class _Version(Struct, frozen=True):
+    version: int
+
+
+class _Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`body` stays as the bytes that were written, because a later model may have more fields."""
+
+    version: int
+    serial: int
+    previous: str
+    digest: str
+    body: Raw = msgspec.field(name="session")
+
+
+class _Found(NamedTuple):
+    """What is at a document's path: its bytes, nothing, or why they cannot be read."""
+
+    raw: bytes | None
+    unfit: str = ""
+
+
+class _AsideError(Exception):
+    """The document must be set aside."""
+
+    def __init__(self, fault: FileFault, why: str) -> None:
+        super().__init__(why)
+        self.fault = fault
+
+
+def file_stem(key: SessionKey) -> str:
+    """The beginning of a session's file names: `<host>-<id>`. Raises BadInputError for an invalid name."""
+    for what, name in (("host", key.host), ("session id", key.id)):
+        if not _NAME.fullmatch(name):
+            rule = "it must be 1 to 128 letters, digits, _ and -"
+            raise BadInputError(
+                f"{what} {repr(name[:REFUSED_KEY_SHOWN])[:REFUSED_KEY_SHOWN]} names no session: {rule}"
+            )
+    stem = f"{key.host}-{key.id}"
+    if len(stem) > STEM_LIMIT:
+        raise BadInputError(
+            f"host and session id have {len(stem)} characters together, at most {STEM_LIMIT} will do"
+        )
+    return stem
+
+
+class SessionDocuments(Generic[K]):
+    """The documents of one form in `folder`. Raises BadInputError for an invalid key, and OSError."""
+
+    def __init__(self, folder: Path, form: DocumentForm[K]) -> None:
+        self._folder = folder
+        self._form = form
+        self._chains: dict[str, DigestChain] = {}
+        self._prepared = False
+
+    def load(self, key: SessionKey) -> K | None:
+        return self._load(key)[0]
+
+    def _load(self, key: SessionKey) -> tuple[K | None, str]:
+        """The stored content and the digest of its document."""
+        stem = file_stem(key)
+        found = self._find(stem)
+        while True:
+            try:
+                return self._examine(key, stem, found)
+            except _AsideError as aside:
+                now = self._find(stem)
+                if now == found:
+                    set_aside(self._path(stem), aside.fault, str(aside))
+                    self._chain(stem).end()
+                    return None, NO_DIGEST
+                found = now  # the writing process wrote between our reads of document and chain
+
+    def save(self, kept: K) -> None:
+        _, previous = self._load(kept.key)  # sets aside what others wrote since, instead of overwriting it
+        stem = file_stem(kept.key)
+        chain = self._chain(stem)
+        link, data = self._document(kept, chain.last.serial + 1, previous)
+        if len(data) > self._form.limit:
+            what = f"a session {self._form.name} of {len(data)} bytes"
+            raise OSError(errno.EFBIG, what, str(self._path(stem)))
+        self._prepare()
+        chain.enter(link)
+        write_whole(self._path(stem), data)
+        chain.made(link)
+
+    def forget(self, key: SessionKey) -> None:
+        """Remove the document and its chain; set-aside files stay."""
+        stem = file_stem(key)
+        self._path(stem).unlink(missing_ok=True)
+        self._chain(stem).remove()
+        del self._chains[stem]
+
+    def _find(self, stem: str) -> _Found:
+        try:
+            return _Found(read_whole(self._path(stem), self._form.limit))
+        except FileNotFoundError:
+            return _Found(None)
+        except UnusableFileError as unfit:
+            return _Found(None, str(unfit))
+
+    def _examine(self, key: SessionKey, stem: str, found: _Found) -> tuple[K | None, str]:
+        """The content and the digest of a document that we wrote. Raises _AsideError."""
+        if found.unfit:
+            raise _AsideError(FileFault.UNREADABLE, found.unfit)
+        if found.raw is None:
+            if not self._chain(stem).expects(NO_DIGEST):
+                raise _AsideError(
+                    FileFault.EDITED, f"the {self._form.name} was removed, and not by Supervisor"
+                )
+            return None, NO_DIGEST
+        document = _parse_document(found.raw)
+        if not self._chain(stem).expects(document.digest):
+            why = "it is not what Supervisor wrote last: put there by hand, or the machine lost power"
+            raise _AsideError(FileFault.EDITED, why)
+        return self._body(key, document), document.digest
+
+    def _body(self, key: SessionKey, document: _Document) -> K:
+        """The decoded content of a document that we wrote. Raises _AsideError."""
+        try:
+            kept = msgspec.json.decode(document.body, type=self._form.holds)
+        except UNDECODABLE_ERRORS as error:
+            raise _AsideError(FileFault.CORRUPT, _error_first_line(error)) from error
+        if kept.key != key:
+            raise _AsideError(FileFault.EDITED, "it belongs to another session")
+        return kept
+
+    def _document(self, kept: K, serial: int, previous: str) -> tuple[ChainLink, bytes]:
+        """The next link and document. Raises BadInputError for text that cannot be encoded."""
+        try:
+            body = msgspec.json.encode(kept)
+        except UnicodeEncodeError as error:
+            why = f"the session {self._form.name} holds text that is no Unicode: {error.reason}"
+            raise BadInputError(why) from error
+        link = ChainLink(serial, previous, document_digest(VERSION, serial, previous, body))
+        document = _Document(
+            version=VERSION, serial=serial, previous=previous, digest=link.digest, body=Raw(body)
+        )
+        return link, msgspec.json.encode(document) + b"\n"
+
+    def _chain(self, stem: str) -> DigestChain:
+        path = self._folder / f"{stem}{self._form.infix}.chain"
+        return self._chains.setdefault(stem, DigestChain(path))
+
+    def _path(self, stem: str) -> Path:
+        return self._folder / f"{stem}{self._form.infix}.json"
+
+    def _prepare(self) -> None:
+        ensure_folder(self._folder)
+        if not self._prepared:
+            write_readme(self._folder, README)
+            remove_stale_temporaries(self._folder)
+            self._prepared = True
+
+
+def _parse_document(raw: bytes) -> _Document:
+    """Decode and verify a document. Raises _AsideError."""
+    try:
+        version = msgspec.json.decode(raw, type=_Version).version
+        if version > VERSION:
+            raise _AsideError(FileFault.FUTURE, f"version {version}; this Supervisor knows {VERSION}")
+        if version != VERSION:
+            raise _AsideError(FileFault.CORRUPT, f"there is no version {version}")
+        document = msgspec.json.decode(raw, type=_Document)
+    except UNDECODABLE_ERRORS as error:
+        raise _AsideError(FileFault.CORRUPT, _error_first_line(error)) from error
+    body = bytes(document.body)
+    if document.digest != document_digest(document.version, document.serial, document.previous, body):
+        raise _AsideError(FileFault.EDITED, "its digest does not belong to what it says")
+    return document
+
+
+def _error_first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0][:200]

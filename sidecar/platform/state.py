@@ -1,0 +1,161 @@
+"""Small versioned JSON state files, and digest chains that make manual edits of documents detectable.
+
+Errors of a file are kept apart from errors of the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from sidecar.platform.files import (
+    FileFault,
+    UnusableFileError,
+    append_line,
+    lines_backwards,
+    read_whole,
+    set_aside,
+    write_whole,
+)
+
+
+class VersionedState(Protocol):
+    """A Struct whose default `version` is the one that this Supervisor writes."""
+
+    @property
+    def version(self) -> int:
+        """The version of the file."""
+
+
+S = TypeVar("S", bound=VersionedState)
+
+
+class BrokenStateError(Exception):
+    """The file cannot be used; `fault` says why."""
+
+    def __init__(self, fault: FileFault, why: str) -> None:
+        super().__init__(why)
+        self.fault = fault
+
+
+def read_state(path: Path, kind: type[S], limit: int) -> S:
+    """The state in a file of at most `limit` bytes, or the defaults if there is no file.
+
+    Raises BrokenStateError if the file is at fault, OSError if the machine is.
+    """
+    try:
+        state = msgspec.json.decode(read_whole(path, limit), type=kind)
+    except FileNotFoundError:
+        return kind()
+    except UnusableFileError as error:
+        raise BrokenStateError(FileFault.UNREADABLE, str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BrokenStateError(FileFault.CORRUPT, str(error)) from error
+    if state.version != (known := kind().version):
+        raise BrokenStateError(FileFault.FUTURE, f"version {state.version}; this Supervisor knows {known}")
+    return state
+
+
+# --- Digest chain of one document's writes: it reveals edits by hand (law 11) -------------------------------
+# Each link holds the digest of a write and of the write before it. A write is first entered here, in a file
+# of lines "serial previous digest", then made, and then confirmed in memory. So a document whose digest is
+# not the last one entered was not written by us, even if its digest was recomputed. Edits are detected, not
+# prevented: whoever may write here could rewrite both files while no sidecar runs.
+
+
+NO_DIGEST: Final = "-"
+"""The digest that stands for no document."""
+KEPT: Final = 64
+"""Number of lines that a compaction keeps."""
+LIMIT: Final = 32 * 1024
+"""File size in bytes above which the chain is compacted; a line has about 140."""
+
+_LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{64}|-) ([0-9a-f]{64}|-)")
+
+
+class ChainLink(NamedTuple):
+    """Write number `serial`: the digest of the document before it, and its own."""
+
+    serial: int
+    previous: str
+    digest: str
+
+
+def document_digest(version: int, serial: int, previous: str, body: bytes) -> str:
+    """SHA-256 over everything in a document, in hexadecimal."""
+    return hashlib.sha256(f"{version} {serial} {previous}\n".encode() + body).hexdigest()
+
+
+class DigestChain:
+    """The digest chain in the file at `path`. Methods raise OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._remembered: ChainLink | None = None
+
+    @property
+    def last(self) -> ChainLink:
+        """The last write, as far as is known."""
+        return self._remembered or self._read() or ChainLink(0, NO_DIGEST, NO_DIGEST)
+
+    def expects(self, digest: str) -> bool:
+        """Whether a document with this digest (NO_DIGEST: no document) is what should be there.
+
+        If an earlier process entered the last write, it is unknown whether the write was made, so the digest
+        before it is accepted too.
+        """
+        last = self.last
+        return digest == last.digest or (self._remembered is None and digest == last.previous)
+
+    def enter(self, link: ChainLink) -> None:
+        """Announce the write of `link`. The document before it stays expected until `made` confirms it."""
+        self._append(link)
+
+    def made(self, link: ChainLink) -> None:
+        """Confirm that `link` was written: expect it from now on."""
+        self._remembered = link
+
+    def end(self) -> None:
+        """Expect no document from now on. If the disk is full, only this process knows."""
+        last = self.last
+        if last.digest == NO_DIGEST:
+            return
+        ended = ChainLink(last.serial + 1, last.digest, NO_DIGEST)
+        with contextlib.suppress(OSError):
+            self._append(ended)
+        self.made(ended)
+
+    def remove(self) -> None:
+        """Remove the chain's file and what is remembered of it."""
+        self._path.unlink(missing_ok=True)
+        self._remembered = None
+
+    def _read(self) -> ChainLink | None:
+        try:
+            for line in lines_backwards(self._path, LIMIT):
+                if found := _LINE.fullmatch(line):
+                    return ChainLink(int(found[1]), found[2].decode(), found[3].decode())
+        except FileNotFoundError:
+            pass
+        except UnusableFileError as unfit:
+            set_aside(self._path, FileFault.UNREADABLE, str(unfit))
+        return None
+
+    def _append(self, link: ChainLink) -> None:
+        line = f"{link.serial} {link.previous} {link.digest}".encode()
+        try:
+            size = append_line(self._path, line)
+        except UnusableFileError as unfit:
+            set_aside(self._path, FileFault.UNREADABLE, str(unfit))
+            size = append_line(self._path, line)
+        if size > LIMIT:
+            self._compact()
+
+    def _compact(self) -> None:
+        lines = [line for line in lines_backwards(self._path, LIMIT) if _LINE.fullmatch(line)]
+        write_whole(self._path, b"".join(line + b"\n" for line in reversed(lines[:KEPT])))

@@ -1,0 +1,285 @@
+"""Reads TOML files that people write: values, the line of each value, and conversion to a Struct.
+
+Values come from tomllib alone. Lines are for messages only: they come from a syntax tree that is built when
+the first one is needed. A file that cannot be used gives one error of one line. Which settings exist is not
+known here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.platform.files import UnusableFileError, read_whole
+
+if TYPE_CHECKING:
+    from sidecar.platform.grammar import Node
+
+
+FILE_LIMIT: Final = 64 * 1024
+"""Maximum size of a file in bytes."""
+KEY_DEPTH_LIMIT: Final = 4
+"""Parts of a key whose line is stored. No setting has more; a hostile key may have thousands."""
+LINE_DOTS_LIMIT: Final = 200
+"""Maximum dots in one line. tomllib takes seconds for a key of thousands of parts: its time is quadratic."""
+KEY_HOLDING_NODES: Final = frozenset(("pair", "table", "table_array_element", "inline_table"))
+"""Nodes of the syntax tree that contain keys. Items of an array have no keys of their own."""
+
+TomlKey = tuple[str, ...]
+
+
+class UnusableError(Exception):
+    """The file cannot be read field by field. The message is one line."""
+
+
+class TomlFile:
+    """The content of a file. `name` is its name in messages."""
+
+    def __init__(self, name: str, source: str = "") -> None:
+        """Raise ValueError if the source is not TOML, RecursionError if it is nested too deep."""
+        if any(line.count(".") > LINE_DOTS_LIMIT for line in source.split("\n")):
+            raise RecursionError
+        self.name = name
+        self.table: Mapping[str, Any] = tomllib.loads(source)
+        self._source = source
+
+    def line(self, key: TomlKey) -> int:
+        """The first line that sets the key, from 1; else the line of the table that contains it; else 0."""
+        return next((self._lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in self._lines), 0)
+
+    def place(self, key: TomlKey) -> str:
+        """The location of a key, as `file:12`."""
+        line = self.line(key)
+        return f"{self.name}:{line}" if line else self.name
+
+    @cached_property
+    def _lines(self) -> dict[TomlKey, int]:
+        return _key_lines(self._source)
+
+
+def read_toml(path: Path, name: str = "", *, follow: bool) -> TomlFile:
+    """Read a file; a missing file counts as empty. Raises UnusableError.
+
+    `follow`: a symbolic link is followed; otherwise it is refused.
+    """
+    name = name or str(path)
+    try:
+        return TomlFile(name, read_whole(path, FILE_LIMIT, follow=follow).decode("utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
+        return TomlFile(name)
+    except UnicodeDecodeError as error:
+        raise UnusableError(f"not UTF-8 at byte {error.start}") from error
+    except RecursionError as error:
+        raise UnusableError("nested too deep") from error
+    except (OSError, UnusableFileError) as error:
+        raise UnusableError(str(error)) from error
+    except ValueError as error:  # a TOMLDecodeError, or a number or date that Python refuses
+        raise UnusableError(f"no TOML: {error}") from error
+
+
+def _key_lines(source: str) -> dict[TomlKey, int]:
+    """The first line of every key, and of every table that a dotted key names on its way."""
+    from sidecar.platform import grammar  # noqa: PLC0415 - a file without errors needs no grammar
+
+    lines: dict[TomlKey, int] = {}
+    waiting: list[tuple[Node, TomlKey]] = [
+        (grammar.parse_source(grammar.SourceLanguage.TOML, source).root_node, ())
+    ]
+    while waiting:
+        node, key = waiting.pop()
+        named = node.named_children
+        if node.type in KEY_HOLDING_NODES and node.type != "inline_table":
+            key = (*key, *_key_parts(named[0]))[:KEY_DEPTH_LIMIT]
+            for end in range(1, len(key) + 1):
+                lines.setdefault(key[:end], grammar.node_line(named[0]))
+        waiting += [(child, key) for child in reversed(named) if child.type in KEY_HOLDING_NODES]
+    return lines
+
+
+def _key_parts(key: Node) -> Iterator[str]:
+    """The parts of a key, outermost first. The tree of `a.b.c` is nested to the left."""
+    chain = []
+    while key.type == "dotted_key":
+        key, last = key.named_children
+        chain.append(last)
+    for node in (key, *reversed(chain)):
+        text = (node.text or b"").decode()
+        yield next(iter(tomllib.loads(f"{text}=0"))) if node.type == "quoted_key" else text
+
+
+# --- Conversion to a Struct, field by field: a wrong value is reported and falls back -----------------------
+# Each field is converted separately, so that one wrong value does not hide the next one.
+
+
+SHOWN_VALUE_LENGTH: Final = 40
+"""Maximum characters of a wrong value or name that its message repeats."""
+USER_FILE_ONLY_FAULT: Final = "only the user's own file may say this"
+UNKNOWN_NAMES_LIMIT: Final = 20
+"""Maximum unknown names of one table that are reported individually."""
+BARE_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""A name that messages show without quotes."""
+
+S = TypeVar("S", bound=Struct)
+
+
+class FieldError(Struct, frozen=True):
+    """An error in one field."""
+
+    key: TomlKey
+    said: str
+
+
+def fit_toml_fields(
+    kind: type[S], table: Mapping[str, Any], elsewhere: Collection[str] = ()
+) -> tuple[S, list[FieldError]]:
+    """Convert the valid values of `table`; return the Struct and the errors in the rest.
+
+    `elsewhere`: names that another file may set, and this one may not.
+    """
+    return _fit_struct(kind(), table, (), elsewhere)
+
+
+def field_error_lines(file: TomlFile, wrongs: Collection[FieldError]) -> tuple[str, ...]:
+    """One line per error, with file and line number, in the order of the file."""
+    ordered = sorted(wrongs, key=lambda wrong: file.line(wrong.key))
+    return tuple(f"{file.place(wrong.key)}: {dotted_toml_key(wrong.key)}: {wrong.said}" for wrong in ordered)
+
+
+def dotted_toml_key(key: TomlKey) -> str:
+    """A key as written in TOML, on one line."""
+    return ".".join(name if BARE_NAME.fullmatch(name) else _quoted_key_part(name) for name in key)
+
+
+def _quoted_key_part(name: str) -> str:
+    return '"' + short_value_repr(name)[1:].rstrip("'\"") + '"'
+
+
+def _fit_struct(
+    default: S, table: Mapping[str, Any], at: TomlKey, elsewhere: Collection[str] = ()
+) -> tuple[S, list[FieldError]]:
+    """The default with every valid value in its place, and the errors."""
+    values, wrongs = _fit_values(type(default), table, at, elsewhere)
+    return msgspec.structs.replace(default, **values), wrongs
+
+
+def _fit_values(
+    kind: type[Struct], table: Mapping[str, Any], at: TomlKey, elsewhere: Collection[str] = ()
+) -> tuple[dict[str, Any], list[FieldError]]:
+    fields = _fields_by_name(kind)
+    wrongs = _unknown_name_errors([name for name in table if name not in fields], at, fields, elsewhere)
+    values: dict[str, Any] = {}
+    for name, value in table.items():
+        if name not in fields:
+            continue
+        found, wrong = _fit_value(fields[name], value, (*at, name))
+        wrongs += wrong
+        if not isinstance(found, msgspec.UnsetType):
+            values[fields[name].name] = found
+    return values, wrongs
+
+
+@cache
+def _fields_by_name(kind: type[Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    """The fields of a Struct by their TOML names, cached: this is half the time of loading the settings."""
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
+
+
+def _unknown_name_errors(
+    names: list[str], at: TomlKey, known: Collection[str], elsewhere: Collection[str]
+) -> list[FieldError]:
+    """One error per unknown name up to UNKNOWN_NAMES_LIMIT, and one for the rest."""
+    wrongs = [
+        FieldError(
+            (*at, name),
+            USER_FILE_ONLY_FAULT
+            if name in elsewhere
+            else "there is no such setting"
+            + suggest_nearest_name(name, known, lambda near: dotted_toml_key((*at, near))),
+        )
+        for name in names[:UNKNOWN_NAMES_LIMIT]
+    ]
+    rest = names[UNKNOWN_NAMES_LIMIT:]
+    return (
+        [*wrongs, FieldError((*at, rest[0]), f"and {len(rest) - 1} more: there are no such settings")]
+        if rest
+        else wrongs
+    )
+
+
+def _fit_value(
+    field: msgspec.structs.FieldInfo, value: object, key: TomlKey
+) -> tuple[object, list[FieldError]]:
+    """The value of one field, UNSET if it is wrong, and the errors."""
+    if isinstance(value, dict):
+        if _is_table(field.type):
+            default = field.type() if field.default is msgspec.NODEFAULT else field.default
+            return _fit_struct(default, value, key)
+        if get_origin(field.type) is dict:
+            return _fit_entries(get_args(field.type)[1], value, key)
+    try:
+        return msgspec.convert(value, field.type), []
+    except msgspec.ValidationError as error:
+        said = str(error).replace(" | null", "")
+        return msgspec.UNSET, [
+            FieldError(key, f"{said} (got {short_value_repr(value)}); {_fallback_text(field.default)}")
+        ]
+
+
+def _fit_entries(kind: type[Struct], table: dict[str, Any], at: TomlKey) -> tuple[object, list[FieldError]]:
+    """Tables whose names the user chooses; entries that are not tables are left out."""
+    entries: dict[str, Struct] = {}
+    wrongs: list[FieldError] = []
+    for name, value in table.items():
+        key = (*at, name)
+        if isinstance(value, dict):
+            values, wrong = _fit_values(kind, value, key)
+            wrongs += wrong
+            if lacking := [
+                one.name for one in msgspec.structs.fields(kind) if one.required and one.name not in values
+            ]:
+                wrongs.append(FieldError(key, f"needs {', '.join(lacking)}; it is ignored"))
+            else:
+                entries[name] = kind(**values)
+        else:
+            said = (
+                f"Expected a table `[{dotted_toml_key(key)}]` (got {short_value_repr(value)}); it is ignored"
+            )
+            wrongs.append(FieldError(key, said))
+    return entries, wrongs
+
+
+def _is_table(kind: object) -> TypeGuard[type[Struct]]:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def suggest_nearest_name(name: str, known: Collection[str], worded: Callable[[str], str] = str) -> str:
+    """A question that suggests the nearest known name, "" if none is near."""
+    near = difflib.get_close_matches(name[:SHOWN_VALUE_LENGTH], known, n=1)
+    return f"; did you mean {worded(near[0])}?" if near else ""
+
+
+def _fallback_text(default: object) -> str:
+    if default is None or isinstance(default, dict | msgspec.NODEFAULT.__class__):
+        return "it is ignored"
+    return (
+        "its defaults are in force" if isinstance(default, Struct) else f"the default {default!r} is in force"
+    )
+
+
+def short_value_repr(value: object) -> str:
+    """The value on one line, shortened."""
+    try:
+        shown = repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        shown = "a very long number"
+    except RecursionError:
+        shown = "a very deep table"
+    return shown if len(shown) <= SHOWN_VALUE_LENGTH else f"{shown[: SHOWN_VALUE_LENGTH - 1]}…"

@@ -1,0 +1,272 @@
+"""Calls back after something in a folder may have changed. The only module that uses watchdog.
+
+Rules of this module:
+
+- System events make it fast, polling makes it reliable: events are lost silently (a full queue, a network
+  folder, a limit), so folders are compared every `look_s` seconds whatever events came.
+- A callback says "may have changed", never what changed: the callee checks for itself.
+- A missing folder is awaited at its nearest existing ancestor. One that disappears and comes back is found
+  again.
+- It never raises and never keeps a process from ending. A folder that the system cannot watch is logged once,
+  and then only polled.
+- Opening a file is not an event, so the callee may read without triggering itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver, ObservedWatch
+
+
+SETTLE_S: Final = 0.05
+"""Seconds without events that end a burst; an editor's save takes about one millisecond."""
+BURST_LENGTHS: Final = 20
+"""Longest burst in multiples of the settle time; then the callback comes in the middle of the burst."""
+LOOK_S: Final = 2.0
+"""Seconds between two polls when no event comes."""
+ENTRIES: Final = 1000
+"""Maximum files of a folder that a poll compares."""
+CLOSING_S: Final = 5.0
+"""Seconds to wait on closing for a poll of a folder that hangs."""
+MOUNTS: Final = Path("/proc/self/mountinfo")
+MOUNTS_LIMIT: Final = 1024 * 1024
+"""Maximum characters of the mount table that are read."""
+FOREIGN_FILE_SYSTEMS: Final = re.compile(
+    "9p|afs|beegfs|ceph|cifs|drvfs|glusterfs|lustre|ncpfs|nfs4?|prl_fs|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
+    r"|fuse\.(gcsfuse|glusterfs|grpcfuse|osxfs|portal|rclone|s3fs|sshfs|vmhgfs-fuse)"
+)
+"""File systems in which another machine changes files without events in this machine's kernel."""
+
+FolderScan = frozenset[tuple[str | int, ...]]
+"""A snapshot of a folder's entries, empty if there is no folder."""
+
+log = logging.getLogger(__name__)
+
+
+class FoldersWatch:
+    """Watches folders, not their subfolders, in its own thread, from which it calls `wake`."""
+
+    def __init__(
+        self, wake: Callable[[], None], *, settle_s: float = SETTLE_S, look_s: float = LOOK_S
+    ) -> None:
+        """Watch nothing until `look_at` is called."""
+        self._wake = wake
+        self._settle_s, self._look_s = settle_s, look_s
+        self._ear = ChangeListener()
+        self._over = False
+        self._looks: dict[Path, FolderScan] = {}
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="watching", daemon=True)
+
+    def look_at(self, folders: Collection[Path]) -> None:
+        """Watch exactly these folders. Every change after this call triggers `wake`."""
+        with self._lock:
+            known = self._looks
+            self._looks = {path: known[path] if path in known else scan_folder(path) for path in folders}
+            if self._thread.ident is None and not self._over:
+                self._thread.start()
+        self._ear.stirred.set()
+
+    def close(self) -> None:
+        """Stop watching for good; `wake` is not called any more."""
+        self._over = True
+        self._ear.stirred.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(CLOSING_S)
+
+    def _run(self) -> None:
+        while not self._over:
+            if self._changed() and not self._over:
+                try:
+                    self._wake()
+                except Exception:
+                    log.exception("who was woken failed")
+            if self._ear.stirred.wait(self._look_s):
+                self._settle()
+        self._ear.close()
+
+    def _settle(self) -> None:
+        """Wait until no more events come, at most BURST_LENGTHS times the settle time."""
+        end = monotonic() + BURST_LENGTHS * self._settle_s
+        while not self._over and monotonic() < end:
+            self._ear.stirred.clear()
+            if not self._ear.stirred.wait(self._settle_s):
+                break
+
+    def _changed(self) -> bool:
+        """Update the event watches and poll; whether something may have changed since the last call."""
+        with self._lock:
+            before = self._looks
+        heard = self._ear.listen(before)
+        now = {folder: scan_folder(folder) for folder in before}
+        with self._lock:
+            self._looks = {folder: now.get(folder, seen) for folder, seen in self._looks.items()}
+        return any(seen != before[folder] or (seen and folder in heard) for folder, seen in now.items())
+
+
+class FolderWatch(FoldersWatch):
+    """Watches one folder."""
+
+    def __init__(
+        self, folder: Path, wake: Callable[[], None], *, settle_s: float = SETTLE_S, look_s: float = LOOK_S
+    ) -> None:
+        """Call `wake` when `folder` may have changed and no event came for `settle_s`."""
+        super().__init__(wake, settle_s=settle_s, look_s=look_s)
+        self.look_at([folder])
+
+
+# --- polling ------------------------------------------------------------------------------------------------
+
+
+def scan_folder(folder: Path) -> FolderScan:
+    """A snapshot that differs when the folder or a file in it changes; only part of a big folder counts."""
+    try:
+        own = folder.stat()
+        with os.scandir(folder) as entries:
+            files = [_entry_stamp(entry) for entry in itertools.islice(entries, ENTRIES)]
+    except (OSError, ValueError):
+        return frozenset()
+    return frozenset([("", own.st_mtime_ns, own.st_ino, own.st_dev), *files])
+
+
+def _entry_stamp(entry: os.DirEntry[str]) -> tuple[str | int, ...]:
+    try:
+        found = entry.stat()
+    except OSError:  # a dangling link
+        return (entry.name,)
+    return (entry.name, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+# --- system events ------------------------------------------------------------------------------------------
+
+
+class WatchedFolder(NamedTuple):
+    """An existing folder. Device and inode tell it from another folder of the same name."""
+
+    path: str
+    device: int
+    number: int
+
+
+class ChangeListener:
+    """Receives the system's file events, as far as the system provides them."""
+
+    def __init__(self) -> None:
+        self.stirred = threading.Event()
+        self._observer: BaseObserver | None = None
+        self._watches: dict[WatchedFolder, ObservedWatch | None] = {}
+        self._heard: set[str] = set()
+        self._gone: set[str] = set()
+        self._lock = threading.Lock()
+        self._complained = False
+
+    def listen(self, folders: Collection[Path]) -> set[Path]:
+        """Listen at these folders or their nearest ancestors; return those with events since last time."""
+        with self._lock:
+            heard, gone = self._heard, self._gone
+            self._heard, self._gone = set(), set()
+        places = {folder: _nearest_existing_folder(folder) for folder in folders}
+        wanted = {place for place in places.values() if place is not None}
+        for place in [one for one in self._watches if one not in wanted or one.path in gone]:
+            self._leave(place)
+        for place in wanted - self._watches.keys():
+            self._enter(place)
+        return {folder for folder, place in places.items() if place is not None and place.path in heard}
+
+    def close(self) -> None:
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(CLOSING_S)
+
+    def _enter(self, place: WatchedFolder) -> None:
+        """Begin to listen; if that is impossible, remember not to try again."""
+        try:
+            self._watches[place] = None if is_foreign_file_system(place.path) else self._scheduled(place)
+        except (FileNotFoundError, NotADirectoryError):
+            self.stirred.set()  # it has just disappeared: choose again
+        except Exception as error:  # noqa: BLE001 - whatever the system or the library says, there are the looks
+            self._watches[place] = None
+            if not self._complained:
+                log.warning("%s: changes are not heard of, so files are looked at: %s", place.path, error)
+            self._complained = True
+
+    def _leave(self, place: WatchedFolder) -> None:
+        watch = self._watches.pop(place)
+        if watch is not None and self._observer is not None:
+            try:
+                self._observer.unschedule(watch)
+            except Exception as error:  # noqa: BLE001 - a watch that is gone already is as good
+                log.debug("%s: could not be left: %s", place.path, error)
+
+    def _scheduled(self, place: WatchedFolder) -> ObservedWatch:
+        from watchdog import events  # noqa: PLC0415 - 80 ms
+        from watchdog.observers import Observer  # noqa: PLC0415 - as above
+
+        if self._observer is None:
+            observer = Observer()
+            observer.daemon = True
+            observer.start()
+            self._observer = observer
+        handler = events.FileSystemEventHandler()
+        handler.on_any_event = lambda event: self.hear(place, event)  # type: ignore[method-assign]
+        changes: list[type[FileSystemEvent]] = [
+            *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileClosedEvent),
+            *(events.FileMovedEvent, events.FileDeletedEvent),
+            *(events.DirCreatedEvent, events.DirModifiedEvent, events.DirMovedEvent, events.DirDeletedEvent),
+        ]
+        return self._observer.schedule(handler, place.path, event_filter=changes)
+
+    def hear(self, place: WatchedFolder, event: FileSystemEvent) -> None:
+        with self._lock:
+            self._heard.add(place.path)
+            if event.event_type == "deleted" and os.fsdecode(event.src_path) == place.path:
+                self._gone.add(place.path)
+        self.stirred.set()
+
+
+def _nearest_existing_folder(folder: Path) -> WatchedFolder | None:
+    """The folder itself or its nearest existing ancestor, with links resolved."""
+    for path in (folder, *folder.parents):
+        try:
+            real = path.resolve(strict=True)
+            found = real.stat()
+        except (OSError, RuntimeError, ValueError):
+            continue
+        if real.is_dir():
+            return WatchedFolder(str(real), found.st_dev, found.st_ino)
+    return None
+
+
+# --- file systems -------------------------------------------------------------------------------------------
+
+
+def is_foreign_file_system(path: str) -> bool:
+    """Whether some changes at this path cause no events in this kernel; False if that is unknown."""
+    try:
+        with MOUNTS.open(encoding="utf-8", errors="surrogateescape") as table:
+            lines = table.read(MOUNTS_LIMIT).splitlines()
+    except OSError:
+        return False
+    around = [mount for mount in _parse_mounts(lines) if Path(path).is_relative_to(mount[0])]
+    kinds = [kind for _, kind in sorted(around, key=lambda mount: len(mount[0]))]
+    return bool(kinds) and FOREIGN_FILE_SYSTEMS.fullmatch(kinds[-1]) is not None
+
+
+def _parse_mounts(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the point and the type of each mount; of two at one point, the later one covers the earlier."""
+    for line in lines:
+        left, dash, right = line.partition(" - ")
+        fields, kind = left.split(" "), right.split(" ")[0]
+        if dash and len(fields) > 4:  # noqa: PLR2004 - proc(5): the fifth is the mount point
+            yield re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4]), kind

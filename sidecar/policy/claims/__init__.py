@@ -1,1 +1,0 @@
-"""What the agent says it did, and what shows whether it is so."""

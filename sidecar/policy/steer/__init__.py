@@ -1,1 +1,0 @@
-"""Text that is addressed to a judge: what it looks like under its disguises, and in which words it comes."""

@@ -1,0 +1,1 @@
+"""What is weak in a rubric that serves, and what would help. Pure."""

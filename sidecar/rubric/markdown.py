@@ -1,0 +1,180 @@
+"""Finds the blocks of a Markdown text, and their lines. The only module that uses a Markdown parser.
+
+Only blocks are parsed: markup within a line is text, as are headings and items in code, quotes and lists. A
+text is parsed in parts, and the parts are cached, because most of a text stays the same at a keystroke.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from markdown_it import MarkdownIt
+
+from sidecar.kernel.rubric import TextSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from markdown_it.token import Token
+
+
+CUTS_LIMIT: Final = 400
+"""Headings and list items above which a text is parsed as a whole."""
+CACHED_PARTS: Final = 2 * CUTS_LIMIT
+"""Parts of texts whose blocks are cached."""
+HEADING_TAGS: Final = frozenset({"h1", "h2", "h3"})
+CODE_TOKENS: Final = frozenset({"fence", "code_block", "html_block"})
+UNCLOSED_TOKENS: Final = frozenset({"fence", "html_block"})
+"""Blocks that a heading at the start of a line does not end."""
+FENCE_INDENT: Final = 3
+"""Most spaces before a code fence; with more it is none."""
+MARKDOWN_BOM: Final = "\ufeff"
+"""A byte order mark, which is not part of the first line."""
+
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
+_CUT: Final = re.compile(r"#{1,6}(?:[ \t]|$)|[-*+] +\S")
+"""A heading or item at the start of a line, which ends every block except unclosed code and HTML."""
+
+
+def markdown_sections(text: str) -> dict[str, str]:
+    """Return the `##` sections of a Markdown text: heading -> the text below it, up to the next `#` or `##`.
+
+    Sections of the same name are joined. Text stays as written; headings in code, lists and quotes are text.
+    """
+    page, bodies = MarkdownPage(text), dict[str, list[str]]()
+    for head, end in page.second:
+        bodies.setdefault(head.title, []).append("\n".join(page.lines[head.end : end]).strip("\n"))
+    return {title: "\n\n".join(each).strip() for title, each in bodies.items()}
+
+
+# --- Lines and blocks ---------------------------------------------------------------------------------------
+
+
+class MarkdownHeading(NamedTuple):
+    """A heading outside of any other block, and its lines."""
+
+    tag: str
+    title: str
+    line: int
+    end: int
+
+
+class MarkdownBlocks(NamedTuple):
+    """The blocks that matter here, each with its first line and the line after its last one.
+
+    `headings` of level 1 to 3 and list `items` are those outside of any other block; `code` and HTML may be
+    anywhere. `open`: the text ends within code, so what follows it could be code too.
+    """
+
+    headings: list[MarkdownHeading]
+    items: list[tuple[int, int]]
+    code: list[tuple[int, int]]
+    open: bool = False
+
+
+class MarkdownPage:
+    """A text, its lines (counted from 0), and its blocks."""
+
+    def __init__(self, text: str) -> None:
+        self._mark = 1 if text.startswith(MARKDOWN_BOM) else 0
+        clean = text[self._mark :]
+        breaks = [match.span() for match in _BREAK.finditer(clean)]
+        self._starts = [0, *(end for _, end in breaks)]
+        self._ends = [*(begin for begin, _ in breaks), len(clean)]
+        self.lines = [clean[begin:end] for begin, end in zip(self._starts, self._ends, strict=True)]
+        self.headings, self.items, self.code, _ = parse_blocks(self.lines)
+
+    def coded_from(self, begin: int, end: int) -> frozenset[int]:
+        """Return which of these lines are code, counted from the first of them."""
+        return frozenset(
+            line - begin
+            for first, last in self.code
+            if first < end and last > begin
+            for line in range(max(first, begin), min(last, end))
+        )
+
+    @property
+    def second(self) -> Iterator[tuple[MarkdownHeading, int]]:
+        """Yield each heading of level 2, and the line before which its section ends."""
+        heads = [each for each in self.headings if each.tag != "h3"]
+        for head, end in zip(heads, [*(each.line for each in heads[1:]), len(self.lines)], strict=False):
+            if head.tag == "h2":
+                yield head, end
+
+    def place(self, line: int, column: int = 0) -> int:
+        """Return the position in the text of a column of a line."""
+        return self._mark + min(self._starts[line] + column, self._ends[line])
+
+    def span(self, line: int, end: int) -> TextSpan:
+        """Return the span from the start of a line to the end of the last non-blank line before `end`."""
+        while end > line + 1 and not self.lines[end - 1].strip():
+            end -= 1
+        return TextSpan(self.place(line), self._mark + self._ends[end - 1])
+
+    def words(self, head: MarkdownHeading, text: str) -> TextSpan:
+        """Return the span of these words of a heading.
+
+        Words that are not found as written are taken to begin or end where their line does.
+        """
+        first, last = self.lines[head.line], text.rsplit("\n", 1)[-1]
+        begin = max(first.find(text.split("\n", 1)[0]), 0)
+        row = head.line + text.count("\n")
+        end = self.lines[row].find(last) + len(last) if last in self.lines[row] else len(self.lines[row])
+        return TextSpan(self.place(head.line, begin), self.place(row, end))
+
+
+def parse_blocks(lines: list[str]) -> MarkdownBlocks:
+    """Find the blocks of all lines. Each part from a heading or item on is parsed by itself, and cached."""
+    cuts = [number for number, line in enumerate(lines) if number and _CUT.match(line)]
+    if len(cuts) > CUTS_LIMIT:
+        cuts = []
+    found = MarkdownBlocks([], [], [])
+    for begin, end in pairwise([0, *cuts, len(lines)]):
+        part = parse_part("\n".join(lines[begin:end]))
+        spills = part.open and end < len(lines)
+        if spills:
+            part = parse_part("\n".join(lines[begin:]))
+        found.headings.extend(
+            each._replace(line=each.line + begin, end=each.end + begin) for each in part.headings
+        )
+        found.items.extend((first + begin, last + begin) for first, last in part.items)
+        found.code.extend((first + begin, last + begin) for first, last in part.code)
+        if spills:
+            break
+    return found
+
+
+@lru_cache(maxsize=CACHED_PARTS)
+def parse_part(text: str) -> MarkdownBlocks:
+    """Find the blocks of a text by parsing it as a whole."""
+    tokens = _MARKDOWN.parse(text)
+    blocks = MarkdownBlocks([], [], [])
+    for number, token in enumerate(tokens):
+        if not token.map:
+            continue
+        begin, end = token.map
+        if token.type == "heading_open" and not token.level and token.tag in HEADING_TAGS:
+            blocks.headings.append(MarkdownHeading(token.tag, tokens[number + 1].content.strip(), begin, end))
+        elif token.type == "list_item_open" and token.level == 1:
+            blocks.items.append((begin, end))
+        elif token.type in CODE_TOKENS:
+            blocks.code.append((begin, end))
+    lines = text.rstrip().split("\n")
+    return blocks._replace(open=any(_may_continue_below(token, lines) for token in tokens))
+
+
+def _may_continue_below(token: Token, lines: list[str]) -> bool:
+    """Return whether a block may go on after these lines, the last of which is not blank.
+
+    Returns True if in doubt.
+    """
+    if token.type not in UNCLOSED_TOKENS or not token.map or token.map[1] < len(lines):
+        return False
+    last = lines[-1]
+    closed = last.strip().replace(token.markup[:1], "") == "" and len(last.strip()) >= len(token.markup)
+    plain = token.type == "fence" and not token.level and len(last) - len(last.lstrip(" ")) <= FENCE_INDENT
+    return not (plain and closed and token.map[0] < len(lines) - 1)

@@ -1,0 +1,337 @@
+"""Whose edit of the rubric counts, and the messages when one is saved, created or shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sidecar.kernel.rubric import Flaw
+
+
+MAX_CRITERIA_NAMED: Final = 3
+"""Criteria of each kind that a summary names."""
+MAX_CRITERION_NAME_LENGTH: Final = 40
+"""Characters of a criterion's name in a summary."""
+ACCEPT_COMMAND: Final = "/supervisor:rubric accept"
+PROJECT_RUBRIC_PATHS: Final = (".supervisor/rubric.md", ".reflection/rubric.md")
+"""Where a project's own rubric is."""
+
+
+class RubricText(Struct, frozen=True):
+    """The path of a rubric's file, and the whole text that it had."""
+
+    origin: str
+    text: str
+
+
+class RubricState(Struct, frozen=True):
+    """The text in force, and the agent's edit of it that is held."""
+
+    force: RubricText
+    held: RubricText | None = None
+
+
+class EditAuthor(StrEnum):
+    """Who may have made a change. UNKNOWN: nobody reports what the agent did."""
+
+    USER = "user"
+    AGENT = "agent"
+    UNKNOWN = "unknown"
+
+
+def settle_rubric(before: RubricState, now: RubricText, hand: EditAuthor) -> RubricState:
+    """Return the state after a look that found `now`."""
+    if now.text == before.force.text:
+        return RubricState(now)
+    if before.held is not None and now == before.held:
+        return before
+    if hand is EditAuthor.UNKNOWN:
+        return before
+    return replace(before, held=now) if hand is EditAuthor.AGENT else RubricState(now)
+
+
+def accept_held_edit(before: RubricState) -> RubricState:
+    """Put the held text in force, as the user accepts it."""
+    return before if before.held is None else RubricState(before.held)
+
+
+# --- Messages about changes, held edits and the rubric in force ---------------------------------------------
+
+
+def summarize_rubric_changes(before: Rubric, after: Rubric) -> str:
+    """Describe in one line what differs between two rubrics."""
+    sections = (
+        ("pattern", before.patterns, after.patterns),
+        ("antipattern", before.antipatterns, after.antipatterns),
+        ("legitimate stop", before.legitimate, after.legitimate),
+    )
+    parts = [part for kind, old, new in sections for part in _change_phrases(kind, old, new)]
+    return "; ".join(parts) or "its criteria stay as they are"
+
+
+def _change_phrases(kind: str, old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> list[str]:
+    was, now = {one.id: one for one in old}, {one.id: one for one in new}
+    groups = (
+        ("gone", [one for one in old if one.id not in now]),
+        ("added", [one for one in new if one.id not in was]),
+        ("changed", [one for one in new if one.id in was and one != was[one.id]]),
+    )
+    return [f"{len(found)} {kind}{'' if len(found) == 1 else 's'} {word} ({_list_criterion_names(found)})"
+            for word, found in groups if found]  # fmt: skip
+
+
+def _list_criterion_names(found: list[Criterion]) -> str:
+    shown = ", ".join(
+        sanitize_line(one.name)[:MAX_CRITERION_NAME_LENGTH] for one in found[:MAX_CRITERIA_NAMED]
+    )
+    return shown + (", ..." if len(found) > MAX_CRITERIA_NAMED else "")
+
+
+def sanitize_line(text: str) -> str:
+    """Return the text in one line, without terminal control characters."""
+    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
+
+
+def held_edit_message(rubric: Rubric) -> str:
+    """Return one line for the user about the held edit, "" if nothing is held."""
+    held = rubric.held
+    if held is None:
+        return ""
+    return (
+        f"Supervisor: the agent edited the rubric, {sanitize_line(held.path)} ({held.summary}). "
+        f"It is held until you type {ACCEPT_COMMAND}"
+    )
+
+
+def rubric_change_message(rubric: Rubric) -> str:
+    """Return one line for the user about a change that counts, "" if there is none."""
+    return f"Supervisor: the rubric in force changed: {rubric.changed}" if rubric.changed else ""
+
+
+def describe_rubric(rubric: Rubric, project: str) -> str:
+    """Describe what is in force and why, which files were passed over, and what is held."""
+    counts = (
+        f"{len(rubric.patterns)} patterns, {len(rubric.antipatterns)} antipatterns, "
+        f"{len(rubric.legitimate)} legitimate stops"
+    )
+    why = _explain_origin(rubric.origin, project)
+    lines = [
+        f"Supervisor: rubric in force: {sanitize_line(rubric.origin)} ({why}; {counts})",
+    ]
+    lines += [f"passed over: {sanitize_line(line)}" for line in rubric.rejected]
+    if rubric.held is None:
+        return "\n".join([*lines, "Nothing is held."])
+    return "\n".join(
+        [*lines, f"held: {sanitize_line(rubric.held.path)}: {rubric.held.summary}. Type {ACCEPT_COMMAND}"]
+    )
+
+
+def _explain_origin(origin: str, project: str) -> str:
+    if project and any(origin == f"{project.rstrip('/')}/{place}" for place in PROJECT_RUBRIC_PATHS):
+        return "the project's own"
+    if origin.endswith("/supervisor/rubric.md"):
+        return "yours; the project has none that serves"
+    return "the default; neither project nor user has one that serves"
+
+
+# --- Messages at once when a rubric or a configuration file was saved ---------------------------------------
+# - They say what changed and whether it counts. While an agent is at work, that is decided at its stop.
+# - A file that reads the same as before is not reported.
+# - What a file says is quoted in one line, and its length is limited.
+
+
+MAX_ITEMS_NAMED: Final = 5
+"""Settings that a line names, and lines about one file."""
+MAX_NOTICE_LENGTH: Final = 400
+"""Characters of a line."""
+TRUST_HINT: Final = "a command of the project runs only once you approved it: supervisor trust"
+
+_COMMAND = re.compile(r"gate\..+\.command")
+
+
+class RubricObservation(Struct, frozen=True):
+    """What was seen of a project's rubrics.
+
+    `order`: where they may be, the first by precedence first. `before` and `now` are what the files say,
+    whoever wrote them; `force` is what counts. `at_rest`: no agent was at work, so what was saved is decided.
+    """
+
+    project: str
+    order: tuple[str, ...]
+    before: Rubric
+    now: Rubric
+    force: Rubric
+    at_rest: bool
+
+
+def rubric_save_notices(seen: RubricObservation) -> tuple[str, ...]:
+    """Return lines for the user, none if there is nothing new."""
+    if broken := [line for line in seen.now.rejected if line not in seen.before.rejected]:
+        rest = _fallback_text(seen)
+        return tuple(
+            _format_notice(seen.project, "rubric saved", _rejection_text(line), rest)
+            for line in broken[:MAX_ITEMS_NAMED]
+        )
+    differs = _rubric_content(seen.before) != _rubric_content(seen.now)
+    path = changed_rubric_path(seen.order, seen.before, seen.now)
+    change = f"{path}: {summarize_rubric_changes(seen.before, seen.now)}"
+    what = "rubric saved" if path == seen.now.origin else "rubric removed"
+    if not seen.at_rest:
+        rest = ". Whether it counts is told at the next stop"
+        return (_format_notice(seen.project, what, change, rest),) if differs else ()
+    if seen.force.changed:
+        change = seen.force.changed
+    elif not differs or _rubric_content(seen.force) != _rubric_content(seen.now):
+        return ()
+    return (_format_notice(seen.project, what, change, ". It counts from the next stop"),)
+
+
+def changed_rubric_path(order: Sequence[str], before: Rubric, now: Rubric) -> str:
+    """Return the file because of which other criteria would serve: it is new, changed or gone."""
+    origins = (before.origin, now.origin)
+    return min(origins, key=lambda path: order.index(path) if path in order else len(order))
+
+
+def settings_save_notices(
+    project: str, before: Sequence[ConfigurationContents], now: Sequence[ConfigurationContents]
+) -> tuple[str, ...]:
+    """Return lines for the user about configuration files, none if there is nothing new."""
+    return tuple(
+        line for old, new in zip(before, now, strict=True) for line in _file_notices(project, old, new)
+    )
+
+
+def _file_notices(project: str, before: ConfigurationContents, now: ConfigurationContents) -> list[str]:
+    wrong = [line for line in now.problems if line not in before.problems]
+    names = before.values.keys() | now.values.keys()
+    changed = sorted(name for name in names if before.values.get(name) != now.values.get(name))
+    lines = [_format_notice(project, "settings saved", line, "") for line in wrong[:MAX_ITEMS_NAMED]]
+    if changed:
+        shown = ", ".join(changed[:MAX_ITEMS_NAMED]) + (", ..." if len(changed) > MAX_ITEMS_NAMED else "")
+        own = now.path.startswith(f"{project}/") and any(_COMMAND.fullmatch(name) for name in changed)
+        lines.append(
+            _format_notice(
+                project, "settings changed", f"{shown} in {now.path}", f"; {TRUST_HINT}" if own else ""
+            )
+        )
+    return lines
+
+
+def _format_notice(project: str, what: str, text: str, rest: str) -> str:
+    """Return one line, in which the project's paths are relative to the project."""
+    text, rest = _shorten_paths(text, project), _shorten_paths(rest, project)[: MAX_NOTICE_LENGTH // 2]
+    room = MAX_NOTICE_LENGTH - len(rest)
+    return f"Supervisor: {what}: {text if len(text) <= room else text[: room - 3] + '...'}{rest}"
+
+
+def _shorten_paths(text: str, project: str) -> str:
+    inside = project.rstrip("/")
+    return sanitize_line(text.replace(f"{inside}/", "") if inside else text)
+
+
+def _rejection_text(rejected: str) -> str:
+    path, _, why = rejected.partition(": ")
+    return f"{path} cannot serve: {why}"
+
+
+def _fallback_text(seen: RubricObservation) -> str:
+    """Return what counts if a file cannot serve."""
+    if not seen.at_rest and seen.now.origin != seen.force.origin:
+        return "; what was in force stays, at least until the next stop"
+    return f"; in force: {seen.force.origin}"
+
+
+def _rubric_content(rubric: Rubric) -> tuple[object, ...]:
+    return (rubric.patterns, rubric.antipatterns, rubric.legitimate, rubric.origin)
+
+
+# --- Answers to a person who creates or inspects a rubric, and the text of a new one ------------------------
+# This part reads no files: whether one exists, and what is wrong with it, is given by the caller.
+
+
+MAX_PROJECT_NAME_LENGTH: Final = 60
+"""Characters of a project's name in the title of its rubric."""
+RUBRIC_HEADER: Final = """\
+# What done looks like{project}
+
+The rubric that Supervisor judges by here; change it as you like. What you save counts from the next stop, and
+`supervisor rubric check` says what is wrong with it. Each `###` heading or list item below is one criterion;
+`## Patterns` and `## Antipatterns` must both have some; 8 KiB is the most."""
+EDIT_HINT: Final = (
+    "Edit it; what you save counts from the next stop. Type in a shell: supervisor rubric check"
+)
+
+_SECTION: Final = re.compile(r"^## ", re.MULTILINE)
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
+
+
+class RubricCommand(StrEnum):
+    """What can be typed after `/supervisor:rubric`."""
+
+    SHOW = "show"
+    ACCEPT = "accept"
+    EDIT = "edit"
+
+
+def parse_rubric_command(arguments: str) -> RubricCommand:
+    """Return which of them was typed; no word means SHOW. Raises CommandRefusal."""
+    word = arguments.strip().lower()
+    if word in {"", "status"}:
+        return RubricCommand.SHOW
+    if word == "init":
+        return RubricCommand.EDIT
+    if word not in set(RubricCommand):
+        raise CommandRefusal(f"rubric takes nothing, `accept` or `edit`, not {word[:40]!r}")
+    return RubricCommand(word)
+
+
+def new_rubric_text(default: str, project: str = "") -> str:
+    """Return a new rubric: the default's criteria below a header for whoever edits it.
+
+    `project` is the name of the folder, "" for the rubric that a user has for all projects. Of the default's
+    header, the paragraphs after the first two are kept: they explain how a criterion is written.
+    """
+    first = _SECTION.search(default)
+    begin = first.start() if first else len(default)
+    explained = default[:begin].strip().split("\n\n")[2:]
+    name = " ".join("".join(char for char in project if char.isprintable()).split())[:MAX_PROJECT_NAME_LENGTH]
+    header = RUBRIC_HEADER.format(project=f" in {name}" if name else "")
+    return "\n\n".join([header, *explained, default[begin:]])
+
+
+def edit_rubric_answer(path: str, *, made: bool) -> str:
+    """Return the answer to a person who wants to edit a project's rubric."""
+    begun = f"{path} is there now, begun with the default's criteria" if made else f"the rubric is {path}"
+    return f"Supervisor: {begun}. {EDIT_HINT}"
+
+
+class TextPosition(Struct, frozen=True, order=True):
+    """A position in a text as people count: lines from 1, columns in code points from 1."""
+
+    line: int
+    column: int
+
+
+def find_text_position(text: str, place: int) -> TextPosition:
+    """Return the position of an offset. Lines end where an editor ends them: at LF, CR LF, or CR."""
+    above = text[: max(place, 0)]
+    ends = [found.end() for found in _BREAK.finditer(above)]
+    return TextPosition(len(ends) + 1, len(above) - (ends[-1] if ends else 0) + 1)
+
+
+def count_flaws(flaws: Iterable[Flaw]) -> str:
+    """Count the flaws by weight: "1 error, 2 warnings"; "nothing to mend" for none."""
+    found = [flaw.weight for flaw in flaws]
+    parts = [(found.count(weight), weight.value) for weight in FlawSeverity]
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n) or "nothing to mend"

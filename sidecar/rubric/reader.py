@@ -1,0 +1,222 @@
+"""Loads the rubric in force: which file it comes from, what its criteria are, and whose edits count.
+
+A file serves as a whole or not at all. A file that cannot serve is never ignored silently: its path and the
+reason are listed in `Rubric.rejected`, and the next one by precedence serves. What the agent itself may have
+written is held until the user accepts it (law 9, see sidecar/rubric/policy.py); without a state folder every
+edit counts at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from sidecar.kernel.rubric import (
+    REQUIRED_SECTIONS,
+    Criterion,
+    Rubric,
+    RubricOutline,
+    RubricSection,
+    SectionRole,
+    TextSpan,
+)
+from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
+from sidecar.rubric.files import (
+    RejectedRubricError,
+    RubricPlace,
+    create_rubric_file,
+    resolve_place,
+    rubric_places,
+)
+from sidecar.rubric.held_edits import RubricEditGuard, ServingRubric
+from sidecar.rubric.outline import parse_outline
+from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sidecar.kernel.session import Environment
+    from sidecar.rubric.policy import RubricText
+    from sidecar.rubric.ports import AgentWrites
+
+
+RUBRIC_LIMIT: Final = 8 * 1024
+"""Bytes of a rubric, which is sent to the judge at every stop."""
+CACHED: Final = 64
+"""Files whose content is cached."""
+READ_ATTEMPTS: Final = 3
+"""Most reads of a file that is being written meanwhile."""
+LAST_RESORT: Final = Rubric(
+    patterns=tuple(
+        Criterion(name, "", name.lower()) for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")
+    ),
+    antipatterns=tuple(
+        Criterion(name, "", name.lower())
+        for name in ("PERMISSION-SEEKING", "STOPPED-WITH-TODOS", "FALSE-COMPLETE")
+    ),
+    origin="built in: names only",
+)
+"""Serves if even the packaged file is broken: names that speak for themselves, and nothing more."""
+
+
+class RubricFiles:
+    """Implements ports.RubricStore for the rubrics of project, user and package.
+
+    `default` is the packaged rubric.md. `own` locates the user's rubric for a caller without a session, and
+    so without an environment. `state` is the folder that stores what is in force; without one, every edit
+    counts at once.
+    """
+
+    def __init__(self, default: Path, own: Environment | None = None, state: Path | None = None) -> None:
+        self._default = default
+        self._own = own or {}
+        self._holding = RubricEditGuard(state, _parse_kept_text) if state is not None else None
+        self._read: dict[Path, tuple[tuple[int, ...], str | RejectedRubricError]] = {}
+
+    def load(self, project: str, environment: Environment, writes: AgentWrites | None = None) -> Rubric:
+        serving = self._serving(project, environment)
+        if self._holding is None or not Path(project).is_absolute():
+            return next(serving).rubric
+        return self._holding.look(project, self._order(project, environment), serving, writes)
+
+    def accept(self, project: str, environment: Environment, digest: str = "") -> str:
+        """See ports.RubricStore.
+
+        Raises BadInputError if `digest` is given and is not that of the held edit.
+        """
+        if self._holding is None:
+            return "nothing is held"
+        return self._holding.accept(project, self._order(project, environment), digest)
+
+    def begin(self, project: str) -> tuple[str, bool]:
+        for place in rubric_places(project, {}, self._default):
+            if place.within is not None and os.path.lexists(place.path):
+                return str(place.path), False
+        if not Path(project).is_absolute():
+            raise NotADirectoryError(errno.ENOTDIR, "no folder of a project", project)
+        own = Path(project, *PROJECT_RUBRIC_PATHS[0].split("/"))
+        create_rubric_file(
+            own, new_rubric_text(self._default.read_text(encoding="utf-8"), own.parents[1].name)
+        )
+        return str(own), True
+
+    def texts(self, project: str) -> tuple[str, str] | None:
+        """Return the text in force and the held one, None if nothing is held."""
+        return self._holding.texts(project) if self._holding is not None else None
+
+    def _order(self, project: str, environment: Environment) -> tuple[str, ...]:
+        return tuple(
+            str(place.path) for place in rubric_places(project, environment or self._own, self._default)
+        )
+
+    def _serving(self, project: str, environment: Environment) -> Iterator[ServingRubric]:
+        """Yield the rubrics that can serve, by precedence; the last resort comes last."""
+        rejected: list[str] = []
+        for place in rubric_places(project, environment or self._own, self._default):
+            try:
+                text = self._text(place)
+                rubric = parse_rubric(text)
+            except FileNotFoundError:
+                if place.path == self._default:
+                    rejected.append(f"{place.path}: the packaged rubric is missing; install Supervisor again")
+            except (RejectedRubricError, OSError) as error:
+                rejected.append(f"{place.path}: {error}")
+            else:
+                yield ServingRubric(replace(rubric, origin=str(place.path), rejected=tuple(rejected)), text)
+        yield ServingRubric(replace(LAST_RESORT, rejected=tuple(rejected)), "")
+
+    def _text(self, place: RubricPlace) -> str:
+        """Return the text of a file.
+
+        Raises FileNotFoundError if there is nothing, else RejectedRubricError and OSError.
+        """
+        path = resolve_place(place)
+        now = file_stamp(path)
+        known, found = self._read.pop(path, ((), ""))
+        for _ in range(READ_ATTEMPTS):
+            if known == now:
+                break
+            known, found = now, read_rubric_text(path)
+            now = file_stamp(path)
+        self._read[path] = (known, found)
+        if len(self._read) > CACHED:
+            del self._read[next(iter(self._read))]
+        if isinstance(found, RejectedRubricError):
+            raise RejectedRubricError(str(found))
+        return found
+
+
+# --- Texts --------------------------------------------------------------------------------------------------
+
+
+def read_rubric_text(path: Path) -> str | RejectedRubricError:
+    """Return the text of a rubric file, or why it cannot be one. Raises OSError."""
+    try:
+        return read_whole(path, RUBRIC_LIMIT).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return RejectedRubricError(f"not UTF-8 at byte {error.start}", error.object[: error.start].decode())
+    except UnusableFileError as unfit:
+        return RejectedRubricError(str(unfit))
+
+
+def _parse_kept_text(text: RubricText) -> Rubric | None:
+    """Return the rubric of a stored text, None if it can no longer serve."""
+    try:
+        rubric = parse_rubric(text.text) if text.text else LAST_RESORT
+    except RejectedRubricError:
+        return None
+    return replace(rubric, origin=text.origin)
+
+
+class MissingSection(NamedTuple):
+    """A required section that is missing or has no criterion.
+
+    `place` is where its heading is, None if it is missing.
+    """
+
+    section: str
+    place: TextSpan | None = None
+
+    @property
+    def why(self) -> str:
+        if self.place is None:
+            return f"the section `## {self.section}` is missing"
+        return f"the section `## {self.section}` has no criterion: no `###` heading and no list item"
+
+
+def missing_sections(text: str) -> tuple[MissingSection, ...]:
+    """Return all that a Markdown text lacks to be a rubric.
+
+    `parse_rubric` rejects the text for the first of these.
+    """
+    found = parse_outline(text).sections
+    return tuple(
+        MissingSection(role.value, next((_heading_span(each) for each in found if each.role is role), None))
+        for role in REQUIRED_SECTIONS
+        if not any(each.criteria for each in found if each.role is role)
+    )
+
+
+def _heading_span(section: RubricSection) -> TextSpan:
+    return TextSpan(section.whole.begin, section.title.end)
+
+
+@lru_cache(maxsize=CACHED)
+def parse_rubric(text: str) -> Rubric:
+    """Parse a Markdown text into a rubric without an origin. Raises RejectedRubricError."""
+    if missing := missing_sections(text):
+        raise RejectedRubricError(missing[0].why)
+    found = parse_outline(text)
+    patterns, antipatterns, legitimate = (tuple(_criteria_of_role(found, role)) for role in SectionRole)
+    return Rubric(patterns=patterns, antipatterns=antipatterns, legitimate=legitimate, origin="")
+
+
+def _criteria_of_role(found: RubricOutline, role: SectionRole) -> Iterator[Criterion]:
+    for section in found.sections:
+        if section.role is role:
+            yield from (one.criterion for one in section.criteria)

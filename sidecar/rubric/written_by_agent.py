@@ -1,0 +1,153 @@
+"""Decides whether what an agent did may have written a rubric file.
+
+If in doubt, it may have: a line that names the file or its folder and is not known to only read, or one by
+which git or an unpacker may restore any file of the project. What a program does that the line merely starts
+(a script, a build) cannot be seen here; such an edit counts as the user's, and is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sidecar.kernel.turn import FailureHandling
+from sidecar.platform.shell.line import parse_simple_commands
+from sidecar.platform.shell.wrappers import command_basename, unwrap_command
+
+if TYPE_CHECKING:
+    from sidecar.rubric.ports import AgentWrites
+
+
+RUBRIC_STEMS: Final = ("rubric", ".supervisor", ".reflection")
+"""Words by which a line refers to a rubric."""
+READ_COMMANDS: Final = re.compile(
+    r"\[|ag|bat|batcat|cat|cd|cmp|diff|echo|[ef]?grep|false|find|git|head|jq|ls|md5sum|nl|printf|pwd"
+    r"|realpath|rg|sed|sha1sum|sha256sum|sort|stat|supervisor|tail|test|tree|true|wc"
+)
+"""Commands that write nothing unless their arguments say so."""
+WRITING_ARGUMENTS: Final = {
+    "sed": re.compile(
+        r"--in-place.*|-[a-zA-Z]*i.*|.*\bw\s.*|(?:.*[\s;/|,#\dgpi$}])?w\s*[^\s;]*(?:rubric|\.supervisor|\.reflection).*"
+        r"|(?:.*[\s;\d$}])?e\s.*",
+        re.DOTALL,
+    ),
+    "rg": re.compile(r"--pre.*", re.DOTALL),
+    "sort": re.compile(r"-[a-zA-Z]*o.*|--output.*", re.DOTALL),
+    "tree": re.compile(r"-o.*", re.DOTALL),
+    "find": re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint.*|fls)", re.DOTALL),
+}
+"""Arguments with which a reading command writes."""
+GIT_READS: Final = re.compile(
+    r"add|blame|branch|cat-file|commit|describe|diff|fetch|grep|log|ls-files|ls-tree|push|reflog|remote|rev-parse"
+    r"|shortlog|show|status|tag|whatchanged"
+)
+GIT_MOVES: Final = re.compile(
+    r"am|apply|checkout|checkout-index|cherry-pick|clean|merge|mv|pull|read-tree|rebase|reset|restore|revert|rm"
+    r"|stash|switch"
+)
+"""Subcommands of git that may write any file of the work tree."""
+UNPACKERS: Final = frozenset({"patch", "tar", "bsdtar", "unzip", "7z", "cpio", "rsync"})
+
+_TARGET: Final = re.compile(r">[>|&]?\s*([^\s;|&<>]*)")
+_OPEN: Final = re.compile(r"[$`*?\[({~]")
+_QUOTING: Final = re.compile(r"[\"'\\]")
+_WILD: Final = frozenset("*?[")
+
+
+def may_have_written(writes: AgentWrites, files: Sequence[Path], project: str) -> bool:
+    """Return whether the agent may have created, changed or removed one of `files`."""
+    if writes.unseen:
+        return True
+    wanted = {form for file in files for form in _path_forms(str(file), project)}
+    if any(form in wanted for path in writes.paths for form in _path_forms(path, project)):
+        return True
+    targets = sorted({os.path.basename(form) for form in wanted} - {"rubric.md"})  # noqa: PTH119 - text
+    inside = [file for file in files if file.is_relative_to(project)]
+    return any(_line_may_write(line, (*RUBRIC_STEMS, *targets), inside, project) for line in writes.lines)
+
+
+def _path_forms(path: str, project: str) -> set[str]:
+    """Return a path as written and as resolved, in lower case because some systems ignore case."""
+    try:
+        whole = os.path.normpath(os.path.join(project, path))  # noqa: PTH118 - text, never touched
+        return {whole.casefold(), os.path.realpath(whole).casefold()}
+    except (OSError, ValueError):
+        return set()
+
+
+def _line_may_write(line: str, names: Sequence[str], inside: Sequence[Path], project: str) -> bool:
+    said = _QUOTING.sub("", line).casefold()
+    named = any(name in said for name in names) or _has_matching_pattern(line, inside, project)
+    if named:
+        targets = _TARGET.findall(said)
+        elsewhere = not any(_OPEN.search(each) or any(name in each for name in names) for each in targets)
+        return not (elsewhere and _only_reads(line))
+    return bool(inside) and any(
+        _may_replace_any_file(unwrap_command(run.argv) or run.argv) for run in parse_simple_commands(line)
+    )
+
+
+def _has_matching_pattern(line: str, inside: Sequence[Path], project: str) -> bool:
+    """Return whether a glob in the line matches a file or the folder it is in."""
+    patterns = [word.removeprefix("./").split("/") for word in line.split() if _WILD & set(word)]
+    if not patterns:
+        return False
+    ours = [part for file in inside for part in (file, file.parent)]
+    names = [each.parts for each in ours] + [each.relative_to(project).parts for each in ours]
+    return any(_matches_shell_pattern(name, pattern) for name in names for pattern in patterns)
+
+
+def _matches_shell_pattern(name: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the shell would expand the pattern to the name; it skips hidden files."""
+    return len(name) == len(pattern) and all(
+        fnmatchcase(part, wanted) and (wanted[:1] == "." or part[:1] != ".")
+        for part, wanted in zip(name, pattern, strict=True)
+    )
+
+
+def _only_reads(line: str) -> bool:
+    """Return whether each command of the line is known to only read, apart from redirections."""
+    found = parse_simple_commands(line)
+    return bool(found) and all(
+        run.fate is not FailureHandling.UNKNOWN
+        and not run.shadowed
+        and _is_reading_command(unwrap_command(run.argv) or run.argv)
+        for run in found
+    )
+
+
+def _is_reading_command(argv: Sequence[str]) -> bool:
+    name = command_basename(argv[0])
+    if name == "git":
+        reads = GIT_READS.fullmatch(_git_verb(argv)) is not None
+        return reads and not any(word.startswith("--output") for word in argv)
+    if name == "supervisor":
+        return not {"accept", "init"}.intersection(argv)
+    writing = WRITING_ARGUMENTS.get(name)
+    writes = writing is not None and any(writing.fullmatch(word) for word in argv[1:])
+    return READ_COMMANDS.fullmatch(name) is not None and not writes
+
+
+def _may_replace_any_file(argv: Sequence[str]) -> bool:
+    name = command_basename(argv[0])
+    if name == "git":
+        verb = _git_verb(argv)
+        return GIT_MOVES.fullmatch(verb) is not None and not (
+            verb == "stash" and {"list", "show"} & set(argv)
+        )
+    return name in UNPACKERS
+
+
+def _git_verb(argv: Sequence[str]) -> str:
+    """Return the subcommand, which follows git's own options."""
+    words = iter(argv[1:])
+    for word in words:
+        if word in {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}:
+            next(words, "")
+        elif not word.startswith("-"):
+            return word
+    return ""

@@ -1,0 +1,1 @@
+"""The systems of the sidecar. None of them imports another."""

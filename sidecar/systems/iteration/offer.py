@@ -1,0 +1,15 @@
+"""What the iteration system offers: the journal of a session and the loop of fresh agents."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sidecar.kernel.offer import SystemOffer, Verb
+
+OFFER: Final = SystemOffer(
+    methods=("standing",),
+    tools=("iterations", "notes", "tasks"),
+    verbs=(
+        ("run", Verb("sidecar.cli.run_loop:run", "Let an agent work in iterations until its goal holds.")),
+    ),
+)

@@ -1,0 +1,137 @@
+"""Client of the sidecar for `supervisor run`; the working folder must be that of the socket.
+
+A sidecar may end or be killed at any time without losing anything that matters, so a broken request is
+repeated once, to the next sidecar. A stop has an id, so it is judged only once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.hosts.ports import McpAccess
+from sidecar.hosts.runs import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.runs import RUN_HOST, RunStatus, RunStatusQuery, StopDecision
+from sidecar.platform import peer
+from sidecar.platform.client import SIDECAR_SOCKET_FILE, SidecarError
+
+if TYPE_CHECKING:
+    from sidecar.kernel.session import Environment
+
+
+ANSWER_S: Final = 60.0
+"""Seconds to wait for an answer that needs no judging."""
+JUDGING_S: Final = 900.0
+"""Seconds to wait for a ruling: longer than any `stop_seconds`."""
+
+RESTARTS_LIMIT: Final = 20
+"""How often a lost sidecar is started again while agents work."""
+
+T = TypeVar("T")
+
+
+class HookCall(Struct, frozen=True, kw_only=True):
+    """Parameters of the sidecar's method `hook`."""
+
+    event: RunEvent
+    environment: dict[str, str]
+    host: str = RUN_HOST
+
+
+class McpAccessParams(Struct, frozen=True):
+    """Parameters of the sidecar's method `mcp_access`: whose tools are requested."""
+
+    session: str
+    host: str = RUN_HOST
+
+
+class SidecarOverseer:
+    """Implements systems.iteration.loop.SidecarSession."""
+
+    def __init__(
+        self, session: str, project: str, environment: Environment, wake: Callable[[], object]
+    ) -> None:
+        """`wake` starts a sidecar where none answers; it may block."""
+        self._session = session
+        self._project = project
+        self._environment = dict(environment)
+        self._wake = wake
+
+    async def look(self, *, iterate: bool = False) -> RunStatus:
+        return await self._ask("standing", RunStatusQuery(session=self._session, iterate=iterate), RunStatus)
+
+    async def typed(self, name: str, arguments: str) -> CommandReply:
+        event = RunTypedEvent(session=self._session, project=self._project, name=name, arguments=arguments)
+        return await self._tell(event, CommandReply)
+
+    async def begin(self) -> None:
+        await self._tell(RunBegunEvent(session=self._session, project=self._project), Raw)
+
+    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
+        event = RunStoppedEvent(
+            session=self._session, project=self._project, id=ident, said=said, arrived=arrived
+        )
+        return await self._tell(event, StopDecision, JUDGING_S)
+
+    async def end(self, why: str) -> None:
+        await self._tell(RunEndedEvent(session=self._session, project=self._project, why=why), Raw)
+
+    async def access(self) -> McpAccess:
+        return await self._ask("mcp_access", McpAccessParams(self._session), McpAccess)
+
+    async def stand_by(self) -> None:
+        """Stay connected: a sidecar without connections ends, and agents could not reach their tools."""
+        with suppress(BadInputError, OSError):
+            for _ in range(RESTARTS_LIMIT):
+                with suppress(OSError):
+                    await _stay_connected()
+                await self._woken()
+                await self.access()
+
+    async def _tell(self, event: RunEvent, kind: type[T], seconds: float = ANSWER_S) -> T:
+        return await self._ask("hook", HookCall(event=event, environment=self._environment), kind, seconds)
+
+    async def _ask(self, method: str, params: Struct, kind: type[T], seconds: float = ANSWER_S) -> T:
+        try:
+            answer = await self._once(method, params, seconds)
+        except (ConnectionRefusedError, ConnectionResetError):
+            await self._woken()
+            answer = await self._once(method, params, seconds)
+        return _decode_answer(answer, kind)
+
+    async def _woken(self) -> None:
+        try:
+            await asyncio.to_thread(self._wake)
+        except SidecarError as error:
+            raise ConnectionError(str(error)) from error
+
+    async def _once(self, method: str, params: Struct, seconds: float) -> bytes:
+        try:
+            async with asyncio.timeout(seconds):
+                return await peer.request_sidecar(method, params)
+        except TimeoutError as error:
+            raise ConnectionError(f"the sidecar did not answer within {seconds:g} s") from error
+
+
+async def _stay_connected() -> None:
+    """Stay connected until the sidecar hangs up. Raises OSError."""
+    reader, writer = await asyncio.open_unix_connection(SIDECAR_SOCKET_FILE)
+    try:
+        while await reader.read(peer.LINE_LIMIT):
+            pass
+    finally:
+        writer.close()
+
+
+def _decode_answer(answer: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConnectionError(f"the sidecar's answer makes no sense ({error})") from error

@@ -1,0 +1,1 @@
+"""The rules of the journal and of a run, as pure functions."""

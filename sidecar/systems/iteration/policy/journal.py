@@ -1,0 +1,215 @@
+"""Rules of the session journal: what may be written into it, and which task is next.
+
+- A task is remaining, in progress, completed or blocked. Only a completed task is closed.
+- A task that depends on others is ready when each of them is completed. Dependencies have no cycles.
+- The next task is the most urgent one that nothing blocks; among equals a task that was begun comes first,
+  then the one added first.
+- A session is not complete while a task is open; a blocked task is open. Declaring it complete informs the
+  judge and binds nobody.
+- Nothing is removed: plans that were dropped stay readable. Only a summary is replaced, by a later one of the
+  same iteration, and of too many summaries the oldest is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.journal import (
+    Author,
+    Journal,
+    JournalSummary,
+    Note,
+    NoteKind,
+    Priority,
+    Task,
+    TaskStatus,
+    completed_task_ids,
+)
+
+MAX_TASKS: Final = 500
+"""Maximum number of tasks in a session."""
+MAX_NOTES: Final = 500
+"""Maximum number of notes in a session, and of summaries."""
+MAX_TEXT_LENGTH: Final = 4000
+"""Maximum characters of a task, a note or a summary; the same as for a goal."""
+MAX_JOURNAL_LENGTH: Final = 400_000
+"""Maximum characters of a whole journal."""
+MAX_TASKS_NAMED: Final = 10
+"""Maximum number of tasks that an error names."""
+ALLOWED_UNPRINTABLE: Final = "\n\t\u200c\u200d"
+"""Unprintable characters that a text keeps: line feed, tab, and the two joiners."""
+SHORT_TEXT_LENGTH: Final = 80
+"""Maximum characters of a task that an error quotes."""
+
+
+class JournalError(ToolRuleError):
+    """A change was refused, and the journal stays as it is."""
+
+
+# --- tasks --------------------------------------------------------------------------------------------------
+
+
+def add_tasks(
+    journal: Journal, wanted: Sequence[tuple[str, TaskStatus]], by: Author = Author.AGENT
+) -> tuple[Journal, tuple[Task, ...]]:
+    """Add tasks in order, all or none; raises JournalError."""
+    if not wanted:
+        raise JournalError("journal-no-tasks")
+    if len(journal.tasks) + len(wanted) > MAX_TASKS:
+        raise JournalError("journal-too-many", what="tasks", most=MAX_TASKS, there=len(journal.tasks))
+    new = tuple(
+        Task(
+            id=f"T{journal.serial + number}",
+            content=_clean_text(content, f"task {number}" if len(wanted) > 1 else "the task"),
+            status=status,
+            by=by,
+        )
+        for number, (content, status) in enumerate(wanted, 1)
+    )
+    tasks = (*journal.tasks, *new)
+    changed = replace(journal, tasks=tasks, serial=journal.serial + len(new))
+    return _reopen_if_unfinished(_check_total_size(changed)), new
+
+
+def set_task_status(journal: Journal, ident: str, status: TaskStatus) -> tuple[Journal, Task]:
+    """Set the status of a task; raises JournalError."""
+    task = find_task(journal, ident)
+    if status is TaskStatus.COMPLETED and (waits := _unmet_dependencies(journal, task)):
+        raise JournalError("journal-waits", id=task.id, on=", ".join(waits))
+    changed = replace(task, status=status)
+    return _reopen_if_unfinished(_with_task(journal, changed)), changed
+
+
+def set_task_priority(journal: Journal, ident: str, priority: Priority) -> tuple[Journal, Task]:
+    """Set the priority of a task; raises JournalError."""
+    task = replace(find_task(journal, ident), priority=priority)
+    return _with_task(journal, task), task
+
+
+def add_task_dependency(journal: Journal, ident: str, on: str) -> tuple[Journal, Task]:
+    """Make one task depend on another; raises JournalError where that would be a cycle."""
+    task, other = find_task(journal, ident), find_task(journal, on)
+    if other.id in task.depends_on:
+        return journal, task
+    if path := _dependency_path(journal, other.id, task.id):
+        raise JournalError("journal-cycle", path=" -> ".join((task.id, *path)))
+    task = replace(task, depends_on=(*task.depends_on, other.id))
+    return _with_task(journal, task), task
+
+
+def find_task(journal: Journal, ident: str) -> Task:
+    """Return the task with this id; raises JournalError."""
+    wanted = ident.strip().upper()
+    for task in journal.tasks:
+        if task.id == wanted:
+            return task
+    known = ", ".join(task.id for task in journal.tasks[-MAX_TASKS_NAMED:])
+    raise JournalError("journal-unknown-task", id=_shorten_line(ident), known=known or "none")
+
+
+def _unmet_dependencies(journal: Journal, task: Task) -> tuple[str, ...]:
+    done = completed_task_ids(journal)
+    return tuple(ident for ident in task.depends_on if ident not in done)
+
+
+def _dependency_path(journal: Journal, begin: str, end: str) -> tuple[str, ...]:
+    """Return the chain of dependencies from one task to another, including both; () where there is none."""
+    needs = {task.id: task.depends_on for task in journal.tasks}
+    ways: list[tuple[str, ...]] = [(begin,)]
+    seen = {begin}
+    while ways:
+        way = ways.pop()
+        if way[-1] == end:
+            return way
+        for ident in needs.get(way[-1], ()):
+            if ident not in seen:
+                seen.add(ident)
+                ways.append((*way, ident))
+    return ()
+
+
+def _with_task(journal: Journal, task: Task) -> Journal:
+    return replace(journal, tasks=tuple(task if one.id == task.id else one for one in journal.tasks))
+
+
+def _reopen_if_unfinished(journal: Journal) -> Journal:
+    """Return the journal, no longer complete where a task is open."""
+    return replace(journal, closed_at=None) if any(task.open for task in journal.tasks) else journal
+
+
+# --- notes, iterations, the end -----------------------------------------------------------------------------
+
+
+def add_note(journal: Journal, kind: NoteKind, content: str, now: float) -> tuple[Journal, Note]:
+    """Add a note; raises JournalError."""
+    if len(journal.notes) >= MAX_NOTES:
+        raise JournalError("journal-too-many", what="notes", most=MAX_NOTES, there=len(journal.notes))
+    made = Note(id=f"N{journal.serial + 1}", kind=kind, content=_clean_text(content, "the note"), at=now)
+    changed = replace(journal, notes=(*journal.notes, made), serial=journal.serial + 1)
+    return _check_total_size(changed), made
+
+
+def begin_next_iteration(journal: Journal) -> Journal:
+    """Begin the next iteration, one that has no summary yet."""
+    return replace(journal, iteration=max(journal.iteration, _last_summary_iteration(journal)) + 1)
+
+
+def add_iteration_summary(journal: Journal, content: str, now: float) -> tuple[Journal, JournalSummary]:
+    """Store the summary of an iteration; a later one of the same iteration replaces it. Raises JournalError.
+
+    Where no loop counts iterations, each summary counts as one.
+    """
+    iteration = journal.iteration or _last_summary_iteration(journal) + 1
+    made = JournalSummary(iteration=iteration, content=_clean_text(content, "the summary"), at=now)
+    others = tuple(one for one in journal.summaries if one.iteration != made.iteration)
+    return _check_total_size(replace(journal, summaries=(*others[1 - MAX_NOTES :], made))), made
+
+
+def _last_summary_iteration(journal: Journal) -> int:
+    """Return the last iteration that has a summary, 0 where none has."""
+    return journal.summaries[-1].iteration if journal.summaries else 0
+
+
+def mark_session_complete(journal: Journal, now: float) -> Journal:
+    """Record that the agent declared the session complete; raises JournalError while a task is open."""
+    if left := tuple(task for task in journal.tasks if task.open):
+        named = "; ".join(
+            f"{task.id} ({task.status}) {_shorten_line(task.content)}" for task in left[:MAX_TASKS_NAMED]
+        )
+        more = f"; and {len(left) - MAX_TASKS_NAMED} more" if len(left) > MAX_TASKS_NAMED else ""
+        raise JournalError("journal-open-tasks", number=len(left), named=named + more)
+    return replace(journal, closed_at=now)
+
+
+def _clean_text(content: str, what: str) -> str:
+    """Remove what a screen obeys or hides; raises JournalError where the text is empty or too long.
+
+    Joiners stay, because words of some scripts and some symbols are written with them.
+    """
+    if (length := len(content.strip())) > MAX_TEXT_LENGTH:
+        raise JournalError("journal-long-text", what=what, length=length, most=MAX_TEXT_LENGTH)
+    lines = "\n".join(content.splitlines())
+    spaced = "".join(char if char in ALLOWED_UNPRINTABLE or not char.isspace() else " " for char in lines)
+    clean = "".join(char for char in spaced if char.isprintable() or char in ALLOWED_UNPRINTABLE).strip()
+    if not any(char.isprintable() and not char.isspace() for char in clean):
+        raise JournalError("journal-empty-text", what=what)
+    return clean
+
+
+def _check_total_size(journal: Journal) -> Journal:
+    """Return the journal if it is not too big as a whole; raises JournalError."""
+    size = sum(len(one.content) for many in (journal.tasks, journal.notes, journal.summaries) for one in many)
+    if size > MAX_JOURNAL_LENGTH:
+        raise JournalError("journal-full", length=size, most=MAX_JOURNAL_LENGTH)
+    return journal
+
+
+def _shorten_line(content: str) -> str:
+    line = " ".join(
+        "".join(char if char.isprintable() else " " for char in content[: SHORT_TEXT_LENGTH * 2]).split()
+    )
+    return line if len(line) <= SHORT_TEXT_LENGTH else f"{line[: SHORT_TEXT_LENGTH - 1]}…"

@@ -1,0 +1,204 @@
+"""Rules of a run: how it begins, how long each agent may take, and whether another one follows.
+
+- The person's goal is set once. Typing the same goal again continues with what was spent; a goal that has
+  ended is set anew, because the person asks for it.
+- At most N agents means at most N - 1 continuations; the session's budget is set to that.
+- After a stop the sidecar's ruling decides. A run never continues where the ruling is to rest, nor with a
+  goal that the user paused or cleared meanwhile.
+- A failing agent is judged by its results, like any other. MAX_AGENT_FAILURES of them in a row end the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel import budget
+from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, GoalStatus
+from sidecar.kernel.goal_arguments import COMMAND_WORDS, GoalArguments, parse_goal
+from sidecar.kernel.journal import Journal, Task
+from sidecar.kernel.runs import RunFinished, RunRequest, RunStatus, StopDecision
+
+MAX_AGENTS: Final = budget.MAX_CONTINUATIONS + 1
+"""Maximum agents of one goal: the first, and one for each continuation that a budget may have."""
+MAX_AGENT_FAILURES: Final = 3
+"""Failing agents in a row that end a run."""
+HOOKED_TASKS_LIMIT: Final = 20
+"""Completed tasks of one iteration for which the user's hook runs; each run takes time."""
+
+
+class OpeningCommand(Struct, frozen=True):
+    """A Supervisor command, as if typed in a host."""
+
+    name: str
+    arguments: str
+
+
+# --- how it begins ------------------------------------------------------------------------------------------
+
+
+def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+    """Return the commands to type before the first agent; raises CommandRefusal with what to do instead."""
+    if now.project and now.project != asked.project:
+        raise CommandRefusal(
+            f"session {asked.session} belongs to {now.project}. Start it there, or take another --session"
+        )
+    if not asked.goal and (asked.checks or asked.minutes):
+        raise CommandRefusal("--check and --max-minutes belong to a goal: type --goal too")
+    if asked.goal and (len(asked.goal) > CONDITION_LIMIT or asked.goal.lower() in COMMAND_WORDS):
+        raise CommandRefusal(
+            f"a goal is a condition of at most {CONDITION_LIMIT} characters; details go into --spec"
+        )
+    if asked.goal and parse_goal(asked.goal) != GoalArguments(condition=parse_goal(asked.goal).condition):
+        raise CommandRefusal(
+            "--check and the like inside --goal are no words of a condition: type them as options"
+        )
+    if (
+        not _sets_new_goal(asked, now)
+        and now.status in CONTINUABLE_STATUSES
+        and next_agent_number(now) > agent_limit(asked, now)
+    ):
+        raise CommandRefusal(
+            "the iterations of this goal are spent "
+            f"({next_agent_number(now) - 1} of {agent_limit(asked, now)}). "
+            "To go on type a greater --max-iterations, or another --goal"
+        )
+    retry = (
+        (OpeningCommand("retry", str(max(asked.most - 1, budget.MIN_CONTINUATIONS))),)
+        if asked.most is not None
+        else ()
+    )
+    entering = (
+        (OpeningCommand("goal", _goal_arguments_text(asked)),)
+        if _sets_new_goal(asked, now)
+        else OPENING_BY_STATUS[now.status](asked, now)
+    )
+    return (*retry, *entering)
+
+
+def resumes_goal(asked: RunRequest, now: RunStatus) -> bool:
+    """Whether the existing goal continues; raises CommandRefusal."""
+    return not _sets_new_goal(asked, now)
+
+
+def _sets_new_goal(asked: RunRequest, now: RunStatus) -> bool:
+    """Whether the goal is set, for the first time or anew."""
+    if not asked.goal:
+        return False
+    meant = parse_goal(_goal_arguments_text(asked))
+    there = GoalArguments(condition=now.condition, checks=now.checks, max_seconds=now.max_seconds)
+    return now.status not in CONTINUABLE_STATUSES or replace(meant, max_tokens=None) != there
+
+
+def _goal_arguments_text(asked: RunRequest) -> str:
+    """Build the arguments of /supervisor:goal."""
+    options = [f'--check "{_escape_quotes(check)}"' for check in asked.checks]
+    options += [f"--max-minutes {asked.minutes}"] if asked.minutes else []
+    return " ".join([asked.goal, *options])
+
+
+def _escape_quotes(check: str) -> str:
+    """Escape a value for the quotes of /supervisor:goal."""
+    return check.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _check_time_left(_asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+    if now.seconds_left <= 0:
+        raise CommandRefusal("the time of this goal is spent. Set it again to go on: --goal, --max-minutes")
+    return ()
+
+
+def _resume_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+    return (*_check_time_left(asked, now), OpeningCommand("goal", "resume"))
+
+
+def _check_budget_raised(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+    """Accept a goal that a greater budget, typed before, made active again."""
+    if asked.most is None or asked.most - 1 <= now.continuations or now.seconds_left <= 0:
+        raise CommandRefusal(
+            f"the budget is spent ({now.continuations} of {now.budget} continuations; {now.last_reason}). "
+            "To go on type a greater --max-iterations, or set the goal again with --goal"
+        )
+    return ()
+
+
+def _refuse_ended_goal(_asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+    said = f"the goal of this session is {now.status}" if now.status else "this session has no goal"
+    raise CommandRefusal(f'{said}. Set one: --goal "all tests pass"')
+
+
+CONTINUABLE_STATUSES: Final = frozenset(
+    {GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED}
+)
+"""Statuses in which the same goal, typed again, continues; after any other it is set anew."""
+
+OPENING_BY_STATUS: Final[
+    dict[GoalStatus | None, Callable[[RunRequest, RunStatus], tuple[OpeningCommand, ...]]]
+] = {
+    GoalStatus.ACTIVE: _check_time_left,
+    GoalStatus.PAUSED: _resume_commands,
+    GoalStatus.STALLED: _resume_commands,
+    GoalStatus.UNVERIFIED: _resume_commands,
+    GoalStatus.EXHAUSTED: _check_budget_raised,
+    GoalStatus.ACHIEVED: _refuse_ended_goal,
+    GoalStatus.IMPOSSIBLE: _refuse_ended_goal,
+    GoalStatus.CLEARED: _refuse_ended_goal,
+    None: _refuse_ended_goal,
+}
+
+
+# --- how it goes on -----------------------------------------------------------------------------------------
+
+
+def agent_limit(asked: RunRequest, now: RunStatus) -> int:
+    """Return how many agents this goal may have in all."""
+    return min(asked.most if asked.most is not None else now.budget + 1, MAX_AGENTS)
+
+
+def next_agent_number(now: RunStatus) -> int:
+    """Return the number of the goal's next agent, from 1."""
+    return now.continuations + (1 if now.pending else 0) + 1
+
+
+def next_agent_seconds(now: RunStatus, longest: float) -> float:
+    """Return how long the next agent may take: `longest`, or what is left of the goal's time."""
+    return max(1.0, min(longest, now.seconds_left))
+
+
+def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count: int) -> RunFinished | None:
+    """Return the end of the run after a stop, None to start another agent. `count`: agents of this call."""
+    if ruled.decision == "continue" and now.status is GoalStatus.ACTIVE:
+        if next_agent_number(now) <= allowed:
+            return None
+        detail = f"{allowed} of {allowed} iterations; still missing: {now.last_reason}"
+        return RunFinished(
+            outcome="exhausted", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
+        )
+    outcome = ruled.reason if ruled.decision == "rest" else (now.status or GoalStatus.CLEARED).value
+    detail = ruled.detail or ruled.note
+    return RunFinished(outcome=outcome, detail=detail, exit_code=now.exit_code, iterations=count)
+
+
+def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinished | None:
+    """Return the end of the run after `failures` failing agents in a row; None where it continues."""
+    if failures < MAX_AGENT_FAILURES:
+        return None
+    detail = f"{failures} agents in a row failed, the last one so: {trouble}"
+    return RunFinished(
+        outcome="agent-failed", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
+    )
+
+
+def broken_run_end(why: str, count: int) -> RunFinished:
+    """Return the end of a run whose sidecar or state failed in the middle."""
+    return RunFinished(outcome="broken", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
+
+
+def newly_completed_tasks(before: Journal, now: Journal) -> tuple[Task, ...]:
+    """Return the tasks that were open or missing before and are completed now."""
+    closed = {task.id for task in before.tasks if not task.open}
+    return tuple(task for task in now.tasks if not task.open and task.id not in closed)

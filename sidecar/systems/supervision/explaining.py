@@ -1,0 +1,117 @@
+"""What was found out at a session's last stop, and why it ended as it did. Read-only.
+
+The record has a line for every stop. A stop that is also in the stop history is replayed as it was, which
+restores everything that policy knew about it. A recorded stop other than that of the record is not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.judging.replays import ruling_outcome
+from sidecar.kernel.effects import RestReason, Ruling
+from sidecar.kernel.events import NO_RUBRIC, TurnRead
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.session import Environment, Session
+from sidecar.kernel.stop_history import RecordedStop, TimedFact
+from sidecar.platform.ports import RecordEntry
+from sidecar.systems.supervision.policy.explaining import Left, Next, budget_left, next_stop_handling
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.replay import SKIPPED_STAGE, StopReplay
+
+RECORD_ENTRIES_READ: Final = 100
+"""Record entries in which a stop is searched for."""
+RECORDED_STOPS_READ: Final = (1, 20)
+"""Recorded stops of the project that are read: the last one, and all where it is another session's."""
+MAX_SECONDS_APART: Final = 5.0
+"""Maximum seconds between the time of a recorded stop and that of its record entry, written next."""
+CUT_OFF_REASONS: Final = frozenset(
+    {RestReason.INTERRUPTED, RestReason.SUPERSEDED, RestReason.QUEUED, RestReason.COMMANDED}
+)
+"""Reasons of stops whose judging was cut off."""
+
+
+class ReplayedInquiry(Struct, frozen=True, kw_only=True):
+    """A replayed stop: what policy knew at its end, its ruling, and the facts that it received."""
+
+    inquiry: Inquiry
+    ruling: Ruling
+    heard: tuple[TimedFact, ...]
+
+
+class LastStop(Struct, frozen=True, kw_only=True):
+    """A stop from the record, and its replay where it is in the stop history."""
+
+    entry: RecordEntry
+    played: ReplayedInquiry | None = None
+
+
+class NextStopOutlook(Struct, frozen=True, kw_only=True):
+    """How a session's next stop is handled, and what is spent of its budget."""
+
+    left: Left
+    next_stop: Next
+
+
+class StopExplainer:
+    """Reads what the record and the stop history contain about a session."""
+
+    def __init__(self, services: Services) -> None:
+        """Use these services."""
+        self._services = services
+
+    async def last(self, session: Session, *, judged: bool = False) -> LastStop | None:
+        """Return the last stop of the session's agent, or the last `judged` one; None where there is none."""
+        for entry in reversed(self._services.record.read(session.key, RECORD_ENTRIES_READ)):
+            if (
+                entry.event == "stop"
+                and entry.decided != RestReason.SUBAGENT
+                and (_was_judged(entry) or not judged)
+            ):
+                return LastStop(entry=entry, played=await self._played(session, entry))
+        return None
+
+    def outlook(self, session: Session) -> NextStopOutlook:
+        """Return how the next stop is handled, and what is left."""
+        settings, _ = self._services.configuration.load()
+        off = self._services.switches.off(session.project)
+        return NextStopOutlook(
+            left=budget_left(session, settings), next_stop=next_stop_handling(session, settings, off)
+        )
+
+    async def moved(
+        self, session: Session, entry: RecordEntry, environment: Environment | None
+    ) -> bool | None:
+        """Whether files changed since a stop; None where that is unknown."""
+        if environment is None or not entry.tree:
+            return None
+        tree = await self._services.workspace.fingerprint(session.project, environment)
+        return tree != entry.tree if tree else None
+
+    async def _played(self, session: Session, entry: RecordEntry) -> ReplayedInquiry | None:
+        for number in RECORDED_STOPS_READ:
+            recalled = await asyncio.to_thread(self._services.stop_history.last, session.project, number)
+            for stop in reversed(recalled.stops):
+                if stop.inquiry.stop.key == session.key and _is_same_stop(stop, entry):
+                    return await _replay_stop(stop)
+        return None
+
+
+def _was_judged(entry: RecordEntry) -> bool:
+    return entry.stage != SKIPPED_STAGE and entry.decided not in CUT_OFF_REASONS
+
+
+def _is_same_stop(stop: RecordedStop, entry: RecordEntry) -> bool:
+    return stop.ended == entry.decided and 0 <= entry.at - stop.at <= MAX_SECONDS_APART
+
+
+async def _replay_stop(stop: RecordedStop) -> ReplayedInquiry | None:
+    """Replay the stop under its own rubric; None where today's rules lead to a different ending."""
+    rubric = next((one.fact.rubric for one in stop.heard if isinstance(one.fact, TurnRead)), NO_RUBRIC)
+    played = await StopReplay(stop, rubric).rule()
+    if played is None or ruling_outcome(played[1])[0] != stop.ended:
+        return None
+    return ReplayedInquiry(inquiry=played[0], ruling=played[1], heard=stop.heard)

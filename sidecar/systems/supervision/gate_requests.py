@@ -1,0 +1,249 @@
+"""Gate requests: lists and runs the checks of a session's project for an agent or a person.
+
+Rules of this module:
+
+- A request runs what a stop would run: the same gates, approvals, deadlines and environment, and one batch at
+  a time for each project.
+- Stops do not use these results, because the agent is at work meanwhile and could replace files during a
+  check. So no tree is passed to the runner, which then neither stores nor reuses results.
+- A stop has priority: it cancels what runs here for its project, and nothing begins while it is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState, PromptSubmitted, ToolCalled
+from sidecar.kernel.events import AnyHostEvent as HostTold
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.masking import SecretMask, mask_gate_run
+from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
+from sidecar.platform.ports import RecordEntry
+from sidecar.systems.supervision.policy.commands import switch_on_command
+from sidecar.systems.supervision.ports import Services
+
+MAX_ENVIRONMENTS = 200
+"""Sessions whose environment is remembered; each takes some kilobytes."""
+MAX_GATES_NAMED = 20
+"""Maximum number of gates that an error names."""
+MAX_GATE_ID_LENGTH = 64
+"""Maximum characters of a gate's id."""
+RECORD_ENTRIES_SEARCHED = 20
+"""Record entries in which the last stop with gates is searched for."""
+
+
+CountedGateProgress = Callable[[int, int, Gate, GateRun | None], None]
+"""Called when a gate begins (None) and when it has ended, with the numbers of ended and of all gates."""
+
+
+class ChecksError(ToolRuleError):
+    """A request was refused, and nothing runs."""
+
+
+class OfferedGates(Struct, frozen=True, kw_only=True):
+    """The gates of a session's project, required ones first, and problems in the files that define them.
+
+    `may` are the ids of approved gates. `at_stops`: whether a stop runs any gates now. `last` is the record
+    entry of the last stop that ran gates; `moved` says whether files changed since, None where that is
+    unknown.
+    """
+
+    gates: tuple[Gate, ...]
+    problems: tuple[str, ...]
+    may: frozenset[str]
+    at_stops: bool
+    last: RecordEntry | None = None
+    moved: bool | None = None
+
+
+class SessionChecks:
+    """Runs gates in the environment that a session's host sent last."""
+
+    def __init__(self, services: Services) -> None:
+        """Use these services."""
+        self._services = services
+        self._environments: OrderedDict[SessionKey, Environment] = OrderedDict()
+        self._read_only: set[SessionKey] = set()
+        self._running: dict[asyncio.Task[tuple[GateRun, ...]], str] = {}
+        self._gave_way: set[asyncio.Task[tuple[GateRun, ...]]] = set()
+        self._judging: Counter[str] = Counter()
+
+    def met(self, event: HostTold) -> None:
+        """Remember a session's environment, and whether the session may change anything."""
+        if event.ours:
+            return
+        if event.environment:
+            self._environments[event.key] = event.environment
+            self._environments.move_to_end(event.key)
+            while len(self._environments) > MAX_ENVIRONMENTS:
+                self._read_only.discard(self._environments.popitem(last=False)[0])
+        if not isinstance(event, PromptSubmitted | AgentStopped | ToolCalled) or event.subagent:
+            return
+        if event.read_only is not None:
+            (self._read_only.add if event.read_only else self._read_only.discard)(event.key)
+        elif isinstance(event, PromptSubmitted):
+            self._read_only.discard(event.key)
+
+    @contextlib.contextmanager
+    def giving_way(self, stop: AgentStopped) -> Iterator[None]:
+        """Run nothing for the stop's project while the stop is judged; a subagent's stop is not judged."""
+        if stop.subagent:
+            yield
+            return
+        self._judging[stop.project] += 1
+        for task, place in self._running.items():
+            if place == stop.project:
+                self._gave_way.add(task)
+                task.cancel()
+        try:
+            yield
+        finally:
+            self._judging -= Counter([stop.project])
+
+    def environment(self, session: Session) -> Environment | None:
+        """Return what the session's host sent last, None where nothing came since the sidecar started."""
+        return self._environments.get(session.key)
+
+    def mask(self, session: Session) -> SecretMask:
+        """Return a function that masks the session's secrets in a text."""
+        return self._services.secrets.masker(self._environments.get(session.key, {}))
+
+    async def list(self, session: Session) -> OfferedGates:
+        """List the gates of a session's project, and what is known of them; raises ChecksError."""
+        environment = self._known(session)
+        catalog, tree = await asyncio.gather(
+            self._services.catalog.list(session.project, environment),
+            self._services.workspace.fingerprint(session.project, environment),
+        )
+        every, goal = _applicable_gates(session, catalog), active_goal(session)
+        settings, _ = self._services.configuration.load()
+        last = next(
+            (
+                one
+                for one in reversed(self._services.record.read(session.key, RECORD_ENTRIES_SEARCHED))
+                if one.gates
+            ),
+            None,
+        )
+        return OfferedGates(
+            gates=every,
+            problems=catalog.problems,
+            may=frozenset(gate.id for gate in gates.runnable_gates(every)),
+            at_stops=goal is not None or settings.gates.without_goal,
+            last=last,
+            moved=last.tree != tree if last and last.tree and tree else None,
+        )
+
+    async def run(
+        self, session: Session, only: Sequence[str] = (), tell: CountedGateProgress | None = None
+    ) -> tuple[GateRun, ...]:
+        """Run these gates, or all where none is named, as a stop would; results are in the order of `list`.
+
+        Gates that nobody approved could not run. Cancelling kills what runs. Raises ChecksError.
+        """
+        environment = self._known(session)
+        if off := self._services.switches.off(session.project):
+            raise ChecksError("gates-off", off=off, type=switch_on_command(off))
+        if session.key in self._read_only:
+            raise ChecksError("gates-read-only")
+        if self._judging[session.project]:
+            raise ChecksError("gates-gave-way")
+        task = asyncio.create_task(self._run(session, only, environment, tell))
+        self._running[task] = session.project
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task in self._gave_way:
+                raise ChecksError("gates-gave-way") from None
+            raise
+        finally:
+            self._running.pop(task)
+            self._gave_way.discard(task)
+
+    async def _run(
+        self,
+        session: Session,
+        only: Sequence[str],
+        environment: Environment,
+        tell: CountedGateProgress | None,
+    ) -> tuple[GateRun, ...]:
+        project, look = session.project, self._services.workspace.fingerprint
+        catalog = await self._services.catalog.list(project, environment)
+        wanted = _select_gates(_applicable_gates(session, catalog), only)
+        tree = await look(project, environment)
+        may, ended = gates.runnable_gates(wanted), list[GateRun]()
+
+        def hear(gate: Gate, run: GateRun | None) -> None:
+            if run is not None:
+                ended.append(run)
+            if tell is not None:
+                tell(len(ended), len(may), gate, run)
+
+        late = await self._batches(may, catalog, _site_without_tree(project, environment), hear)
+        moved = bool(ended) and await look(project, environment) != tree
+        seen = (replace(run, tree=tree, moved=moved and run.outcome is Outcome.PASSED) for run in ended)
+        mask = self._services.secrets.masker(environment)
+        runs = {
+            run.gate.id: mask_gate_run(run, mask)
+            for run in (*gates.unapproved_gate_runs(wanted, tree), *seen)
+        }
+        return tuple(
+            runs.get(gate.id) or GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree, reason=late)
+            for gate in wanted
+        )
+
+    async def _batches(
+        self, may: Sequence[Gate], catalog: AvailableGates, at: GateContext, hear: GateProgressCallback
+    ) -> str:
+        """Run the required gates, then the others; return why unfinished ones did not end, "" if all did."""
+        settings, _ = self._services.configuration.load()
+        limits = ((True, catalog.settings.seconds), (False, catalog.settings.advisory_seconds))
+        try:
+            async with asyncio.timeout(settings.stop_seconds):
+                for required, seconds in limits:
+                    batch = tuple(gate for gate in may if gate.required is required)
+                    await self._services.gates.run(batch, at, seconds, hear)
+        except TimeoutError:
+            return f"all checks together took longer than {settings.stop_seconds} seconds"
+        return ""
+
+    def _known(self, session: Session) -> Environment:
+        """Return the environment of a session; raises ChecksError."""
+        found = self._environments.get(session.key)
+        if found is None:
+            raise ChecksError("gates-no-environment")
+        return found
+
+
+def _site_without_tree(project: str, environment: Environment) -> GateContext:
+    """Build a context without a tree, so that results are neither stored nor reused."""
+    return GateContext(project=project, tree="", environment=environment)
+
+
+def _applicable_gates(session: Session, catalog: AvailableGates) -> tuple[Gate, ...]:
+    """Return the gates that a stop would require now, then all others of the project."""
+    project_state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)
+    required = gates.required_gates(active_goal(session), project_state)
+    ids = {gate.id for gate in required}
+    return (*required, *(gate for gate in catalog.gates if gate.id not in ids))
+
+
+def _select_gates(every: tuple[Gate, ...], only: Sequence[str]) -> tuple[Gate, ...]:
+    """Return the named gates, or all where none is named; raises ChecksError."""
+    known = [gate.id for gate in every]
+    if unknown := [one for one in only if one not in known]:
+        raise ChecksError(
+            "gates-unknown",
+            id=unknown[0][:MAX_GATE_ID_LENGTH],
+            known=", ".join(known[:MAX_GATES_NAMED]) or "none",
+        )
+    return tuple(gate for gate in every if gate.id in only) if only else every

@@ -1,0 +1,50 @@
+"""Entry point of hook calls: takes bytes from a host and returns bytes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from msgspec import Raw, Struct
+
+from sidecar.hosts.ports import HostCodec
+from sidecar.kernel.effects import Continue, HostAnswer, NoReply
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import AnyHostEvent
+from sidecar.kernel.session import Environment
+from sidecar.systems.supervision.ports import Services
+
+EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
+"""Handles one host event and returns the answer to the host."""
+
+
+class HookCall(Struct, frozen=True, kw_only=True):
+    """Parameters of the method `hook`: the host's unparsed event, and the session's environment."""
+
+    host: str
+    event: Raw
+    environment: dict[str, str]
+    host_pid: int = 0
+    version: str = ""
+
+
+class HookHandler:
+    """Handles the hook calls of all hosts through their codecs."""
+
+    def __init__(
+        self, services: Services, codecs: Mapping[str, HostCodec], handlers: Mapping[str, EventHandler]
+    ) -> None:
+        """`codecs`: one per host, by the host's name. `handlers`: by the name of the event's class."""
+        self._services = services
+        self._codecs = codecs
+        self._handlers = handlers
+
+    async def handle(self, host: str, raw: bytes, environment: Environment, host_pid: int) -> bytes:
+        """Answer one hook call; raises BadInputError."""
+        codec = self._codecs.get(host)
+        if codec is None:
+            raise BadInputError(f"unknown host {host[:40]!r}; known: {', '.join(sorted(self._codecs))}")
+        event = codec.decode(raw, environment, host_pid)
+        handler = self._handlers.get(type(event).__name__)
+        answer = await handler(event) if handler else NoReply()
+        worded = self._services.messages.continuation(answer.feedback) if isinstance(answer, Continue) else ""
+        return codec.encode(raw, answer, worded)

@@ -1,0 +1,38 @@
+"""What supervision offers: it handles every host event, and manages goals, budgets, gates and rubrics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sidecar.kernel.offer import SystemOffer, Verb
+
+OFFER: Final = SystemOffer(
+    events=(
+        "AgentStopped",
+        "CommandTyped",
+        "FileSaved",
+        "PromptSubmitted",
+        "SessionDeleted",
+        "SessionEnded",
+        "SessionStarted",
+        "ToolCalled",
+        "TurnFailed",
+    ),
+    methods=("hook", "report", "order", "toggle"),
+    tools=("evidence", "gates", "rubric", "status", "verdict"),
+    verbs=(
+        ("goal", Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session.")),
+        ("retry", Verb("sidecar.cli.goal:retry", "Set or show how often an agent may be sent back.")),
+        ("status", Verb("sidecar.cli.status:status", "Show where a session stands, and why.")),
+        ("gates", Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder.")),
+        ("trust", Verb("sidecar.cli.trust:trust", "Approve the commands that a project's files name.")),
+        (
+            "eval",
+            Verb("sidecar.cli.eval:evaluation", "Measure a judge, or a rubric, on stops with a known truth."),
+        ),
+        ("rubric", Verb("sidecar.cli.rubric:rubric", "Show, make, check, compare and try rubrics.")),
+        ("inbox", Verb("sidecar.cli.inbox:inbox", "Take stops as files, from agents that have no hooks.")),
+        ("on", Verb("sidecar.cli.switch:on", "Switch Supervisor on, for a project or for you.")),
+        ("off", Verb("sidecar.cli.switch:off", "Switch Supervisor off, for a project or for you.")),
+    ),
+)

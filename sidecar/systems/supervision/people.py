@@ -1,0 +1,153 @@
+"""What a person may query and command outside the host, on the command line."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from msgspec import Struct
+
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import CommandTyped
+from sidecar.kernel.goal import Spending
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.ports import RecordEntry
+from sidecar.rubric.policy import held_edit_message
+from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.supervisor import Supervisor
+
+
+class SessionSelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Selects a session: by the host's id, else the one seen last in or above the folder `project`.
+
+    `host`: only sessions of this host; "" for any, because two hosts seldom use the same id.
+    """
+
+    session: str = ""
+    project: str = ""
+    host: str = ""
+
+
+class CommandRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A Supervisor command that was typed in a shell instead of the host."""
+
+    who: SessionSelector
+    name: str
+    arguments: str = ""
+
+
+class SessionReport(Struct, frozen=True, kw_only=True):
+    """The status of a session. `session` is empty where none is known.
+
+    `exit_code`: see ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
+    sessions together. `story` are the newest entries of the record; `set_aside` and `troubles` are lines that
+    say what is wrong and where.
+    """
+
+    session: str = ""
+    host: str = ""
+    project: str = ""
+    status: str = "none"
+    text: str = ""
+    exit_code: int = 3
+    off: str = ""
+    rubric: str = ""
+    spending: Spending = Spending()
+    story: tuple[RecordEntry, ...] = ()
+    set_aside: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
+
+
+class SwitchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Switch Supervisor on or off for a folder, or for the user where `project` is None."""
+
+    on: bool
+    project: str | None = None
+
+
+class CommandLineService:
+    """Answers requests of the command line."""
+
+    def __init__(self, services: Services, supervisor: Supervisor) -> None:
+        """Pass commands to `supervisor`, like those typed in the host."""
+        self._services = services
+        self._supervisor = supervisor
+
+    def report(self, who: SessionSelector) -> SessionReport:
+        """Report the session's status; a folder without a session gets a report that says so."""
+        settings, errors = self._services.configuration.load()
+        off = self._services.switches.off(who.project)
+        session, spending = self._find(who), self._services.spending.today()
+        rubric = self._services.rubrics.load(session.project if session else who.project, {})
+        troubles = (*errors, *rubric.rejected, *filter(None, [held_edit_message(rubric)]))
+        if session is None:
+            text = f"Supervisor: no session is known for {who.session or who.project or 'this folder'}."
+            return SessionReport(
+                text=text, off=off, rubric=rubric.origin, spending=spending, troubles=troubles
+            )
+        goal = session.goal
+        return SessionReport(
+            session=session.key.id,
+            host=session.key.host,
+            project=session.project,
+            status=goal.status.value if goal else "none",
+            text=describe_session(session, settings),
+            exit_code=session_exit_code(session).value,
+            off=off,
+            story=self._services.record.read(session.key),
+            set_aside=self._services.record.set_aside(session.key),
+            rubric=rubric.origin,
+            spending=spending,
+            troubles=troubles,
+        )
+
+    async def order(self, order: CommandRequest) -> CommandReply:
+        """Carry out a command; raises BadInputError where no session is known."""
+        session = self._find(order.who)
+        if session is None:
+            where = order.who.session or order.who.project
+            raise BadInputError(
+                f"no session is known as {where}. Its folder's `supervisor status` knows its name."
+                if order.who.session
+                else f"no session is known for {where}. Start the host there once, or name one: --session"
+            )
+        answer = await self._supervisor.tell(
+            CommandTyped(
+                key=session.key,
+                project=session.project,
+                name=order.name,
+                arguments=order.arguments,
+                prompt_id="",
+            )
+        )
+        return answer if isinstance(answer, CommandReply) else CommandReply(text="")
+
+    def toggle(self, toggle: SwitchRequest) -> str:
+        """Switch Supervisor on or off and return what applies now; raises OSError."""
+        self._services.switches.turn(on=toggle.on, project=toggle.project)
+        where = toggle.project or "you, everywhere"
+        return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
+
+    def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
+        """Return the session with this key, else the one seen last with this id; None where it is unknown."""
+        return self._load(key) if key is not None else self._find(SessionSelector(session=ident))
+
+    def _find(self, who: SessionSelector) -> Session | None:
+        for key in self._services.store.known():
+            if (who.session and key.id != who.session) or (who.host and key.host != who.host):
+                continue
+            session = self._load(key)
+            if session is not None and (who.session or _is_inside_project(who.project, session.project)):
+                return session
+        return None
+
+    def _load(self, key: SessionKey) -> Session | None:
+        try:
+            return self._services.store.load(key)
+        except (BadInputError, OSError):
+            return None
+
+
+def _is_inside_project(folder: str, project: str) -> bool:
+    return bool(folder and project) and PurePath(folder).is_relative_to(project)

@@ -1,0 +1,282 @@
+"""The commands that a person types: /supervisor:goal and /supervisor:retry.
+
+What is typed selects a row of GOAL_SUBCOMMANDS or sets a goal. Only setting a goal passes the prompt on to
+the model; every other form ends without a model call. A command that cannot be carried out is refused with
+what to type instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel import budget
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, Goal, GoalStatus
+from sidecar.kernel.goal_arguments import CLEAR_WORDS, HELP_WORDS, parse_goal
+from sidecar.kernel.session import Session, active_goal
+from sidecar.kernel.settings import Settings
+
+# --- Description of a session's status ----------------------------------------------------------------------
+
+
+NO_GOAL = "Supervisor: no goal is set. Type: /supervisor:goal all tests pass"
+
+
+def describe_session(session: Session, settings: Settings) -> str:
+    """Describe the condition, the status, spending and its limits, and the last reason."""
+    goal = session.goal
+    if goal is None or goal.status is GoalStatus.CLEARED:
+        return NO_GOAL
+    lines = [f"Supervisor: goal {goal.status}: {goal.condition}", _describe_spending(goal, session, settings)]
+    if goal.checks:
+        lines.append(f"checks: {', '.join(goal.checks)}")
+    if goal.last_reason:
+        lines.append(f"last reason: {goal.last_reason}")
+    if goal.unjudged:
+        lines.append(f"the last stop was not judged: {goal.unjudged}")
+    return "\n".join(lines)
+
+
+def _describe_spending(goal: Goal, session: Session, settings: Settings) -> str:
+    spent = goal.spent
+    pending = " (one more on its way)" if session.pending else ""
+    return (
+        f"continuations {spent.continuations}/{budget.continuation_budget(session, settings)}{pending}, "
+        f"{int(spent.seconds)}/{goal.max_seconds or settings.goal_max_seconds} seconds of work, "
+        f"{spent.tokens}/{goal.max_tokens or settings.goal_max_tokens} tokens"
+        + judging_cost_text(spent.judge_tokens, spent.judge_cents)
+    )
+
+
+def judging_cost_text(tokens: int, cents: float) -> str:
+    """Describe the cost of judging; "" where there was none."""
+    if not tokens:
+        return ""
+    return f", {tokens} tokens for judging" + (f" ({cents:.1f} cents)" if cents else "")
+
+
+def switch_on_command(off: str) -> str:
+    """Return what to type in a shell where Supervisor is off for this reason (see SwitchStore)."""
+    return "supervisor on --project" if "project" in off else "supervisor on"
+
+
+def session_exit_code(session: Session | None) -> ExitCode:
+    """Return the exit code: a goal whose last stop could not be judged is unverified, not failed (law 3)."""
+    goal = session.goal if session is not None else None
+    if goal is None or goal.status is GoalStatus.CLEARED:
+        return ExitCode.NO_GOAL
+    if goal.status is GoalStatus.ACHIEVED:
+        return ExitCode.ACHIEVED
+    return (
+        ExitCode.UNVERIFIED
+        if goal.status is GoalStatus.UNVERIFIED or goal.unjudged
+        else ExitCode.NOT_ACHIEVED
+    )
+
+
+# --- Commands -----------------------------------------------------------------------------------------------
+
+
+CommandOutcome = tuple[Session, CommandReply]
+
+
+class TypedCommand(Struct, frozen=True, kw_only=True):
+    """A typed command. `at`: seconds since the epoch; `position`: byte of the transcript at that time."""
+
+    name: str
+    arguments: str
+    at: float
+    position: int
+
+
+def run_typed_command(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
+    """Carry out one typed command."""
+    try:
+        if command.name == "retry":
+            return _run_retry_command(session, settings, command.arguments.strip())
+        return _run_goal_command(session, settings, command)
+    except CommandRefusal as refusal:
+        return session, CommandReply(text=f"Supervisor: {refusal}", refused=True)
+
+
+def _run_goal_command(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
+    word = command.arguments.strip().lower()
+    if word not in GOAL_SUBCOMMANDS:
+        return _set_goal(session, settings, command)
+    after, reply = GOAL_SUBCOMMANDS[word](session, settings)
+    return _skip_paused_work(session, after, command.position), reply
+
+
+def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
+    asked = parse_goal(command.arguments)
+    if not asked.condition:
+        raise CommandRefusal("a goal needs a condition, for example: /supervisor:goal all tests pass")
+    if len(asked.condition) > CONDITION_LIMIT:
+        raise CommandRefusal(
+            f"the condition has {len(asked.condition)} characters, {CONDITION_LIMIT} are allowed. "
+            "Write the details into a file and name the file in the condition."
+        )
+    serial = session.serial + 1
+    goal = Goal(
+        id=hashlib.sha256(f"{session.key.id}/{serial}".encode()).hexdigest()[:8],
+        condition=asked.condition,
+        checks=asked.checks,
+        set_at=command.at,
+        max_seconds=asked.max_seconds,
+        max_tokens=asked.max_tokens,
+    )
+    session = replace(
+        _reset_goal_counters(session),
+        goal=goal,
+        serial=serial,
+        counted_to=command.position,
+        active_since=command.at,
+    )
+    total = budget.continuation_budget(session, settings)
+    checks = f"; checks: {', '.join(asked.checks)}" if asked.checks else ""
+    limits = _describe_goal_limits(goal)
+    text = f"Supervisor: goal set, up to {total} continuations{limits}: {goal.condition}{checks}"
+    return session, CommandReply(text=text, work=True)
+
+
+def _describe_goal_limits(goal: Goal) -> str:
+    minutes = f", {goal.max_seconds // 60} minutes" if goal.max_seconds else ""
+    return minutes + (f", {goal.max_tokens} tokens" if goal.max_tokens else "")
+
+
+def _reset_goal_counters(session: Session) -> Session:
+    """Reset what was counted for an earlier goal."""
+    return replace(
+        session,
+        pending=None,
+        stalls=0,
+        streak=0,
+        unasked=0,
+        movement=None,
+        judged="",
+        waited_for=(),
+        told_native=False,
+    )
+
+
+def _show_status(session: Session, settings: Settings) -> CommandOutcome:
+    return session, CommandReply(text=describe_session(session, settings))
+
+
+def _clear_goal(session: Session, settings: Settings) -> CommandOutcome:
+    return _change_goal_status(session, settings, CLEARABLE_STATUSES, GoalStatus.CLEARED, "goal cleared")
+
+
+def _pause_goal(session: Session, settings: Settings) -> CommandOutcome:
+    return _change_goal_status(
+        session,
+        settings,
+        PAUSABLE_STATUSES,
+        GoalStatus.PAUSED,
+        "goal paused; /supervisor:goal resume goes on",
+    )
+
+
+def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
+    goal = session.goal
+    if goal is not None and goal.status is GoalStatus.EXHAUSTED:
+        raise CommandRefusal(
+            "the budget is spent. A greater one makes the goal active again: /supervisor:retry N"
+        )
+    session = replace(session, stalls=0, streak=0, movement=None)
+    return _change_goal_status(
+        session, settings, RESUMABLE_STATUSES, GoalStatus.ACTIVE, "goal active again; type a prompt to go on"
+    )
+
+
+CLEARABLE_STATUSES = frozenset(GoalStatus) - {GoalStatus.CLEARED}
+PAUSABLE_STATUSES = frozenset({GoalStatus.ACTIVE})
+RESUMABLE_STATUSES = frozenset({GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED})
+
+
+def _skip_paused_work(before: Session, after: Session, position: int) -> Session:
+    """Leave out of the count what the agent did while its goal was paused.
+
+    Except where a continuation is pending: the transcript before `position` must be read to see that it
+    arrived.
+    """
+    over = (
+        before.goal is not None and before.goal.status is GoalStatus.PAUSED and active_goal(after) is not None
+    )
+    if not over or after.pending is not None:
+        return after
+    return replace(after, counted_to=max(after.counted_to, position))
+
+
+def _change_goal_status(
+    session: Session, settings: Settings, allowed: frozenset[GoalStatus], to: GoalStatus, words: str
+) -> CommandOutcome:
+    goal = session.goal
+    if goal is None or goal.status not in allowed:
+        return session, CommandReply(
+            text=f"Supervisor: nothing to do, {_status_without_prefix(session, settings)}"
+        )
+    moved = replace(goal, status=to, unjudged="", asked_to_run=())
+    pending = None if to is GoalStatus.CLEARED else session.pending  # when paused, it may still arrive
+    return replace(session, goal=moved, pending=pending), CommandReply(
+        text=f"Supervisor: {words}: {goal.condition}"
+    )
+
+
+def _status_without_prefix(session: Session, settings: Settings) -> str:
+    return describe_session(session, settings).removeprefix("Supervisor: ")
+
+
+def _show_usage(session: Session, _: Settings) -> CommandOutcome:
+    return session, CommandReply(text=GOAL_USAGE)
+
+
+GOAL_USAGE = """\
+Supervisor: /supervisor:goal <condition> [--check "command"]... [--max-minutes N] [--max-tokens N]
+/supervisor:goal shows it; clear, pause, resume do what they say; /supervisor:retry [1-100] is the budget"""
+
+GOAL_SUBCOMMANDS: dict[str, Callable[[Session, Settings], CommandOutcome]] = {
+    "": _show_status,
+    "status": _show_status,
+    **dict.fromkeys(HELP_WORDS, _show_usage),
+    **dict.fromkeys(CLEAR_WORDS, _clear_goal),
+    "pause": _pause_goal,
+    "resume": _resume_goal,
+}
+
+
+def _run_retry_command(session: Session, settings: Settings, text: str) -> CommandOutcome:
+    if not text:
+        return session, CommandReply(text=_budget_line(session, settings))
+    if (
+        not text.isascii()
+        or not text.isdigit()
+        or not budget.MIN_CONTINUATIONS <= int(text[:12]) <= budget.MAX_CONTINUATIONS
+    ):
+        raise CommandRefusal(
+            f"retry takes a whole number from {budget.MIN_CONTINUATIONS} to {budget.MAX_CONTINUATIONS}, "
+            f"not {text[:40]!r}"
+        )
+    session = replace(session, retry=int(text))
+    goal = session.goal
+    if goal is None or goal.status is not GoalStatus.EXHAUSTED:
+        return session, CommandReply(text=_budget_line(session, settings))
+    if spent := budget.reached_goal_limit(goal, session, settings):
+        text = f"{_budget_line(session, settings)} The goal stays exhausted: {spent} are spent."
+        return session, CommandReply(text=text)
+    session = replace(
+        session, goal=replace(goal, status=GoalStatus.ACTIVE), stalls=0, streak=0, movement=None
+    )
+    active = f"The goal is active again, type a prompt to go on: {goal.condition}"
+    return session, CommandReply(text=f"{_budget_line(session, settings)} {active}")
+
+
+def _budget_line(session: Session, settings: Settings) -> str:
+    total, goal = budget.continuation_budget(session, settings), session.goal
+    used = f", {goal.spent.continuations} used" if goal is not None else ""
+    return f"Supervisor: budget of {total} continuation{'' if total == 1 else 's'}{used}."

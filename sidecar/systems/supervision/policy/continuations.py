@@ -1,0 +1,149 @@
+"""Continuations: what is sent back, what it costs, and when it is enough (laws 6, 7 and 8).
+
+A continuation is saved as pending before it is sent, and charged when the host shows that it arrived; one
+that never arrived is given back. The stop after the last continuation is still judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.policy import failed_required_runs, unrunnable_required_runs
+from sidecar.kernel import budget
+from sidecar.kernel.effects import Continue, Feedback, Rest, RestReason, Ruling
+from sidecar.kernel.evidence import MissingWork
+from sidecar.kernel.goal import Goal, GoalStatus
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.session import Continuation, ProgressSnapshot, Session, active_goal
+from sidecar.kernel.turn import Turn
+from sidecar.systems.supervision.policy.goal_endings import end_goal
+
+
+def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
+    """Charge the pending continuation if it arrived, else give it back. Returns whether it arrived.
+
+    Where the transcript does not show the arrival, the host's own word (`continued`) counts, so that a change
+    of the transcript's format does not make a budget endless; but not at a stop that was judged before.
+    """
+    pending = session.pending
+    if pending is None:
+        return session, False
+    repeated = bool(turn.last_message_id) and turn.last_message_id == session.judged
+    session = replace(session, pending=None)
+    if pending.id not in turn.arrived and (repeated or not continued):
+        return replace(session, goal=_forget_lost_requests(session.goal)), False
+    streak = 0 if turn.calls_since_arrival else session.streak + 1
+    session = replace(session, streak=streak)
+    if not pending.for_goal:
+        return replace(session, unasked=session.unasked + 1), True
+    return replace(session, goal=_charge_continuation(session.goal)), True
+
+
+def _forget_lost_requests(goal: Goal | None) -> Goal | None:
+    """Forget what a lost continuation asked for, because the agent never saw it."""
+    return replace(goal, asked_to_run=(), asked_about=()) if goal is not None else None
+
+
+def _charge_continuation(goal: Goal | None) -> Goal | None:
+    if goal is None:
+        return None
+    spent = replace(goal.spent, continuations=goal.spent.continuations + 1)
+    return replace(goal, spent=spent, lifetime=goal.lifetime + 1)
+
+
+def new_continuation_id(session: Session) -> str:
+    """Return six hex digits, new for every continuation of every session."""
+    name = f"{session.key.host}/{session.key.id}/{session.serial}"
+    return hashlib.sha256(name.encode()).hexdigest()[:6]
+
+
+def send_agent_back(inquiry: Inquiry, lack: MissingWork, at: float) -> tuple[Inquiry, Ruling]:
+    """Issue another continuation, or rest because the budget is spent or nothing moves."""
+    goal = active_goal(inquiry.session)
+    now = _progress_snapshot(inquiry, lack.missing)
+    stalls = inquiry.session.stalls + 1 if inquiry.arrived and now == inquiry.session.movement else 0
+    inquiry = replace(inquiry, session=replace(inquiry.session, movement=now, stalls=stalls))
+    if ruling := _rest_if_exhausted(inquiry, goal, lack):
+        return ruling
+    if inquiry.settings.mode == "shadow":
+        return inquiry, Rest(
+            reason=RestReason.SHADOW, detail=f"would have sent back: {lack.kind}: {lack.reason}"
+        )
+    return _issue_continuation(inquiry, goal, lack, at)
+
+
+def _progress_snapshot(inquiry: Inquiry, missing: tuple[str, ...]) -> ProgressSnapshot:
+    """Return what must differ after the next continuation.
+
+    Where failing tests or lines are named, they alone tell: the same failure is no progress, whatever else
+    was edited.
+    """
+    failed = failed_required_runs(inquiry.runs)
+    failing = [line for run in failed for line in (run.gate.id, *run.failing, *run.failures)]
+    return ProgressSnapshot(
+        tree="" if any(run.failing or run.failures for run in failed) else inquiry.project_state.tree,
+        failing=(*failing, *(run.gate.id for run in unrunnable_required_runs(inquiry.runs))),
+        todos=(*inquiry.turn.open_todos, *sorted(task.id for task in inquiry.turn.planned)),
+        missing=missing,
+    )
+
+
+def _rest_if_exhausted(
+    inquiry: Inquiry, goal: Goal | None, lack: MissingWork
+) -> tuple[Inquiry, Ruling] | None:
+    session = inquiry.session
+    if goal is None:
+        if session.unasked >= budget.goalless_budget(session) or _stall_reason(session):
+            return inquiry, Rest(reason=RestReason.UNASKED_SPENT, detail=lack.reason)
+        return None
+    if spent := budget.reached_goal_limit(goal, session, inquiry.settings):
+        return end_goal(
+            inquiry, GoalStatus.EXHAUSTED, f"{spent} spent{_resume_hint(spent)}; still missing: {lack.reason}"
+        )
+    if how := _stall_reason(session):
+        tried = f"{goal.spent.continuations} continuations tried, {how}"
+        return end_goal(inquiry, GoalStatus.STALLED, f"{tried}; still missing: {lack.reason}")
+    return None
+
+
+def _stall_reason(session: Session) -> str:
+    """Describe how the last continuations led nowhere; "" while one more may help (law 7)."""
+    if session.stalls >= budget.STALL_LIMIT:
+        return f"nothing moved in the last {session.stalls}"
+    return f"no tool call in the last {session.streak}" if session.streak >= budget.IDLE_STREAK_LIMIT else ""
+
+
+def _resume_hint(spent: str) -> str:
+    """Say how to go on: only a spent budget of continuations can be raised, other limits are the goal's."""
+    return (
+        " (/supervisor:retry N goes on)"
+        if spent.endswith(" continuations")
+        else " (set the goal again to go on)"
+    )
+
+
+def _issue_continuation(
+    inquiry: Inquiry, goal: Goal | None, lack: MissingWork, at: float
+) -> tuple[Inquiry, Ruling]:
+    session = replace(inquiry.session, serial=inquiry.session.serial + 1)
+    said = Continuation(id=new_continuation_id(session), said_at=at, for_goal=goal is not None)
+    number = 1 + (goal.spent.continuations if goal else session.unasked)
+    total = budget.continuation_budget(session, inquiry.settings) if goal else budget.goalless_budget(session)
+    if goal is not None:
+        session = replace(session, goal=replace(goal, last_reason=lack.reason, unjudged=""))
+    session = replace(session, pending=said, active_since=at)
+    feedback = Feedback(
+        kind=lack.kind,
+        id=said.id,
+        number=number,
+        budget=total,
+        condition=goal.condition if goal else "",
+        missing=lack.missing,
+        next_step=lack.next_step,
+        evidence=lack.evidence,
+        stalls=session.stalls,
+    )
+    note = f"Supervisor: sent back {number}/{total}: {lack.reason[:160]}"
+    return replace(inquiry, session=session), Continue(feedback=feedback, note=note)

@@ -1,0 +1,244 @@
+"""The checks of one stop with a goal: which run, in which order, and what follows from the results.
+
+- Required gates: a failed one sends the agent back. One that could not run is reported once; then the goal
+  rests unverified.
+- Where a file that bears on a check changed, the checks run once more as they were when the work began (proof
+  by execution). A failure that was there then and is there still is asked about once.
+- Advisory gates run only when every required one passed; only their new failures count.
+- "The tests pass" is decided here where nothing speaks against it.
+- Claims: one that the evidence contradicts sends the agent back.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sidecar.evidence.claims.ledger import build_claim_ledger
+from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.gates.conditions import asks_for_repair
+from sidecar.evidence.ledger import gather_evidence
+from sidecar.evidence.proof import policy as proof
+from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Evidence, MissingWork, Source
+from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
+from sidecar.kernel.goal import Goal, GoalStatus
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.systems.supervision.policy.continuations import send_agent_back
+from sidecar.systems.supervision.policy.goal_endings import end_goal
+
+GATES_STAGE, OLD_CHECKS_STAGE, ADVICE_STAGE = "gates", "old-checks", "advice"
+"""The stages in which gates run."""
+ASKED_ABOUT_LIMIT = 500
+"""Maximum number of changes, as digests, that a goal remembers having asked about."""
+CLAIM_GATE_KINDS: dict[ClaimKind, Kind] = {
+    ClaimKind.TESTS_PASS: Kind.TESTS,
+    ClaimKind.BUILD_CLEAN: Kind.BUILD,
+    ClaimKind.TYPES_CLEAN: Kind.TYPES,
+    ClaimKind.LINT_CLEAN: Kind.LINT,
+}
+
+UndecidedChecks = tuple[Inquiry, None]
+"""The checks decide nothing: the rules and the judge are next."""
+ChecksStep = tuple[Inquiry, Effect | Ruling]
+
+
+def begin_gate_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
+    """Request the required gates that may run; the others could not run."""
+    wanted = gates.required_gates(goal, inquiry.project_state)
+    blocked = gates.unapproved_gate_runs(wanted, inquiry.project_state.tree)
+    inquiry = replace(inquiry, stage=GATES_STAGE, runs=blocked)
+    if may := gates.runnable_gates(wanted):
+        return inquiry, RunGates(may, inquiry.project_state.catalog.settings.seconds)
+    return _handle_required_runs(inquiry, goal, at)
+
+
+def handle_gate_runs(
+    inquiry: Inquiry, goal: Goal, runs: tuple[GateRun, ...], at: float
+) -> ChecksStep | UndecidedChecks:
+    """Add the results of gates and decide what is next."""
+    stage, inquiry = inquiry.stage, replace(inquiry, runs=(*inquiry.runs, *runs))
+    return (
+        _handle_required_runs(inquiry, goal, at)
+        if stage == GATES_STAGE
+        else _handle_all_runs(inquiry, goal, at)
+    )
+
+
+def _handle_required_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
+    inquiry = replace(inquiry, runs=gates.without_outvoted(inquiry.runs))
+    if failing := gates.failed_required_runs(inquiry.runs):
+        return _answer_failed_gates(_with_evidence(inquiry, goal), goal, failing, at)
+    if blocked := gates.unrunnable_required_runs(inquiry.runs):
+        return _answer_unrunnable_gates(_with_evidence(inquiry, goal), goal, blocked, at)
+    passed = tuple(run for run in inquiry.runs if run.gate.required)
+    repairs = asks_for_repair(goal.condition)
+    if passed and (inquiry.project_state.checks_changed or repairs):
+        seconds = inquiry.project_state.catalog.settings.seconds
+        return replace(inquiry, stage=OLD_CHECKS_STAGE), RunOldChecks(passed, seconds, repairs)
+    return _run_advisory_gates(inquiry, goal, at)
+
+
+def handle_old_checks(
+    inquiry: Inquiry, goal: Goal, comparisons: tuple[CheckComparison, ...], at: float
+) -> ChecksStep | UndecidedChecks:
+    """Add what the old checks showed, and go on."""
+    asked = "\n".join((goal.condition, *inquiry.turn.prompts))
+    found = tuple(finding for one in comparisons for finding in proof.rate_comparison(one, asked))
+    state = inquiry.project_state
+    known = replace(state, findings=(*found, *state.findings))
+    inquiry = replace(inquiry, project_state=known, comparisons=comparisons)
+    return _run_advisory_gates(inquiry, goal, at)
+
+
+def _run_advisory_gates(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
+    if advice := gates.advisory_gates(goal, inquiry.project_state):
+        seconds = inquiry.project_state.catalog.settings.advisory_seconds
+        return replace(inquiry, stage=ADVICE_STAGE), RunGates(advice, seconds)
+    return _handle_all_runs(inquiry, goal, at)
+
+
+def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
+    state = inquiry.project_state
+    outside = proof.rate_surroundings(inquiry.runs)
+    bearing = replace(state, findings=(*outside, *proof.relevant_findings(state.findings, inquiry.runs)))
+    inquiry = _with_evidence(replace(inquiry, project_state=bearing), goal)
+    if grave := proof.grave_findings(bearing.findings, goal.asked_about):
+        asked = tuple(dict.fromkeys((*goal.asked_about, *map(proof.finding_digest, grave))))
+        asked = asked[-ASKED_ABOUT_LIMIT:]
+        inquiry = _with_goal(inquiry, replace(goal, asked_about=asked))
+        then = "Undo it, or say in your last message why it is right; a judge will weigh what you say."
+        lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
+        return send_agent_back(inquiry, lack, at)
+    if gates.gates_prove_condition(
+        goal, inquiry.runs, inquiry.project_state, inquiry.comparisons
+    ) and not _agent_run_contradicts(inquiry):
+        return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
+    if untrue := _find_contradicted_claims(inquiry):
+        return send_agent_back(replace(inquiry, stage="rules"), untrue, at)
+    return inquiry, None
+
+
+def describe_gate_results(inquiry: Inquiry, goal: Goal) -> str:
+    """Describe what the gates prove, and what advisory gates report besides."""
+    shown = [
+        f"`{run.gate.command}` passed"
+        + (f" ({run.executed} test{'' if run.executed == 1 else 's'})" if run.executed else "")
+        for run in inquiry.runs
+        if run.gate.required
+    ]
+    advice = [
+        f"`{run.gate.command}` has {len(news)} new failure{'' if len(news) == 1 else 's'}"
+        for run in inquiry.runs
+        if not run.gate.required and (news := gates.new_gate_failures(run, goal.baseline))
+    ]
+    return "; ".join([f"{', '.join(shown)} on the files as they are", *advice])
+
+
+def _answer_failed_gates(inquiry: Inquiry, goal: Goal, failing: tuple[GateRun, ...], at: float) -> ChecksStep:
+    missing = tuple(line for run in failing for line in _failure_lines(run))
+    evidence = _gate_evidence(inquiry, failing)
+    if not (own := _confirmed_agent_passes(inquiry)) or not {run.gate.kind for run in failing} <= own:
+        then = "Repair what fails, then run the check yourself."
+        return send_agent_back(
+            inquiry, MissingWork(kind="gates-failed", missing=missing, next_step=then, evidence=evidence), at
+        )
+    names = tuple(f"disagree:{run.gate.id}" for run in failing)
+    said = "your own run passed on the same files; until the reason is known, neither counts"
+    if set(names) <= set(goal.asked_to_run):
+        return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join((*missing, said)))
+    inquiry = _remember_asked_to_run(inquiry, goal, names)
+    then = "Find out why the two runs differ, and make the check pass as Supervisor runs it, or say why not."
+    lack = MissingWork(kind="gates-disagree", missing=(*missing, said), next_step=then, evidence=evidence)
+    return send_agent_back(inquiry, lack, at)
+
+
+def _answer_unrunnable_gates(
+    inquiry: Inquiry, goal: Goal, blocked: tuple[GateRun, ...], at: float
+) -> ChecksStep:
+    """Ask once to "make it run or say why"; then rest as unverified (the gates table of the design)."""
+    names = tuple(run.gate.id for run in blocked)
+    missing = tuple(f"`{run.gate.command}` could not run: {run.reason}" for run in blocked)
+    only_a_person = all(run.reason == gates.NOT_APPROVED for run in blocked)
+    if only_a_person or set(names) <= set(goal.asked_to_run):
+        return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join(missing))
+    lack = MissingWork(
+        kind="gates-could-not-run",
+        missing=missing,
+        next_step="Make it run, or say why it cannot.",
+        evidence=_gate_evidence(inquiry, blocked),
+    )
+    return send_agent_back(_remember_asked_to_run(inquiry, goal, names), lack, at)
+
+
+def _find_contradicted_claims(inquiry: Inquiry) -> MissingWork | None:
+    """Return the agent's claims that the evidence contradicts, None where there are none."""
+    wrong = [claim for claim in inquiry.claims if claim.standing is ClaimStatus.CONTRADICTED]
+    if not wrong:
+        return None
+    cited = {number for claim in wrong for number in claim.evidence}
+    return MissingWork(
+        kind="false-complete",
+        missing=tuple(f"you say \u201c{claim.text}\u201d: {claim.because}" for claim in wrong),
+        next_step="Make it true, or report it as it is.",
+        evidence=tuple(fact for fact in inquiry.evidence if fact.id in cited),
+    )
+
+
+def _with_evidence(inquiry: Inquiry, goal: Goal) -> Inquiry:
+    known = gather_evidence(inquiry.turn, inquiry.runs, inquiry.project_state, goal.baseline)
+    return replace(inquiry, evidence=known.evidence, claims=known.claims)
+
+
+def _confirmed_agent_passes(inquiry: Inquiry) -> frozenset[Kind]:
+    """Return the gate kinds for which the agent claims a pass that its own runs, without ours, confirm."""
+    return frozenset(
+        CLAIM_GATE_KINDS[claim.said]
+        for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
+        if claim.said in CLAIM_GATE_KINDS and claim.standing is ClaimStatus.CONFIRMED and not claim.stale
+    )
+
+
+def _agent_run_contradicts(inquiry: Inquiry) -> bool:
+    """Whether the agent's own last runs contradict its claims though ours passed: a judge must look."""
+    return any(
+        claim.standing is ClaimStatus.CONTRADICTED and not claim.stale
+        for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
+        if claim.said in CLAIM_GATE_KINDS
+    )
+
+
+def _failure_lines(run: GateRun) -> tuple[str, ...]:
+    code = "" if run.exit_code is None else f" (exit code {run.exit_code})"
+    head = f"`{run.gate.command}` fails{code}" if not run.reason else f"`{run.gate.command}`: {run.reason}"
+    return (head, *run.failures)
+
+
+def _gate_evidence(inquiry: Inquiry, runs: tuple[GateRun, ...]) -> tuple[Evidence, ...]:
+    ids = {run.gate.id for run in runs}
+    return tuple(fact for fact in inquiry.evidence if fact.source is Source.GATE and fact.call in ids)
+
+
+def _remember_asked_to_run(inquiry: Inquiry, goal: Goal, names: tuple[str, ...]) -> Inquiry:
+    return _with_goal(inquiry, replace(goal, asked_to_run=tuple(sorted({*goal.asked_to_run, *names}))))
+
+
+def _with_goal(inquiry: Inquiry, goal: Goal) -> Inquiry:
+    return replace(inquiry, session=replace(inquiry.session, goal=goal))
+
+
+def goalless_gate_failures(inquiry: Inquiry) -> MissingWork | None:
+    """Return which configured gates failed, at a stop without a goal."""
+    failing = gates.failed_required_runs(inquiry.runs)
+    if not failing:
+        return None
+    return MissingWork(
+        kind="gates-failed",
+        missing=tuple(line for run in failing for line in _failure_lines(run)),
+        next_step="Repair what fails, then run the check yourself.",
+        evidence=_gate_evidence(inquiry, failing),
+    )
+
+
+def gate_kind_passed(runs: tuple[GateRun, ...], kind: Kind) -> bool:
+    """Whether Supervisor itself saw a gate of this kind pass."""
+    return any(run.outcome is Outcome.PASSED and kind in gates.proven_gate_kinds(run) for run in runs)

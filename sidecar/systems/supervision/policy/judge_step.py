@@ -1,0 +1,178 @@
+"""The judge's part of one stop: whether it is asked, how often, and what its answer counts for.
+
+It is asked once; a second time only where the first answer is near the threshold. Its answer counts where it
+agrees with the evidence (judging/verdicts.py); otherwise the stop is treated as not judged.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sidecar.evidence.proof import policy as proof
+from sidecar.judging.case import build_case
+from sidecar.judging.verdicts import is_near_threshold, upheld_gaps, verdict_objection
+from sidecar.kernel import budget
+from sidecar.kernel.effects import AskJudge, Effect, JudgeCase, Rest, RestReason, Ruling
+from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.evidence import MissingWork
+from sidecar.kernel.goal import Goal, GoalStatus, add_spending
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.session import active_goal
+from sidecar.kernel.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Verdict, Waiting
+from sidecar.systems.supervision.policy.continuations import send_agent_back
+from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjudged
+
+JudgingStep = tuple[Inquiry, Effect | Ruling]
+
+JUDGE_STAGE = "judge"
+"""The stage in which a model is asked."""
+
+
+def ask_judge(inquiry: Inquiry, condition: str) -> JudgingStep:
+    """Ask the judge, unless a limit on the cost of judging is reached."""
+    inquiry = replace(inquiry, stage=JUDGE_STAGE)
+    goal = active_goal(inquiry.session)
+    if goal is not None and (why := budget.reached_cents_limit(goal, inquiry.settings)):
+        return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{why} spent (set the goal again to go on)")
+    if why := budget.reached_daily_limit(inquiry.today, inquiry.settings):
+        return _daily_limit_reached(inquiry, why)
+    case = build_case(inquiry, condition)
+    return replace(inquiry, case=case), AskJudge(case)
+
+
+def apply_judgement(inquiry: Inquiry, judgement: Judgement, at: float) -> JudgingStep:
+    """Take the judge's answer, ask once more where it is near the threshold, and rule."""
+    inquiry = _charge_judge_cost(inquiry, judgement)
+    asked = active_goal(inquiry.session) is not None
+    if inquiry.case is not None and _needs_second_answer(inquiry, judgement.verdict, asked=asked):
+        return replace(inquiry, first=judgement), AskJudge(inquiry.case)
+    return _rule_on_verdict(inquiry, _combine_answers(inquiry.first, judgement), at)
+
+
+def handle_judge_failure(inquiry: Inquiry, failure: JudgeFailed, at: float) -> JudgingStep:
+    """Handle a missing answer: a first one counts unless it would end a goal; else there is no verdict."""
+    inquiry = _charge_judge_cost(inquiry, failure)
+    if inquiry.first is not None and not isinstance(inquiry.first.verdict, Complete | Impossible):
+        return _rule_on_verdict(inquiry, inquiry.first.verdict, at)
+    return rest_unjudged(inquiry, failure.reason)
+
+
+def _daily_limit_reached(inquiry: Inquiry, why: str) -> JudgingStep:
+    """Rest unjudged at the daily limit; rules and gates still judge, and the user is notified once a day."""
+    said = f"the daily limit of judging is reached: {why}"
+    day, session = inquiry.today.day, inquiry.session
+    inquiry, ruling = rest_unjudged(inquiry, said)
+    if not isinstance(ruling, Rest) or ruling.note or session.told_limit == day:
+        return inquiry, ruling
+    inquiry = replace(inquiry, session=replace(inquiry.session, told_limit=day))
+    return inquiry, replace(
+        ruling, note=f"Supervisor: {said}. Until tomorrow (UTC) only rules and gates judge."
+    )
+
+
+def _needs_second_answer(inquiry: Inquiry, verdict: Verdict, *, asked: bool) -> bool:
+    settings, goal = inquiry.settings, active_goal(inquiry.session)
+    spent = budget.reached_daily_limit(inquiry.today, settings) or (
+        goal and budget.reached_cents_limit(goal, settings)
+    )
+    return (
+        settings.judge.second_sample
+        and inquiry.first is None
+        and not spent
+        and is_near_threshold(verdict, asked=asked)
+    )
+
+
+def _combine_answers(first: Judgement | None, last: Judgement) -> Verdict:
+    """Return the verdict of one answer, or of two that agree, with their mean confidence; else abstain."""
+    verdict = last.verdict
+    if first is None:
+        return verdict
+    one, other = _verdict_name(first.verdict), _verdict_name(verdict)
+    mean = (first.verdict.confidence + verdict.confidence) / 2
+    if one != other:
+        return Abstain(reason=f"asked twice, the judge said {one}, then {other}", confidence=mean)
+    return replace(verdict, confidence=mean)
+
+
+def _verdict_name(verdict: Verdict) -> str:
+    return type(verdict).__name__.lower()
+
+
+def _rule_on_verdict(inquiry: Inquiry, verdict: Verdict, at: float) -> JudgingStep:
+    goal = active_goal(inquiry.session)
+    inquiry = replace(inquiry, confidence=_premature_probability(verdict, inquiry.confidence))
+    case = inquiry.case
+    if case is None:
+        return inquiry, Rest(reason=RestReason.SUPERSEDED)
+    if why := verdict_objection(verdict, case, asked=goal is not None):
+        return rest_unjudged(inquiry, why)
+    return _accept_verdict(inquiry, case, verdict, at)
+
+
+def _accept_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Verdict, at: float) -> JudgingStep:
+    goal = active_goal(inquiry.session)
+    match verdict:
+        case Complete():
+            return _rule_complete(inquiry, verdict, goal)
+        case Incomplete():
+            return send_agent_back(inquiry, _missing_from_verdict(inquiry, case, verdict), at)
+        case Waiting():
+            note = f"Supervisor: waiting for you: {verdict.question}" if goal else ""
+            return inquiry, Rest(reason=RestReason.WAITING, detail=verdict.question, note=note)
+        case Impossible():
+            return end_goal(inquiry, GoalStatus.IMPOSSIBLE, verdict.reason)
+        case Abstain():
+            return rest_unjudged(inquiry, f"the judge abstained: {verdict.reason}")
+
+
+def _rule_complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> JudgingStep:
+    shown = "; ".join(f"{met.criterion} ({', '.join(met.evidence)})" for met in verdict.criteria)
+    if changed := proof.describe_findings(inquiry.project_state.findings):
+        shown = f"{shown}; please look at what changed in the checks: {'; '.join(changed)}"
+    return (
+        end_goal(inquiry, GoalStatus.ACHIEVED, shown)
+        if goal
+        else (inquiry, Rest(reason=RestReason.CLEAN, detail=shown))
+    )
+
+
+def _missing_from_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Incomplete) -> MissingWork:
+    """Return the points that stand; those that the evidence refutes are not reported to the agent."""
+    gaps = upheld_gaps(verdict, case)
+    cited = {number for gap in gaps for number in gap.evidence}
+    return MissingWork(
+        kind="incomplete" if case.condition else inquiry.suspicion.split(":", 1)[0],
+        missing=tuple(gap.point for gap in gaps),
+        next_step=verdict.next_step,
+        evidence=tuple(fact for fact in inquiry.evidence if fact.id in cited),
+    )
+
+
+def _premature_probability(verdict: Verdict, before: float | None) -> float | None:
+    """Return the probability, by this verdict, that the work is not finished."""
+    match verdict:
+        case Incomplete():
+            return verdict.confidence
+        case Abstain():
+            return before
+        case _:
+            return 1 - verdict.confidence
+
+
+def _charge_judge_cost(inquiry: Inquiry, cost: Judgement | JudgeFailed) -> Inquiry:
+    """Add the cost of an answer, or of a failure, to the stop, the day and the goal."""
+    tokens, cents = inquiry.judge_tokens + cost.tokens, cost.cents
+    inquiry = replace(
+        inquiry,
+        judge=cost.backend or inquiry.judge,
+        judge_tokens=tokens,
+        judge_cents=inquiry.judge_cents if cents is None else (inquiry.judge_cents or 0.0) + cents,
+        today=add_spending(inquiry.today, cost.tokens, cents, cost.calls),
+    )
+    goal = active_goal(inquiry.session)
+    if goal is None:
+        return inquiry
+    total, paid = goal.spent.judge_tokens + cost.tokens, goal.spent.judge_cents + (cents or 0.0)
+    spent = replace(goal.spent, judge_tokens=total, judge_cents=paid)
+    return replace(inquiry, session=replace(inquiry.session, goal=replace(goal, spent=spent)))

@@ -1,0 +1,260 @@
+"""One stop, from the host's event to the ruling.
+
+Each fact is answered with what is needed next (an effect) or with a ruling. The order is the cascade of the
+design: skip rules; with a goal its gates and then certain rules, without a goal the rules first; then a
+model, whose verdict may also be refused. After a ruling the inquiry is over, and its session is to be saved.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sidecar.evidence.claims import wording
+from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.ledger import gather_evidence
+from sidecar.evidence.proof import policy as proof
+from sidecar.judging.rules import every, found
+from sidecar.kernel.effects import (
+    Continue,
+    Effect,
+    ReadProjectState,
+    ReadTurn,
+    Rest,
+    RestReason,
+    Ruling,
+    RunGates,
+)
+from sidecar.kernel.events import (
+    Fact,
+    GatesRan,
+    JudgeAnswered,
+    JudgeFailed,
+    OldChecksRan,
+    ProjectState,
+    TurnRead,
+)
+from sidecar.kernel.evidence import MissingWork
+from sidecar.kernel.gate import Kind
+from sidecar.kernel.goal import Goal
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.session import Session, active_goal
+from sidecar.kernel.turn import Turn
+from sidecar.systems.supervision.policy import gate_step, judge_step, skip
+from sidecar.systems.supervision.policy.continuations import send_agent_back, settle_continuation
+from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
+
+StopStep = tuple[Inquiry, Effect | Ruling]
+
+RULES_STAGE_NAME = "rules"
+"""The stage in which rules decide."""
+OUTWEIGHED_RULES = frozenset(("false-complete", "error-walked-away"))
+"""Rules about the agent's own runs; a test gate that passed outweighs them."""
+SILENT_REASONS = frozenset((RestReason.EXHAUSTED, RestReason.STALLED, RestReason.SHADOW))
+"""Reasons to rest although something is missing."""
+CHECKS_CONFIDENCE = 0.99
+"""Confidence of what the project's own checks decide."""
+
+
+def begin_inquiry(inquiry: Inquiry) -> StopStep:
+    """Handle the stop itself: skip it at once, or read the turn."""
+    reason = skip.early_skip_reason(inquiry)
+    return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
+
+
+def advance_inquiry(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
+    """Take in one fact and return the next step. `at`: seconds since the epoch."""
+    match fact:
+        case TurnRead():
+            project_state = replace(inquiry.project_state, rubric=fact.rubric)
+            return _handle_turn_read(replace(inquiry, project_state=project_state), fact.turn, at)
+        case ProjectState():
+            return _handle_project_state(replace(inquiry, project_state=fact), at)
+        case GatesRan():
+            return _handle_gates_ran(inquiry, fact, at)
+        case OldChecksRan():
+            return _handle_old_checks(inquiry, fact, at)
+        case JudgeAnswered():
+            return judge_step.apply_judgement(inquiry, fact.judgement, at)
+        case JudgeFailed():
+            return judge_step.handle_judge_failure(inquiry, fact, at)
+
+
+def _handle_turn_read(inquiry: Inquiry, turn: Turn, at: float) -> StopStep:
+    if turn.unfinished and not turn.readable:  # nobody knows whether it is a stop at all
+        return rest_unjudged(replace(inquiry, turn=turn), turn.unfinished)
+    session, arrived = settle_continuation(inquiry.session, turn, continued=inquiry.stop.continued)
+    session = _add_turn_spending(session, turn, at)
+    lost = inquiry.session.pending is not None and not arrived
+    inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
+    reason = skip.late_skip_reason(inquiry, turn)
+    if reason is not None and (reason is not RestReason.TALK or not turn.calls):
+        return _skip_stop(inquiry, reason)
+    weighed = every.apply_stop_rules(turn, inquiry.settings.rules, goal=active_goal(session) is not None)
+    if reason is not None and not any(finding.certain for finding in weighed.findings):
+        # A turn that only read is skipped, unless a rule is certain that it stopped midway.
+        return _skip_stop(inquiry, reason)
+    session, tasks = skip.new_background_tasks(inquiry)
+    if tasks and not inquiry.stop.headless:
+        detail = f"judged when they end: {'; '.join(tasks)}"[:500]
+        return replace(inquiry, session=session), Rest(reason=RestReason.BACKGROUND, detail=detail)
+    inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id), left_running=tasks)
+    if active_goal(session) is None and not _needs_project_state(inquiry, weighed):
+        return _rest_as_clean(inquiry, weighed)
+    return inquiry, ReadProjectState()
+
+
+def _needs_project_state(inquiry: Inquiry, weighed: found.RuleAssessment) -> bool:
+    """Whether a stop without a goal may be more than clean, as far as the turn itself shows."""
+    turn = inquiry.turn
+    if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
+        return True
+    return wording.claims_pass(turn.last_message) and turn.changed
+
+
+def _rest_as_clean(inquiry: Inquiry, weighed: found.RuleAssessment) -> StopStep:
+    """Rest because no rule found anything; report a sign of a legitimate stop."""
+    why = weighed.legitimate.why if weighed.legitimate else ""
+    inquiry = replace(inquiry, stage=RULES_STAGE_NAME, confidence=weighed.confidence)
+    return inquiry, Rest(reason=RestReason.CLEAN, detail=why)
+
+
+def _handle_project_state(inquiry: Inquiry, at: float) -> StopStep:
+    goal = active_goal(inquiry.session)
+    if goal is None:
+        return _judge_without_goal(inquiry, at)
+    goal = replace(goal, unjudged="")
+    return _judge_with_goal(replace(inquiry, session=replace(inquiry.session, goal=goal)), goal, at)
+
+
+def _add_turn_spending(session: Session, turn: Turn, at: float) -> Session:
+    """Add the tokens and seconds since the last stop to what the goal has spent."""
+    goal, since = active_goal(session), session.active_since
+    session = replace(session, counted_to=max(session.counted_to, turn.position), active_since=None)
+    if goal is None:
+        return session
+    seconds = max(0.0, at - since) if since is not None else 0.0
+    spent = replace(goal.spent, tokens=goal.spent.tokens + turn.tokens, seconds=goal.spent.seconds + seconds)
+    return replace(session, goal=replace(goal, spent=spent))
+
+
+def _skip_stop(inquiry: Inquiry, reason: RestReason) -> StopStep:
+    if (
+        reason is not RestReason.NATIVE_GOAL
+        or inquiry.session.told_native
+        or active_goal(inquiry.session) is None
+    ):
+        return inquiry, Rest(reason=reason, detail=inquiry.turn.unfinished)
+    inquiry = replace(inquiry, session=replace(inquiry.session, told_native=True))
+    note = "Supervisor: the host's own /goal is active; Supervisor steps back until it is cleared."
+    return inquiry, Rest(reason=reason, note=note)
+
+
+def _judge_without_goal(inquiry: Inquiry, at: float) -> StopStep:
+    """Judge a stop without a goal: only clear cases are sent back (law 8)."""
+    wanted = gates.required_gates(None, inquiry.project_state) if inquiry.settings.gates.without_goal else ()
+    if (may := gates.runnable_gates(wanted)) and inquiry.turn.changed:
+        return replace(inquiry, stage="gates"), RunGates(may, inquiry.project_state.catalog.settings.seconds)
+    return _decide_without_goal(inquiry, at)
+
+
+def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
+    known = gather_evidence(inquiry.turn, inquiry.runs, inquiry.project_state)
+    inquiry = replace(inquiry, evidence=known.evidence, claims=known.claims)
+    weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=False)
+    rests = weighed.legitimate is not None and weighed.legitimate.certain
+    if not rests and (lack := gate_step.goalless_gate_failures(inquiry)):
+        return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
+    inquiry = replace(inquiry, stage=RULES_STAGE_NAME, confidence=weighed.confidence)
+    found = (*weighed.findings, *_changed_check_findings(inquiry))
+    if not found:
+        return _rest_as_clean(inquiry, weighed)
+    first = found[0]
+    inquiry = replace(inquiry, rule=first.rule)
+    if first.certain:
+        return send_agent_back(inquiry, first.lack, at)
+    return judge_step.ask_judge(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
+
+
+def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
+    """Let a judge look at a message that says tests pass, after a turn that weakened the checks."""
+    grave = proof.grave_findings(inquiry.project_state.findings)
+    if not grave or not wording.claims_pass(inquiry.turn.last_message):
+        return ()
+    then = "Undo it, or say why it is right."
+    lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
+    return (found.RuleFinding(rule="checks-changed", certain=False, lack=lack, confidence=0.5),)
+
+
+def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
+    if inquiry.left_running:
+        then = "Wait for this work to end, or stop it, then go on."
+        lack = MissingWork(kind="background-headless", missing=inquiry.left_running, next_step=then)
+        return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="background-headless"), lack, at)
+    return _decide_after_checks(inquiry, gate_step.begin_gate_checks(inquiry, goal, at), at)
+
+
+def _handle_gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> StopStep:
+    goal = active_goal(inquiry.session)
+    if goal is None and not inquiry.settings.gates.without_goal:
+        return inquiry, Rest(reason=RestReason.SUPERSEDED)
+    if goal is None:
+        return _decide_without_goal(replace(inquiry, runs=fact.runs), at)
+    return _decide_after_checks(inquiry, gate_step.handle_gate_runs(inquiry, goal, fact.runs, at), at)
+
+
+def _handle_old_checks(inquiry: Inquiry, fact: OldChecksRan, at: float) -> StopStep:
+    goal = active_goal(inquiry.session)
+    if goal is None:
+        return inquiry, Rest(reason=RestReason.SUPERSEDED)
+    return _decide_after_checks(inquiry, gate_step.handle_old_checks(inquiry, goal, fact.comparisons, at), at)
+
+
+def _decide_after_checks(
+    before: Inquiry, checked: gate_step.ChecksStep | gate_step.UndecidedChecks, at: float
+) -> StopStep:
+    """Follow the checks where they decide; otherwise certain rules, then the model.
+
+    Where only the user can go on, failing checks are no reason to send the agent back.
+    """
+    inquiry, order = checked
+    if order is not None and not _wants_continuation(order):
+        return _set_checks_confidence(inquiry, order)
+    goal = active_goal(before.session)
+    if goal is None:
+        return inquiry, Rest(reason=RestReason.SUPERSEDED)
+    weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=True)
+    if weighed.legitimate is not None and weighed.legitimate.certain:
+        return _rest_waiting(replace(inquiry, session=before.session), weighed.legitimate, weighed.confidence)
+    if order is not None:
+        return _set_checks_confidence(inquiry, order)
+    inquiry = replace(inquiry, confidence=weighed.confidence)
+    found = [finding for finding in weighed.findings if finding.certain]
+    if gate_step.gate_kind_passed(inquiry.runs, Kind.TESTS):  # newer than the agent's own run
+        found = [finding for finding in found if finding.rule not in OUTWEIGHED_RULES]
+    if found:
+        inquiry = replace(inquiry, stage=RULES_STAGE_NAME, rule=found[0].rule)
+        return send_agent_back(inquiry, found[0].lack, at)
+    return judge_step.ask_judge(inquiry, goal.condition)
+
+
+def _wants_continuation(order: Effect | Ruling) -> bool:
+    """Whether the agent is to go on, or would be if there were a budget for it."""
+    return isinstance(order, Continue) or (isinstance(order, Rest) and order.reason in SILENT_REASONS)
+
+
+def _rest_waiting(inquiry: Inquiry, legitimate: found.LegitimateStop, confidence: float) -> StopStep:
+    """Rest because only the user can go on; the goal stays active, and the agent gets no message."""
+    inquiry = replace(
+        inquiry, stage=RULES_STAGE_NAME, rule=f"legitimate:{legitimate.kind}", confidence=confidence
+    )
+    note = f"Supervisor: waiting for you: {legitimate.why}"
+    return inquiry, Rest(reason=RestReason.WAITING, detail=legitimate.why, note=note)
+
+
+def _set_checks_confidence(inquiry: Inquiry, order: Effect | Ruling) -> StopStep:
+    """Set the confidence of what the checks decided, which is nearly certain."""
+    if isinstance(order, Continue):
+        return replace(inquiry, confidence=CHECKS_CONFIDENCE), order
+    if isinstance(order, Rest) and order.reason is RestReason.ACHIEVED:
+        return replace(inquiry, confidence=1 - CHECKS_CONFIDENCE), order
+    return inquiry, order

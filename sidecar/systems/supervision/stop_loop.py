@@ -1,0 +1,335 @@
+"""Judging of one stop: the loop between policy and the outside world."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+
+from msgspec.structs import replace
+
+from sidecar.evidence.ports import GateContext
+from sidecar.evidence.proof.policy import describe_finding
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.effects import (
+    AskJudge,
+    Continue,
+    Effect,
+    ReadProjectState,
+    ReadTurn,
+    Rest,
+    RestReason,
+    Ruling,
+    RunGates,
+    RunOldChecks,
+)
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
+from sidecar.kernel.gate import GateRun
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_turn
+from sidecar.kernel.session import Session, active_goal
+from sidecar.kernel.stop_history import TimedFact
+from sidecar.kernel.turn import Turn
+from sidecar.platform.ports import RecordEntry
+from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
+from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
+from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
+from sidecar.systems.supervision.replay import StopHistoryWriter
+from sidecar.systems.supervision.rubric_changes import RubricWatch
+from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError
+
+QUEUE_POLL_SECONDS = 1.0
+"""Seconds between two checks of the host's queue while a stop is judged."""
+
+STATELESS_REASONS = frozenset(
+    {RestReason.OURS, RestReason.SUBAGENT, RestReason.OFF, RestReason.PAUSED, RestReason.PLAN_MODE}
+)
+"""Reasons of stops that do not change the session's state."""
+
+SAVE_ERRORS = (OSError, ValueError, BadInputError)
+"""What may keep a state from being written: the disk, or text that cannot be encoded."""
+MAX_FINDINGS_RECORDED = 20
+"""Maximum number of changes to the checks that one record entry names."""
+
+log = logging.getLogger(__name__)
+
+
+class _JudgingProgress:
+    """One judging in progress: what policy knew at `first`, what it knows `now`, and the facts between."""
+
+    def __init__(self, first: Inquiry) -> None:
+        self.first = self.now = first
+        self.facts: list[TimedFact] = []
+
+
+class StopLoop:
+    """Judges stops, at most one at a time per session."""
+
+    def __init__(
+        self, services: Services, generations: RunningJudgings, bases: Baselines, rubrics: RubricWatch
+    ) -> None:
+        """Share the other parameters with the code that reports newer events."""
+        self._services = services
+        self._generations = generations
+        self._bases = bases
+        self._rubrics = rubrics
+        self._surveyor = ProjectStateReader(services, bases)
+        self._keeper = StopHistoryWriter(services)
+
+    async def rule(self, stop: AgentStopped, session: Session) -> Ruling:
+        """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
+        services = self._services
+        settings, _ = services.configuration.load()
+        mask = services.secrets.masker(stop.environment)
+        tasks = tuple(replace(task, description=mask(task.description)) for task in stop.background)
+        stop = replace(stop, background=tasks)
+        inquiry = Inquiry(
+            session=session,
+            stop=stop,
+            settings=settings,
+            off=services.switches.off(stop.project),
+            today=services.spending.today(),
+        )
+        begun, first = services.clock.now(), inquiry
+        if stop.subagent:  # a subagent's rest ends nothing of its parent session
+            ruling: Ruling = Rest(reason=RestReason.SUBAGENT)
+            self._write(inquiry, ruling, begun)
+            return ruling
+        self._bases.rest(stop.key)
+        progress, until = _JudgingProgress(first), asyncio.get_running_loop().time() + settings.stop_seconds
+        try:
+            while (ended := await self._judged(progress, until)) is None:  # a command voided the judging
+                progress = _JudgingProgress(replace(first, session=self._now(session)))
+            inquiry, ruled = ended
+        except SupersededError as newer:
+            ruling = Rest(reason=newer.reason)
+            inquiry = self._dropped(progress.now)
+        except asyncio.CancelledError:
+            self._write(
+                self._dropped(progress.now),
+                Rest(reason=RestReason.INTERRUPTED, detail="the host let go"),
+                begun,
+            )
+            raise
+        else:
+            ruling = self._told(stop, self._save(inquiry, ruled))
+            self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
+        if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
+            self._rubrics.set_to_work(stop, human=False)
+        self._write(inquiry, ruling, begun)
+        return ruling
+
+    def _now(self, session: Session) -> Session:
+        """Return the session as last saved, or as given where that cannot be read."""
+        try:
+            return self._services.store.load(session.key) or session
+        except (OSError, BadInputError):
+            return session
+
+    async def _judged(self, progress: _JudgingProgress, until: float) -> tuple[Inquiry, Ruling] | None:
+        """Run one judging to its end; None where a user's command voids it and leaves the goal active."""
+        try:
+            return await self._generations.judge(progress.now.stop.key, self._judge(progress, until))
+        except SupersededError as newer:
+            if newer.reason is not RestReason.COMMANDED:
+                raise
+            self._dropped(progress.now)
+            return None
+
+    def _dropped(self, inquiry: Inquiry) -> Inquiry:
+        """Drop a stop whose outcome is void; the cost of judging it is still charged to its goal."""
+        goal = inquiry.session.goal
+        if goal is None or not inquiry.judge_tokens:
+            return inquiry
+        try:
+            now = self._services.store.load(inquiry.stop.key)
+            if now is not None and now.goal is not None and now.goal.id == goal.id:
+                spent = replace(
+                    now.goal.spent,
+                    judge_tokens=now.goal.spent.judge_tokens + inquiry.judge_tokens,
+                    judge_cents=now.goal.spent.judge_cents + (inquiry.judge_cents or 0.0),
+                )
+                self._services.store.save(replace(now, goal=replace(now.goal, spent=spent)))
+        except SAVE_ERRORS as error:
+            log.warning("%s: what judging cost could not be saved: %s", inquiry.stop.key.id, error)
+        return inquiry
+
+    async def _judge(self, progress: _JudgingProgress, until: float) -> tuple[Inquiry, Ruling]:
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._loop(progress)
+        except TimeoutError:
+            progress.facts.clear()  # these facts lead to no ruling
+            limit = progress.now.settings.stop_seconds
+            return rest_unjudged(progress.now, f"judging took longer than {limit} seconds")
+
+    async def _loop(self, progress: _JudgingProgress) -> tuple[Inquiry, Ruling]:
+        """Carry out effects and step policy until it gives an answer."""
+        inquiry, order = begin_inquiry(progress.now)
+        while not isinstance(order, Continue | Rest):
+            fact = await self._carry_out(order, inquiry)
+            timed = TimedFact(self._services.clock.now(), fact)
+            # In a thread: on a turn of hundreds of calls, rules and evidence take tenths of a second.
+            inquiry, order = await asyncio.to_thread(advance_inquiry, inquiry, fact, timed.at)
+            progress.now = inquiry
+            progress.facts.append(timed)
+        if (isinstance(order, Continue) or order.alarm) and self._user_waits(inquiry):
+            raise SupersededError(RestReason.QUEUED)
+        return inquiry, order
+
+    async def _carry_out(self, order: Effect, inquiry: Inquiry) -> Fact:
+        services, stop = self._services, inquiry.stop
+        if isinstance(order, ReadTurn):
+            turn = await services.transcripts.read(stop, inquiry.session.counted_to)
+            turn = self._with_journal(turn, inquiry)
+            mask = services.secrets.masker(stop.environment)
+            rubric = self._rubrics.in_force(stop, turn)
+            return TurnRead(await asyncio.to_thread(mask_turn, turn, mask), rubric)  # half a second at worst
+        if isinstance(order, ReadProjectState):
+            goal = active_goal(inquiry.session)
+            seen = await self._surveyor.look(stop, goal, inquiry.turn.last_message)
+            return replace(seen, rubric=inquiry.project_state.rubric)
+        async with self._queue_watched(inquiry):
+            if isinstance(order, RunGates):
+                return await self._run(order, inquiry)
+            if isinstance(order, RunOldChecks):
+                return await self._compare(order, inquiry)
+            return await self._ask(order, inquiry)
+
+    def _with_journal(self, turn: Turn, inquiry: Inquiry) -> Turn:
+        """Add the journal's facts to the turn; a journal that cannot be read adds nothing (law 4)."""
+        services, key = self._services, inquiry.stop.key
+        try:
+            journal = services.journals.load(key)
+        except (OSError, BadInputError) as error:
+            log.warning("%s: the journal could not be read: %s", key.id, error)
+            return turn
+        if journal is None:
+            return turn
+        return add_journal_facts(turn, journal, inquiry.session.active_since, services.clock.now())
+
+    async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
+        """Run gates on the tree that was just read; the agent rests meanwhile."""
+        stop = inquiry.stop
+        goal = active_goal(inquiry.session)
+        site = GateContext(
+            project=stop.project,
+            tree=inquiry.project_state.tree,
+            environment=stop.environment,
+            since=goal.set_at if goal is not None else 0.0,
+        )
+        runs = await self._services.gates.run(order.gates, site, order.seconds)
+        mask = self._services.secrets.masker(stop.environment)
+        return GatesRan(runs=tuple(mask_gate_run(run, mask) for run in runs))
+
+    async def _compare(self, order: RunOldChecks, inquiry: Inquiry) -> OldChecksRan:
+        """Run the checks as they were on today's code, in a copy."""
+        stop, goal = inquiry.stop, active_goal(inquiry.session)
+        site = GateContext(
+            project=stop.project, tree=inquiry.project_state.tree, environment=stop.environment
+        )
+        base = goal.base if goal is not None else FileBaseline()
+        found = await self._services.old_checks.compare(
+            base, site, order.runs, order.seconds, repairs=order.repairs
+        )
+        mask = self._services.secrets.masker(stop.environment)
+        return OldChecksRan(comparisons=tuple(mask_comparison(one, mask) for one in found))
+
+    async def _ask(self, order: AskJudge, inquiry: Inquiry) -> Fact:
+        """Ask the judge, and store the cost whatever the outcome."""
+        services, environment = self._services, inquiry.stop.environment
+        case = mask_case(order.case, services.secrets.masker(environment))
+        try:
+            said = await services.judge.ask(case, environment, inquiry.settings)
+        except asyncio.CancelledError:
+            self._pay(0, None, 1)  # it may have been asked already, at unknown cost
+            raise
+        cost = said.judgement if isinstance(said, JudgeAnswered) else said
+        if cost.calls:
+            self._pay(cost.tokens, cost.cents, cost.calls)
+        return said
+
+    def _pay(self, tokens: int, cents: float | None, calls: int) -> None:
+        try:
+            self._services.spending.add(tokens, cents, calls)
+        except OSError as error:
+            log.warning("what judging cost could not be written down: %s", error)
+
+    @contextlib.asynccontextmanager
+    async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:
+        """End the judging if the user queues a prompt while something long runs."""
+        watcher = asyncio.create_task(self._watch_queue(inquiry))
+        try:
+            yield
+        finally:
+            watcher.cancel()
+
+    async def _watch_queue(self, inquiry: Inquiry) -> None:
+        while not self._user_waits(inquiry):
+            await self._services.clock.pause(QUEUE_POLL_SECONDS)
+        self._generations.supersede(inquiry.stop.key, RestReason.QUEUED)
+
+    def _user_waits(self, inquiry: Inquiry) -> bool:
+        return self._services.transcripts.queued(inquiry.stop, inquiry.turn.position)
+
+    def _told(self, stop: AgentStopped, ruling: Ruling) -> Ruling:
+        """Add the queued rubric notices for the user to the ruling."""
+        news = self._rubrics.note(stop.key)
+        return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
+
+    def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
+        """Save before the ruling is sent; a ruling that cannot be saved is not sent (law 6)."""
+        if isinstance(ruling, Rest) and ruling.reason in STATELESS_REASONS:
+            return ruling
+        try:
+            self._services.store.save(replace(inquiry.session, seen_at=self._services.clock.now()))
+        except SAVE_ERRORS as error:
+            why = f"the state could not be saved: {getattr(error, 'strerror', None) or error}"
+            log.warning("%s: %s", inquiry.stop.key.id, why)
+            return Rest(
+                reason=RestReason.UNJUDGED, detail=why, note=f"Supervisor: this stop was not judged: {why}."
+            )
+        return ruling
+
+    def _masked(self, stop: AgentStopped, ruling: Ruling) -> str:
+        """Return the ruling in one line, with all secrets masked."""
+        said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
+        return self._services.secrets.masker(stop.environment)(said)
+
+    def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
+        """Append an entry about this stop to the record."""
+        now = self._services.clock.now()
+        entry = RecordEntry(
+            at=now,
+            event="stop",
+            decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
+            detail=self._masked(inquiry.stop, ruling),
+            continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
+            stage=inquiry.stage,
+            tree=inquiry.project_state.tree,
+            gates=tuple(_gate_line(run) for run in inquiry.runs),
+            findings=tuple(map(describe_finding, inquiry.project_state.findings[:MAX_FINDINGS_RECORDED])),
+            claims=tuple(f"{claim.said}: {claim.standing}" for claim in inquiry.claims),
+            rule=inquiry.rule,
+            confidence=None if inquiry.confidence is None else round(inquiry.confidence, 3),
+            judge=inquiry.judge,
+            judge_tokens=inquiry.judge_tokens,
+            judge_cents=inquiry.judge_cents,
+            seconds=round(now - begun, 3),
+        )
+        try:
+            self._services.record.append(inquiry.stop.key, entry)
+        except SAVE_ERRORS as error:
+            log.warning("%s: the record could not be written: %s", inquiry.stop.key.id, error)
+
+
+def _gate_line(run: GateRun) -> str:
+    """Format one gate of a stop for the record."""
+    marks = [
+        word for word, holds in (("cached", run.cached), ("flaky", run.flaky), ("moved", run.moved)) if holds
+    ]
+    return f"{run.gate.id}: {run.outcome.value}" + (f" ({', '.join(marks)})" if marks else "")

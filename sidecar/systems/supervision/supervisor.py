@@ -1,0 +1,315 @@
+"""Answers every event of a host."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.policy import describe_checks
+from sidecar.kernel.effects import CommandReply, HostAnswer, NoReply, Rest, RestReason, ToolCallReply
+from sidecar.kernel.events import (
+    NO_RUBRIC,
+    AgentStopped,
+    AnyHostEvent,
+    CommandTyped,
+    FileSaved,
+    HostEvent,
+    ProjectState,
+    PromptSubmitted,
+    SessionDeleted,
+    SessionEnded,
+    SessionStarted,
+    ToolCalled,
+    TurnFailed,
+)
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.session import Session, SessionKey, active_goal
+from sidecar.platform.ports import RecordEntry
+from sidecar.rubric.ports import GuidanceFiles
+from sidecar.systems.supervision.gate_requests import SessionChecks
+from sidecar.systems.supervision.policy import commands, sessions
+from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.project_state import Baselines
+from sidecar.systems.supervision.rubric_changes import RubricWatch
+from sidecar.systems.supervision.saved_files import SavedFileWatch
+from sidecar.systems.supervision.sessions import RunningJudgings, SessionLineage
+from sidecar.systems.supervision.stop_loop import StopLoop
+
+MAX_COMMANDS_REMEMBERED = 1000
+"""Typed commands remembered, because hosts report one command twice."""
+
+NOT_TYPED_REPLY = CommandReply(
+    text="Supervisor: only what you type yourself can change a goal or a budget.", refused=True
+)
+"""The answer to a command in a prompt that the host did not get from a person (law 9)."""
+
+ApprovalLookup = Callable[[str], bool | None]
+"""Whether a tool may be called without asking the user; None for a name that no tool of ours has."""
+
+log = logging.getLogger(__name__)
+
+
+def no_tool(_name: str) -> None:
+    """Report that no tool is ours."""
+
+
+class Supervisor:
+    """Entry point of the use cases, for all hosts."""
+
+    def __init__(
+        self, services: Services, guides: GuidanceFiles | None = None, spare: ApprovalLookup = no_tool
+    ) -> None:
+        """Without `guides` nobody is notified at once when a file was saved."""
+        self._services = services
+        self._spare = spare
+        self._generations = RunningJudgings()
+        self._bases = Baselines(services)
+        self._rubrics = RubricWatch(services)
+        self.saved = SavedFileWatch(services, self._rubrics, guides) if guides else None
+        self._stops = StopLoop(services, self._generations, self._bases, self._rubrics)
+        self._family = SessionLineage(services)
+        self.checks = SessionChecks(services)
+        self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
+
+    async def tell(self, event: AnyHostEvent) -> HostAnswer:
+        """Answer one event of a host. Cancelling means that the host let go."""
+        if event.ours or (event.subagent and not isinstance(event, AgentStopped | ToolCalled)):
+            return NoReply()
+        self.checks.met(event)
+        try:
+            self._see_saved(event)
+            if not isinstance(event, AgentStopped):
+                answer = self._at_once(event)
+                if isinstance(answer, CommandReply) and answer.work:  # the agent sets to work after this
+                    await self._bases.begin_goal(event)
+                    return await self._with_checks(event, answer)
+                return answer
+            session = self._family.session_of(event)
+        except OSError as error:
+            return _answer_without_state(event, error)
+        with self.checks.giving_way(event):
+            return await self._stops.rule(event, session)
+
+    def _see_saved(self, event: AnyHostEvent) -> None:
+        """Read saved files before this event: an edit before a prompt does not belong to what follows it."""
+        if self.saved is None or isinstance(event, SessionEnded | SessionDeleted):
+            return
+        self.saved.met(event)
+        if isinstance(event, AgentStopped):
+            self.saved.stopped(event)
+        elif isinstance(event, CommandTyped | PromptSubmitted | FileSaved):
+            self.saved.look(event.key)
+
+    def _at_once(
+        self,
+        event: (
+            CommandTyped
+            | PromptSubmitted
+            | SessionStarted
+            | ToolCalled
+            | FileSaved
+            | TurnFailed
+            | SessionEnded
+            | SessionDeleted
+        ),
+    ) -> HostAnswer:
+        """Answer events that need no waiting."""
+        match event:
+            case CommandTyped():
+                return self._command(event)
+            case PromptSubmitted():
+                return self._prompt(event)
+            case SessionStarted():
+                return self._started(event)
+            case SessionDeleted():
+                return self._forget(event)
+            case ToolCalled():
+                return self._identified(event)
+            case FileSaved():
+                answer: HostAnswer = NoReply(note=self.saved.glance(event.key) if self.saved else "")
+            case TurnFailed():
+                answer = self._noted(event, "turn-failed", event.error)
+            case SessionEnded():
+                self._end(event.key)
+                answer = self._noted(event, "session-ended", event.reason)
+        return answer
+
+    def _identified(self, event: ToolCalled) -> HostAnswer:
+        """Answer whose call it is; an unknown session is stored from now on."""
+        answer = sessions.answer_tool_call(event, self._spare(event.tool))
+        if isinstance(answer, ToolCallReply) and self._services.store.load(event.key) is None:
+            self._changed(event, lambda session: session)
+        return answer
+
+    def _forget(self, event: SessionDeleted) -> HostAnswer:
+        """Remove everything stored of a deleted session, except for its record."""
+        self._end(event.key)
+        self._generations.supersede(event.key)
+        self._services.store.forget(event.key)
+        self._services.journals.forget(event.key)
+        self._services.stop_history.forget(event.project, event.key)
+        self._note(
+            event.key,
+            RecordEntry(at=self._services.clock.now(), event="session-deleted", decided="forgotten"),
+        )
+        return NoReply()
+
+    def _end(self, key: SessionKey) -> None:
+        self._bases.end(key)
+        self._rubrics.end(key)
+        if self.saved is not None:
+            self.saved.end(key)
+
+    def _started(self, event: SessionStarted) -> HostAnswer:
+        self._family.announce(event)
+        watch = self.saved.paths(event.key) if self.saved is not None and not event.headless else ()
+        session = self._services.store.load(event.key)
+        if session is None or session.goal is None or session.goal.status is not GoalStatus.ACTIVE:
+            return NoReply(watch=watch)
+        settings, _ = self._services.configuration.load()
+        return NoReply(note=describe_session(session, settings).splitlines()[0], watch=watch)
+
+    def _prompt(self, event: PromptSubmitted) -> HostAnswer:
+        at = self._services.clock.now()
+        if not event.human:
+            self._remember(event.key, event.prompt_id, NOT_TYPED_REPLY)
+            self._rubrics.set_to_work(event, human=False)
+            return self._changed(event, lambda session: sessions.mark_agent_active(session, at))
+        self._generations.supersede(event.key)
+        if not self._services.switches.off(event.project):
+            self._bases.begin_turn(event)
+            self._rubrics.spoken(event)
+            self._rubrics.set_to_work(event)
+        else:
+            self._rubrics.unseen(event)
+        return self._changed(event, lambda session: sessions.reset_after_prompt(session, at))
+
+    def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
+        self._generations.supersede(event.key)
+        self._note(
+            event.key,
+            RecordEntry(at=self._services.clock.now(), event=what, decided="noted", detail=detail[:300]),
+        )
+        return self._changed(event, sessions.mark_agent_idle)
+
+    def _changed(self, event: HostEvent, change: Callable[[Session], Session]) -> HostAnswer:
+        """Save a change that nobody waits for; a state that cannot be saved is reported at the stop."""
+        try:
+            self._services.store.save(self._touched(change(self._family.session_of(event)), event))
+        except OSError as error:
+            log.warning("%s: the state could not be saved: %s", event.key.id, error)
+        return NoReply()
+
+    def _touched(self, session: Session, event: HostEvent) -> Session:
+        return replace(session, project=event.project or session.project, seen_at=self._services.clock.now())
+
+    def _command(self, event: CommandTyped) -> HostAnswer:
+        told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
+        if told is not None:
+            return NoReply() if told.work else told
+        self._rubrics.spoken(event)
+        reply = self._remember(event.key, event.prompt_id, self._carry_out(event))
+        if reply.work:
+            self._rubrics.set_to_work(event)
+        return reply
+
+    def _remember(self, key: SessionKey, prompt_id: str, reply: CommandReply) -> CommandReply:
+        """Store the answer to this prompt, for the host's second report of it."""
+        self._typed.setdefault((key, prompt_id), reply)
+        while len(self._typed) > MAX_COMMANDS_REMEMBERED:
+            self._typed.popitem(last=False)
+        return reply
+
+    def _carry_out(self, event: CommandTyped) -> CommandReply:
+        """Carry out a command. It fails closed (law 4): what is not saved and enforced is refused."""
+        services, at = self._services, self._services.clock.now()
+        settings, errors = services.configuration.load()
+        before = sessions.reset_after_prompt(self._family.session_of(event), at)
+        position = services.transcripts.position(event) or before.counted_to
+        command = commands.TypedCommand(name=event.name, arguments=event.arguments, at=at, position=position)
+        if event.name == "rubric":
+            session, reply = before, self._rubrics.obey(event)
+        else:
+            session, reply = commands.run_typed_command(before, settings, command)
+        if (off := services.switches.off(event.project)) and _enforces_new_goal(session, before):
+            return CommandReply(
+                text=f"Supervisor is {off}. Type in a shell: {switch_on_command(off)}", refused=True
+            )
+        looked = session == before and self._generations.judging(event.key)  # reading ends no judging
+        if not looked:
+            self._generations.supersede(event.key, _supersede_reason(session, reply))
+        try:
+            if not looked:
+                services.store.save(self._touched(session, event))
+        except OSError as error:
+            why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
+            return CommandReply(
+                text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True
+            )
+        decided = "refused" if reply.refused else "done"
+        detail = services.secrets.masker(event.environment)(f"{event.arguments[:300]} -> {reply.text}"[:1000])
+        self._note(
+            event.key, RecordEntry(at=at, event=f"command {event.name}", decided=decided, detail=detail)
+        )
+        return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
+
+    def _worded(
+        self, reply: CommandReply, session: Session, errors: tuple[str, ...], *, shadow: bool
+    ) -> CommandReply:
+        text = reply.text
+        if shadow:
+            text += "\nShadow mode: stops are judged and recorded, nothing is sent back."
+        if errors:
+            text += f"\nThe configuration has errors, defaults hold there: {errors[0]}"
+        goal = session.goal
+        if not reply.work or goal is None:
+            return replace(reply, text=text)
+        settings, _ = self._services.configuration.load()
+        total = session.retry or settings.max_attempts
+        context = self._services.messages.goal_context(goal.condition, goal.checks, total)
+        return replace(reply, text=text, context=context)
+
+    async def _with_checks(self, event: HostEvent, reply: CommandReply) -> CommandReply:
+        """Add what will be run for the new goal; a session without an environment runs nothing yet."""
+        session = self._services.store.load(event.key)
+        goal = active_goal(session) if session is not None else None
+        if goal is None or not event.environment:
+            return reply
+        catalog = await self._services.catalog.list(event.project, event.environment)
+        project_state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)
+        return replace(reply, text=f"{reply.text}\n{describe_checks(goal, project_state)}")
+
+    def _note(self, key: SessionKey, entry: RecordEntry) -> None:
+        try:
+            self._services.record.append(key, entry)
+        except OSError as error:
+            log.warning("%s: the record could not be written: %s", key.id, error)
+
+
+def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:
+    """Answer without a readable state: a stop fails open, with a note; a command fails closed (law 4)."""
+    why = f"the state could not be read ({error.strerror or error})"
+    log.warning("%s: %s", event.key.id, why)
+    if isinstance(event, CommandTyped):
+        text = f"Supervisor: refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
+        return CommandReply(text=text, refused=True)
+    if isinstance(event, AgentStopped):
+        note = f"Supervisor: this stop was not judged: {why}."
+        return Rest(reason=RestReason.UNJUDGED, detail=why, note=note)
+    return NoReply()
+
+
+def _supersede_reason(session: Session, reply: CommandReply) -> RestReason:
+    """Return why a command ends a judging: it restarts if the goal stays and the agent is not set to work."""
+    stays = active_goal(session) is not None and not reply.work
+    return RestReason.COMMANDED if stays else RestReason.SUPERSEDED
+
+
+def _enforces_new_goal(after: Session, before: Session) -> bool:
+    """Whether a command made a goal that is to be enforced from now on."""
+    goal = after.goal
+    return goal is not None and goal.status is GoalStatus.ACTIVE and goal != before.goal

@@ -1,0 +1,96 @@
+"""Builds the entry points beside the socket: the agent's tools, MCP, and the inbox of markers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.hosts.markers import codec as markers
+from sidecar.hosts.markers.folder import MarkerFolder
+from sidecar.hosts.markers.inbox import MarkerInbox
+from sidecar.platform import peer
+from sidecar.platform.configuration import user_config_folder
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.platform.watching import FoldersWatch
+from sidecar.rubric.markdown import markdown_sections
+from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.inbox import InboxHandler
+from sidecar.servers.mcp.access import McpTokens
+from sidecar.servers.mcp.door import McpHandler
+from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_port
+from sidecar.servers.tools.door import ToolsHandler
+from sidecar.servers.tools.tool import TEXTS_FILE, ToolContext, ToolTexts
+from sidecar.servers.tools.toolbox import Toolbox, load_tools
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.explaining import StopExplainer
+from sidecar.systems.supervision.hook_events import HookCall
+from sidecar.systems.supervision.policy.sessions import needs_no_approval
+from sidecar.wiring.supervision import Supervision, begin_marker_work
+
+
+def build_toolbox(built: Supervision, journals: SessionJournals, modules: tuple[str, ...]) -> Toolbox:
+    """Build the agent's tools of these modules; takes some milliseconds."""
+    services = built.services
+    texts = ToolTexts(markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8")))
+    context = ToolContext(
+        checks=built.supervisor.checks,
+        clock=services.clock,
+        explainer=StopExplainer(services),
+        journals=journals,
+        people=built.people,
+        rubrics=services.rubrics,
+        words=texts,
+    )
+    tools = load_tools(context, modules)
+    return Toolbox(tools, texts, built.people.session, lambda: services.configuration.load()[0].toolsets)
+
+
+def may_call_unasked(toolbox: Toolbox, name: str) -> bool | None:
+    """Whether this tool may be called without asking the user; None where no tool has that name."""
+    for offer in toolbox.all_offers():
+        if offer.name == name:
+            return needs_no_approval(offer.toolset, reads=offer.reads, asks=offer.asks)
+    return None
+
+
+def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built: Supervision) -> Methods:
+    """Build the methods of tools for people, scripts and agents: socket, MCP over a pipe and over HTTP."""
+    typed, configuration = ToolsHandler(toolbox, built.people), built.services.configuration
+
+    def port() -> int:
+        return parse_mcp_port(os.environ.get("SUPERVISOR_PORT", ""), configuration.load()[0].mcp_port)
+
+    files = McpFiles(user_paths().state)
+    mcp = McpHandler(control, toolbox, McpTokens(files.token).caller)
+    http = McpHttpEndpoint(control, mcp.ready, files, port)
+    folder = user_config_folder(os.environ)
+    # Editing the settings file can switch toolsets too, so MCP watches its folder.
+    control.beside += [partial(mcp.watch, FoldersWatch, [folder] if folder else []), http.run]
+    return {
+        "mcp": mcp.open,
+        "mcp_access": http.access,
+        "toolsets": mcp.toolsets,
+        "tool": typed.call,
+        "tools": typed.list,
+    }
+
+
+def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
+    """Build the inbox, which runs in the background. Its stops use the socket, like those of other hosts."""
+
+    async def judged(stop: markers.StopFound) -> bytes:
+        event = Raw(msgspec.json.encode(stop))
+        return await peer.request_sidecar("hook", HookCall(host=markers.HOST, event=event, environment={}))
+
+    def decided(decision: Struct) -> None:
+        handler.tell(decision)
+
+    inbox = MarkerInbox(MarkerFolder(user_paths().inbox), judged, built.services.clock, decided)
+    handler = InboxHandler(control, inbox.open, partial(begin_marker_work, built.hooks))
+    control.beside.append(inbox.run)
+    return {"inbox": handler.open}

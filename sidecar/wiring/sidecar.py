@@ -1,0 +1,44 @@
+"""Combines the packages into the methods of the sidecar's socket."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+from sidecar.kernel.offer import SystemOffer
+from sidecar.servers.control import Methods, SidecarControl
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.offer import OFFER as ITERATION
+from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.supervision.ports import Services
+from sidecar.wiring.iteration import iteration_methods
+from sidecar.wiring.rubric import build_guides
+from sidecar.wiring.servers import build_toolbox, inbox_methods, may_call_unasked, tool_methods
+from sidecar.wiring.supervision import (
+    build_services,
+    build_supervision,
+    report_saved_files,
+    supervision_methods,
+)
+
+
+def build_methods(control: SidecarControl, services: Services | None = None) -> Methods:
+    """Build the methods of the socket. `services`: replacements for the real ones, for tests and studies."""
+    guides = build_guides() if services is None else None
+    services = services or build_services()
+    control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
+    supervision = build_supervision(services, guides, lambda name: may_call_unasked(toolbox(), name))
+    journals = SessionJournals(services.journals)
+    toolbox = cache(partial(build_toolbox, supervision, journals, (*SUPERVISION.tools, *ITERATION.tools)))
+    if supervision.supervisor.saved is not None:
+        control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
+    return {
+        **_offered(SUPERVISION, supervision_methods(supervision)),
+        **_offered(ITERATION, iteration_methods(services, journals)),
+        **tool_methods(control, toolbox, supervision),
+        **inbox_methods(control, supervision),
+    }
+
+
+def _offered(offer: SystemOffer, methods: Methods) -> Methods:
+    """Return the methods that a system declares in its offer. Raises KeyError where one was not built."""
+    return {name: methods[name] for name in offer.methods}

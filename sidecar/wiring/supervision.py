@@ -1,0 +1,123 @@
+"""Builds supervision: its services, its handlers of host events, and its methods of the socket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw
+
+from sidecar.hosts.markers import codec as markers
+from sidecar.hosts.opencode import codec as opencode
+from sidecar.hosts.opencode import link
+from sidecar.judging.backends.chain import build_judge
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.platform.secrets import SecretForms
+from sidecar.platform.watching import FoldersWatch
+from sidecar.rubric.ports import GuidanceFiles
+from sidecar.servers.connection import read_params, struct_handler
+from sidecar.servers.control import Methods, Peer
+from sidecar.systems.supervision.hook_events import HookCall, HookHandler
+from sidecar.systems.supervision.messages import MessageFiles
+from sidecar.systems.supervision.offer import OFFER
+from sidecar.systems.supervision.people import (
+    CommandLineService,
+    CommandRequest,
+    SessionSelector,
+    SwitchRequest,
+)
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.saved_files import SavedFileWatch
+from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.wiring.evidence import build_evidence
+from sidecar.wiring.hosts import PeerHost, build_codecs, build_transcripts
+from sidecar.wiring.platform import build_platform
+from sidecar.wiring.rubric import build_rubrics
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supervision:
+    """The parts of supervision that other packages use."""
+
+    services: Services
+    supervisor: Supervisor
+    hooks: HookHandler
+    people: CommandLineService
+    toasts: link.Toasts
+
+
+def build_services() -> Services:
+    """Build every port with its real adapter."""
+    texts, state = plugin_root() / "rubric", user_paths().state
+    platform, evidence = build_platform(state), build_evidence(state)
+    return Services(
+        **vars(platform),
+        **vars(evidence),
+        judge=build_judge(texts, os.environ, SecretForms().masker),
+        messages=MessageFiles(texts),
+        rubrics=build_rubrics(state),
+        transcripts=build_transcripts(platform, evidence),
+    )
+
+
+def build_supervision(
+    services: Services, guides: GuidanceFiles | None, may_call_unasked: Callable[[str], bool | None]
+) -> Supervision:
+    """Build supervision. `may_call_unasked`: as ApprovalLookup, None for a name that no tool of ours has."""
+    supervisor = Supervisor(services, guides, may_call_unasked)
+    return Supervision(
+        services=services,
+        supervisor=supervisor,
+        hooks=HookHandler(services, build_codecs(), dict.fromkeys(OFFER.events, supervisor.tell)),
+        people=CommandLineService(services, supervisor),
+        toasts=link.Toasts(),
+    )
+
+
+def supervision_methods(built: Supervision) -> Methods:
+    """Build its methods of the socket, by name."""
+
+    async def hook(params: Raw, peer: Peer) -> bytes:
+        call = read_params(params, HookCall)
+        if call.host == opencode.HOST:
+            link.set_session_context(PeerHost(peer), bytes(call.event))
+            built.toasts.remember()
+        return await built.hooks.handle(call.host, bytes(call.event), call.environment, call.host_pid)
+
+    async def report(who: SessionSelector) -> bytes:
+        return msgspec.json.encode(built.people.report(who))
+
+    async def order(asked: CommandRequest) -> bytes:
+        reply = await built.people.order(asked)
+        if reply.work and (at := built.people.report(asked.who)).host == markers.HOST:
+            # A session of markers has no prompts, so setting the goal sets its agent to work.
+            await begin_marker_work(built.hooks, at.session, at.project)
+        return msgspec.json.encode(reply)
+
+    async def toggle(asked: SwitchRequest) -> bytes:
+        return msgspec.json.encode(built.people.toggle(asked))
+
+    return {
+        "hook": hook,
+        "report": struct_handler(SessionSelector, report),
+        "order": struct_handler(CommandRequest, order),
+        "toggle": struct_handler(SwitchRequest, toggle),
+    }
+
+
+async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> None:
+    """Report that a person set an agent to work whose stops will be markers."""
+    await hooks.handle(markers.HOST, msgspec.json.encode(markers.WorkBegins(session, project)), {}, 0)
+
+
+async def report_saved_files(saved: SavedFileWatch, toasts: link.Toasts) -> None:
+    """Watch rubrics and settings. OpenCode users are notified at once; Claude Code asks by itself."""
+
+    async def show(key: SessionKey, text: str) -> bool:
+        return key.host == opencode.HOST and await toasts.show(key.id, text)
+
+    await saved.run(FoldersWatch, show)

@@ -1,0 +1,144 @@
+"""Which checks the other ecosystems offer, and by which sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.detection.detect import detect_gates
+from support.projects import lay, offered
+
+SDK = '<PackageReference Include="Microsoft.NET.Test.Sdk" />'
+GO = {"tests": "go test ./...", "build": "go build ./...", "lint": "go vet ./..."}
+CARGO = {"tests": "cargo test", "build": "cargo build", "types": "cargo check"}
+MIX = {"tests": "mix test", "build": "mix compile --warnings-as-errors"}
+MAVEN = {"tests": "mvn -q -B test", "build": "mvn -q -B test-compile"}
+GRADLE = {"tests": "gradle test", "build": "gradle assemble"}
+EVERY_TEST = """ruby -Itest -e 'Dir.glob("./test/**/*_test.rb").sort.each { |file| require file }'"""
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"go.mod": ""}, GO),
+        ({"go.mod": "", ".golangci.yml": ""}, {**GO, "lint:golangci-lint": "golangci-lint run"}),
+        (
+            {"go.work": "go 1.22\nuse (\n  ./a // first\n  ./b c\n)\nuse ../out", "a/go.mod": ""},
+            {"tests": "go test ./a/...", "build": "go build ./a/...", "lint": "go vet ./a/..."},
+        ),
+        ({"go.work": "use ."}, {}),
+        ({"go.work": "use .", "go.mod": ""}, GO),
+        ({"Cargo.toml": "[package]\nname = 'a'"}, CARGO),
+        ({"Cargo.toml": "[workspace]"}, {kind: f"{line} --workspace" for kind, line in CARGO.items()}),
+        ({"Cargo.toml": "[package.metadata]\ncargo-fuzz = true"}, {}),
+        ({"Cargo.toml": "", "clippy.toml": ""}, {**CARGO, "lint": "cargo clippy"}),
+        ({"Cargo.toml": "[lints.clippy]\nall = 'deny'"}, {**CARGO, "lint": "cargo clippy"}),
+        ({"pom.xml": ""}, MAVEN),
+        ({"build.gradle.kts": ""}, GRADLE),
+        ({"settings.gradle": ""}, GRADLE),
+        ({"mix.exs": ""}, MIX),
+        ({"mix.exs": '{:credo, "~> 1.7"}'}, {**MIX, "lint": "mix credo"}),
+        ({"A.sln": ""}, {"tests": "dotnet test", "build": "dotnet build"}),
+        ({"A.csproj": ""}, {"build": "dotnet build"}),
+        ({"A.Tests.fsproj": SDK}, {"tests": "dotnet test", "build": "dotnet build"}),
+        (
+            {"A b.sln": "", "A.csproj": ""},
+            {"tests": "dotnet test 'A b.sln'", "build": "dotnet build 'A b.sln'"},
+        ),
+        (
+            {"A.csproj": "", "B.csproj": SDK},
+            {"tests": "dotnet test B.csproj", "build": "dotnet build A.csproj"},
+        ),
+        ({"phpunit.xml.dist": ""}, {"tests": "vendor/bin/phpunit"}),
+        (
+            {"phpunit.xml": "", "composer.json": '{"require-dev": {"pestphp/pest": "2"}}'},
+            {"tests": "vendor/bin/pest"},
+        ),
+        (
+            {"composer.json": '{"scripts": {"test": ["@lint", "phpunit"]}}'},
+            {"tests": "composer run-script --timeout=0 test"},
+        ),
+        ({"composer.json": "{}"}, {}),
+        ({"phpstan.neon": ""}, {"types": "vendor/bin/phpstan analyse --no-progress"}),
+        ({"Gemfile": "", "spec/a_spec.rb": ""}, {"tests": "bundle exec rspec"}),
+        ({".rspec": ""}, {"tests": "rspec"}),
+        ({"Gemfile": "", "Rakefile": "Rake::TestTask.new"}, {"tests": "bundle exec rake test"}),
+        ({"Rakefile": "task :test do"}, {"tests": "rake test"}),
+        ({"Rakefile": "task :deploy do"}, {}),
+        ({"Gemfile": "gem 'rails'", "test/a_test.rb": ""}, {"tests": "bundle exec rails test"}),
+        ({"Gemfile": "", "test/a_test.rb": ""}, {"tests": f"bundle exec {EVERY_TEST}"}),
+        (
+            {"Gemfile": "gem 'rubocop'", ".rspec": ""},
+            {"tests": "bundle exec rspec", "lint": "bundle exec rubocop"},
+        ),
+        ({".rubocop.yml": ""}, {"lint": "rubocop"}),
+        ({"README.md": ""}, {}),
+    ],
+)
+def test_the_commands_of_an_ecosystem(
+    files: dict[str, str], expected: dict[str, str], tmp_path: Path
+) -> None:
+    assert offered(tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {"Makefile": ".PHONY: test\ntest lint: all\n\t@run\nbuild::\n\tcc\ntypecheck:; x\n"},
+            {"tests": "make test", "build": "make build", "types": "make typecheck", "lint": "make lint"},
+        ),
+        ({"Makefile": "check:\n\t./run"}, {"tests": "make check"}),
+        ({"Makefile": "test := 1\nlint = 2\nbuild ?= 3\n# check:\n"}, {}),
+        ({"Makefile": "all:\n\techo test: x\n"}, {}),
+        (
+            {"justfile": "set shell := ['sh']\n@test arg='a':\n  run\nlint: test\n"},
+            {"tests": "just test", "lint": "just lint"},
+        ),
+        ({"justfile": "test := 'x'\nalias build := test\n"}, {}),
+        (
+            {"Taskfile.yml": "tasks:\n  test:\n    cmds:\n      - run\n  'lint': run\nvars:\n  build: 1\n"},
+            {"tests": "task test", "lint": "task lint"},
+        ),
+        ({"Makefile": "test:\n\tgo test", "go.mod": ""}, GO),
+        (
+            {"Makefile": "test:\n\tx\nlint:\n\tx\n", "Cargo.toml": ""},
+            {**CARGO, "lint": "make lint"},
+        ),
+    ],
+)
+def test_a_recipe_speaks_where_nothing_better_does(
+    files: dict[str, str], expected: dict[str, str], tmp_path: Path
+) -> None:
+    assert offered(tmp_path, files) == expected
+
+
+def test_what_a_recipe_draws_in_stands_behind_it(tmp_path: Path) -> None:
+    makefile = "RUN = ./run\nOTHER = no\ntest: unit\n\t$(RUN) all\nunit:\n\t./unit\nclean:\n\trm -r out\n"
+    lay(tmp_path, {"Makefile": makefile})
+    (gate,) = detect_gates(tmp_path, {})
+    assert gate.behind == "test: unit\n\t$(RUN) all\nunit:\n\t./unit\nRUN = ./run"
+    assert gate.why == "Makefile has the target test: `$(RUN) all unit: ./unit RUN = ./run`"
+
+
+@pytest.mark.parametrize(
+    ("files", "wrapper", "name"),
+    [
+        ({"pom.xml": "", "mvnw": "#!/bin/sh\n"}, "./mvnw -q -B test", "mvnw"),
+        ({"build.gradle": "", "gradlew": "#!/bin/sh\n"}, "./gradlew test", "gradlew"),
+    ],
+)
+def test_a_wrapper_is_named_with_its_digest(
+    files: dict[str, str], wrapper: str, name: str, tmp_path: Path
+) -> None:
+    lay(tmp_path, files)
+    first = detect_gates(tmp_path, {})[0]
+    assert first.command == f"sh {wrapper}"
+    (tmp_path / name).chmod(0o755)
+    assert detect_gates(tmp_path, {})[0].command == wrapper
+    lay(tmp_path, {name: b"#!/bin/sh\n\xfe"})
+    second = detect_gates(tmp_path, {})[0].behind
+    lay(tmp_path, {name: b"#!/bin/sh\n\xff"})
+    assert len({first.behind, second, detect_gates(tmp_path, {})[0].behind}) == 3
+    assert second.startswith(f"{name} (sha256 ")

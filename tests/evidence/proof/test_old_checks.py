@@ -1,0 +1,270 @@
+"""Old checks on new code, with real files, git and commands: what a copy holds, and what it shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.gates.runner import run_gate_once
+from sidecar.evidence.ports import CopyVersion, GateContext
+from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.proof.policy import rate_comparison
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import CheckChange
+from sidecar.kernel.gate import CheckComparison, Gate, Kind, Outcome
+from support.git_projects import everything, git
+from support.loops import run
+
+pytestmark = pytest.mark.process
+WRONG, RIGHT = "def minus(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
+TEST = "from calc import minus\n\n\ndef test_minus():\n    assert minus(3, 2) == 1\n"
+PYTEST = Gate(
+    id="tests",
+    command="python -m pytest -q",
+    why="",
+    kind=Kind.TESTS,
+    required=True,
+    counts=True,
+    approved=True,
+)
+LIMIT_S = 60.0
+
+
+class Project:
+    """A real repository with a baseline."""
+
+    def __init__(self, folder: Path, files: dict[str, str]) -> None:
+        self.folder, self.kept = folder / "project", folder / "kept"
+        self.folder.mkdir()
+        self.kept.mkdir()
+        git(self.folder, "init", "--quiet")
+        self.write(files)
+        self.workspace = GitWorkspace(self.kept)
+        self.base = FileBaseline()
+        self.old_checks = ScratchChecks(self.workspace)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        session = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+        return {**session, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text)
+
+    def begin(self) -> None:
+        self.base = run(self.workspace.remember(str(self.folder), self.environment))
+
+    def compare(self, gate: Gate = PYTEST) -> tuple[CheckComparison, ...]:
+        async def compare() -> tuple[CheckComparison, ...]:
+            tree = await self.workspace.fingerprint(str(self.folder), self.environment)
+            at = GateContext(project=str(self.folder), tree=tree, environment=self.environment)
+            now = await run_gate_once(gate, at, LIMIT_S)
+            assert now.outcome is Outcome.PASSED, now
+            return await self.old_checks.compare(self.base, at, [now], LIMIT_S)
+
+        return run(compare())
+
+    def found(self, gate: Gate = PYTEST) -> list[CheckChange]:
+        return [one.change for comparison in self.compare(gate) for one in rate_comparison(comparison)]
+
+    def copy(self, version: CopyVersion, into: Path) -> dict[str, str]:
+        into.mkdir()
+        copy = run(self.workspace.copy(self.base, str(self.folder), self.environment, version, into))
+        assert copy.unseen == ""
+        return {
+            path.relative_to(into).as_posix(): path.read_text() for path in into.rglob("*") if path.is_file()
+        }
+
+
+def written_by_hand(project: Project) -> dict[str, tuple[int, bytes]]:
+    """All files but those that git and pytest write beside them."""
+    return {name: found for name, found in everything(project.folder).items() if not name.startswith(".")}
+
+
+Begun = Callable[[dict[str, str]], Project]
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Begun:
+    def begin(files: dict[str, str]) -> Project:
+        project = Project(tmp_path, files)
+        project.begin()
+        return project
+
+    return begin
+
+
+def check(command: str) -> Gate:
+    return Gate(id="check:1", command=command, why="", required=True, approved=True)
+
+
+def test_a_bent_test_is_exposed_by_the_old_one_and_the_project_is_not_touched(begun: Begun) -> None:
+    project = begun({"calc.py": WRONG, "test_calc.py": TEST})
+    project.write({"test_calc.py": TEST.replace("== 1", "== 5")})
+    before = written_by_hand(project)
+    (comparison,) = project.compare()
+    (finding,) = rate_comparison(comparison)
+    assert (finding.change, finding.file) == (CheckChange.OLD_FAILURE_REMAINS, "test_calc.py")
+    assert finding.after == "test_calc.py::test_minus: assert 5 == 1"
+    assert written_by_hand(project) == before
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"conftest.py": "collect_ignore = ['test_calc.py']\n"},
+        {"pytest.py": "print('1 passed in 0.01s')\n"},
+        {"pytest.ini": "[pytest]\naddopts = --deselect test_calc.py::test_minus\n"},
+        {"quarantine.txt": "test_minus\n"},
+        {"test_calc.py": ""},
+    ],
+)
+def test_whatever_makes_a_failure_go_away_is_exposed(added: dict[str, str], begun: Begun) -> None:
+    quarantine = (
+        "from pathlib import Path\n\n\ndef pytest_collection_modifyitems(items):\n"
+        "    left_out = Path(__file__).with_name('quarantine.txt').read_text().split()\n"
+        "    items[:] = [item for item in items if item.name not in left_out]\n"
+    )
+    other = "def test_b():\n    assert 1 + 1 == 2\n"
+    project = begun(
+        {
+            "calc.py": WRONG,
+            "test_calc.py": TEST,
+            "test_plus.py": other,
+            "conftest.py": quarantine,
+            "quarantine.txt": "",
+        }
+    )
+    project.write(added)
+    assert CheckChange.OLD_FAILURE_REMAINS in project.found()
+
+
+def test_a_failure_that_another_file_keeps_from_git_is_exposed(begun: Begun) -> None:
+    project = begun(
+        {".gitignore": "local.mk\n", "Makefile": "RUN = false\n-include local.mk\ntest:\n\t$(RUN)\n"}
+    )
+    project.write({"local.mk": "RUN = true\n"})
+    assert project.found(check("make -s test")) != []
+
+
+def test_honest_work_is_cleared_whatever_became_of_the_tests(begun: Begun) -> None:
+    project = begun({"calc.py": WRONG, "test_calc.py": TEST})
+    (project.folder / "test_calc.py").unlink()
+    rows = "import pytest\n\nfrom calc import minus\n\n\n@pytest.mark.parametrize('a', [3, 4])\n"
+    project.write(
+        {"calc.py": RIGHT, "tests/test_minus.py": f"{rows}def test_it(a):\n    assert minus(a, a) == 0\n"}
+    )
+    project.write({"conftest.py": ""})
+    assert project.found() == []
+
+
+def test_a_new_name_in_code_and_tests_is_a_changed_expectation(begun: Begun) -> None:
+    project = begun({"calc.py": RIGHT, "test_calc.py": TEST})
+    project.write({"calc.py": RIGHT.replace("minus", "less"), "test_calc.py": TEST.replace("minus", "less")})
+    assert project.found() == [CheckChange.EXPECTATION_CHANGED]
+
+
+def test_a_dropped_test_that_passes_is_told(begun: Begun) -> None:
+    project = begun(
+        {"calc.py": RIGHT, "test_calc.py": f"{TEST}\n\ndef test_more():\n    assert minus(1, 1) == 0\n"}
+    )
+    project.write({"test_calc.py": TEST})
+    assert project.found() == [CheckChange.CHECKS_DROPPED]
+
+
+def test_where_no_check_file_changed_nothing_is_compared(begun: Begun) -> None:
+    project = begun({"calc.py": WRONG, "test_calc.py": TEST})
+    project.write({"calc.py": RIGHT, "notes.json": "{}"})
+    assert project.compare() == ()
+
+
+def test_a_comparison_is_remembered_as_long_as_no_file_changes(begun: Begun) -> None:
+    project = begun({"run.log": "", ".gitignore": "run.log\n", "test.sh": "exit 1\n"})
+    log = project.folder / "run.log"
+    project.write({"test.sh": f"echo ran >> {log}\n"})
+    gate = check("sh test.sh")
+    first = [one.old for one in project.compare(gate)]
+    times = log.read_text().count("ran")
+    assert [one.old for one in project.compare(gate)] == first
+    assert log.read_text().count("ran") == times + 1, "the gate itself, and no copy"
+
+
+def test_without_a_baseline_that_is_said(begun: Begun) -> None:
+    project = begun({"calc.py": RIGHT, "test_calc.py": TEST})
+    project.base = FileBaseline(unseen="there was no time")
+    assert [one.unseen for one in project.compare()] == ["there was no time"]
+    assert project.found() == [CheckChange.NOT_COMPARED]
+
+
+# --- What a copy holds --------------------------------------------------------------------------------------
+
+
+def test_each_copy_holds_its_version_of_checks_and_code(begun: Begun, tmp_path: Path) -> None:
+    project = begun({"a.py": "old", "gone.py": "old", "test_a.py": "old", "test_gone.py": "old"})
+    project.write({"a.py": "new", "more.py": "new", "test_a.py": "new", "test_more.py": "new"})
+    (project.folder / "gone.py").unlink()
+    (project.folder / "test_gone.py").unlink()
+    old_code, new_code = {"a.py": "old", "gone.py": "old"}, {"a.py": "new", "more.py": "new"}
+    old_checks, new_checks = (
+        {"test_a.py": "old", "test_gone.py": "old"},
+        {"test_a.py": "new", "test_more.py": "new"},
+    )
+    expected = {
+        CopyVersion.BASE: old_checks | old_code,
+        CopyVersion.NOW: new_checks | new_code,
+        CopyVersion.OLD_CHECKS: old_checks | new_code,
+        CopyVersion.NEW_CHECKS: new_checks | old_code,
+    }
+    assert {version: project.copy(version, tmp_path / version) for version in CopyVersion} == expected
+
+
+def test_environments_are_linked_and_only_old_ignored_files_are_copied(tmp_path: Path) -> None:
+    ignored = ".gitignore node_modules/ venv/ build/ __pycache__/ *.env\n".replace(" ", "\n")
+    project = Project(tmp_path, {".gitignore": ignored, "build/old.bin": "o", "old.env": "o"})
+    project.write(
+        {"node_modules/lib/index.js": "x", "__pycache__/a.pyc": "x", "venv/pyvenv.cfg": "home = /usr\n"}
+    )
+    (project.folder / "node_modules" / "own").symlink_to("../packages/own")
+    os.utime(project.folder)
+    run(_a_tick())
+    project.begin()
+    run(_a_tick())
+    project.write({"build/new.bin": "n", "new.env": "n"})
+    copy = tmp_path / "copy"
+    found = project.copy(CopyVersion.OLD_CHECKS, copy)
+    assert {"build/old.bin", "old.env"} <= set(found)
+    assert not {"build/new.bin", "new.env", "__pycache__/a.pyc"} & set(found)
+    assert (copy / "node_modules" / "lib").readlink() == project.folder / "node_modules" / "lib"
+    assert (copy / "node_modules" / "own").readlink() == Path("../packages/own")
+    assert (copy / "venv").readlink() == project.folder / "venv"
+
+
+def test_variables_and_an_editable_install_lead_into_the_copy(begun: Begun, tmp_path: Path) -> None:
+    project = begun({".gitignore": ".venv/\n", "src/calc.py": RIGHT})
+    packages = project.folder / ".venv" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (project.folder / ".venv" / "pyvenv.cfg").write_text("home = /usr\n")
+    (packages / "calc.pth").write_text(f"{project.folder}/src\n")
+    into = tmp_path / "copy"
+    into.mkdir()
+    environment = {**project.environment, "DATA": f"{project.folder}/data", "PYTHONPATH": "/elsewhere"}
+    copy = run(project.workspace.copy(project.base, str(project.folder), environment, CopyVersion.NOW, into))
+    assert copy.project == str(into)
+    assert copy.environment["DATA"] == f"{into}/data"
+    assert copy.environment["PYTHONPATH"] == f"{into}/src{os.pathsep}/elsewhere"
+
+
+async def _a_tick() -> None:
+    """Wait until the clock of the file system has moved on."""
+    with tempfile.NamedTemporaryFile() as file:
+        begun = os.fstat(file.fileno()).st_ctime_ns
+        while os.fstat(file.fileno()).st_ctime_ns == begun:
+            os.utime(file.name)

@@ -1,0 +1,228 @@
+"""Reports and output of tools are read alike: what ran, what was left out, and what fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from sidecar.evidence.reports import diagnostics, json_tests, junit, text
+from sidecar.evidence.reports.report import GateOutput, RunReport
+from support.table import over_table
+
+RECORDED: Final = Path(__file__).parents[1] / "recorded"
+PROJECT: Final = Path("/project")
+INCOMPATIBLE: Final = (
+    'a.py: assignment Incompatible types in assignment (expression has type "str", variable has type "int")'
+)
+ADDS: Final = "a.test.js: cart adds"
+
+
+def reported(scratch: Path, name: str, words: str = "") -> GateOutput:
+    shutil.copy(RECORDED / name, scratch / "report")
+    return GateOutput(scratch=scratch, folder=PROJECT, text=words)
+
+
+def printed(scratch: Path, name: str) -> GateOutput:
+    return GateOutput(scratch=scratch, folder=PROJECT, text=(RECORDED / name).read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "counts", "failing"),
+    [
+        ("vitest.xml", junit.read_junit_report, (2, 2), ["a.test.js: cart > adds", "b.test.js"]),
+        ("jest.json", json_tests.read_jest_report, (2, 2), [ADDS, "b.test.js"]),
+        ("mocha.json", json_tests.read_mocha_report, (2, 2), ["a.spec.js: cart adds"]),
+        ("node.xml", junit.read_junit_report, (4, 2), ["b.test.js", "cart > adds"]),
+        ("rspec.json", json_tests.read_rspec_report, (2, 1), ["spec/cart_spec.rb: Cart adds"]),
+        ("phpunit.xml", junit.read_junit_report, (2, 1), ["CartTest: testAdds"]),
+        (
+            "eslint.json",
+            diagnostics.read_eslint_report,
+            (None, None),
+            [
+                "a.js: no-unused-vars 'a' is assigned a value but never used.",
+                "a.js: semi Missing semicolon.",
+                "b.js: Parsing error: Unexpected token ;",
+                "eslint.config.js: semi Missing semicolon.",
+            ],
+        ),
+        (
+            "ruff.json",
+            diagnostics.read_ruff_report,
+            (None, None),
+            [
+                "a.py: F401 `os` imported but unused",
+                "a.py: I001 Import block is un-sorted or un-formatted",
+                "bad.py: invalid-syntax Expected an identifier",
+                "bad.py: invalid-syntax unexpected EOF while parsing",
+            ],
+        ),
+        (
+            "bandit.json",
+            diagnostics.read_bandit_report,
+            (None, None),
+            [
+                "a.py: B307 Use of possibly insecure function - consider using safer ast.literal_eval.",
+                "a.py: B404 Consider possible security implications associated with the subprocess module.",
+                "a.py: B602 subprocess call with shell=True identified, security issue.",
+            ],
+        ),
+        ("pip-audit.json", diagnostics.read_pip_audit_report, (2, 1), ["jinja2: GHSA-h5c8-rqwp-cp95"]),
+        ("pip-audit-offline.json", diagnostics.read_pip_audit_report, (0, 3), []),
+        (
+            "sarif.json",
+            diagnostics.read_sarif_report,
+            (None, None),
+            [
+                "cart/cart.go: errcheck Error return value is not checked",
+                "cart/cart.go: errcheck Error return value is not checked (2)",
+            ],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_report_tells_what_ran_and_what_fails(
+    name: str,
+    read: Callable[[GateOutput], RunReport | None],
+    counts: tuple[int | None, int | None],
+    failing: list[str],
+    tmp_path: Path,
+) -> None:
+    report = read(reported(tmp_path, name))
+    assert report is not None
+    assert (report.executed, report.skipped) == counts
+    assert list(report.failing) == failing
+    assert len(report.failures) == min(5, len(failing))
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "counts", "failing"),
+    [
+        ("go.json", json_tests.read_go_report, (3, 1), ["example.com/cart: TestAdd/two", "example.com/shop"]),
+        ("go-empty.json", json_tests.read_go_report, (0, 0), []),
+        (
+            "mypy.txt",
+            diagnostics.read_mypy_report,
+            (None, None),
+            [INCOMPATIBLE],
+        ),
+        (
+            "pyright.json",
+            diagnostics.read_pyright_report,
+            (None, None),
+            [
+                'a.py: reportAssignmentType Type "Literal[\'s\']" is not assignable to declared type "int"',
+                'bad.py: "(" was not closed',
+                'bad.py: Expected function name after "def"',
+                "bad.py: Statements must be separated by newlines or semicolons",
+            ],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_output_that_is_the_report_is_read_and_shown_in_plain_words(
+    name: str,
+    read: Callable[[GateOutput], RunReport | None],
+    counts: tuple[int | None, int | None],
+    failing: list[str],
+    tmp_path: Path,
+) -> None:
+    report = read(printed(tmp_path, name))
+    assert report is not None
+    assert (report.executed, report.skipped) == counts
+    assert list(report.failing) == failing
+    assert report.text is not None
+    assert '{"' not in report.text
+
+
+@over_table(
+    ("name", "counts", "failing"),
+    [
+        ("vitest.txt", (2, 2), ["a.test.js > cart > adds", "b.test.js [ b.test.js ]"]),
+        ("jest.txt", (2, 2), ["cart \u203a adds"]),
+        ("mocha.txt", (2, 2), ["cart > adds"]),
+        ("node-spec.txt", (4, 2), ["adds", "b.test.js", "cart"]),
+        ("node-tap.txt", (4, 2), ["adds", "b.test.js", "cart"]),
+        ("cargo.txt", (2, 1), ["tests::adds"]),
+        ("cargo-build.txt", (None, None), ["src/lib.rs: error[E0277]: cannot add `&str` to `i32`"]),
+        ("unittest.txt", (2, 1), ["test_a (test_u.A.test_a)"]),
+        ("rspec.txt", (2, 1), ["rspec ./spec/cart_spec.rb # Cart adds"]),
+        ("mix.txt", (2, 2), ["test adds (CartTest)"]),
+        ("dotnet.txt", (2, 1), ["Shop.CartTests.Adds"]),
+        ("phpunit.txt", (2, 1), ["CartTest::testAdds"]),
+        ("maven.txt", (2, 1), ["CartTest.adds"]),
+        ("gradle.txt", (2, 1), ["CartTest > adds()"]),
+        ("bun.txt", (2, 1), ["cart > adds"]),
+        ("minitest.txt", (2, 1), ["TestCart#test_adds"]),
+        (
+            "tsc.txt",
+            (None, None),
+            [
+                "a.ts: error TS2322: Type 'string' is not assignable to type 'number'.",
+                "a.ts: error TS2339: Property 'foo' does not exist on type 'string'.",
+            ],
+        ),
+        (
+            "eslint.txt",
+            (None, None),
+            [
+                "a.js: 'a' is assigned a value but never used no-unused-vars",
+                "a.js: Missing semicolon semi",
+                "b.js: Parsing error: Unexpected token ;",
+                "eslint.config.js: Missing semicolon semi",
+            ],
+        ),
+        ("ruff-format.txt", (None, None), ["a.py: unformatted: File would be reformatted"]),
+    ],
+)
+def test_plain_output_tells_what_ran_and_what_fails(
+    name: str, counts: tuple[int | None, int | None], failing: list[str]
+) -> None:
+    report = text.read_text_report((RECORDED / name).read_text(), PROJECT)
+    assert (report.executed, report.skipped) == counts
+    assert list(report.failing) == failing
+
+
+def test_dotnet_reports_of_all_test_projects_are_added_up(tmp_path: Path) -> None:
+    for name in ("one.trx", "two.trx"):
+        shutil.copy(RECORDED / "dotnet.trx", tmp_path / name)
+    report = junit.read_trx_report(GateOutput(scratch=tmp_path, folder=PROJECT))
+    assert report is not None
+    assert (report.executed, report.skipped) == (4, 2)
+    assert report.failing == ("Shop.CartTests.Adds",)
+    assert report.failures == ("Shop.CartTests.Adds: Assert.Equal() Failure: Values differ",)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("maven.xml", "target/surefire-reports"), ("gradle.xml", "build/test-results/test")],
+)
+def test_only_reports_that_this_run_wrote_are_read(name: str, folder: str, tmp_path: Path) -> None:
+    old, new = (tmp_path / module / folder for module in ("old", "new"))
+    for place in (old, new):
+        place.mkdir(parents=True)
+        shutil.copy(RECORDED / name, place / "TEST-shop.CartTest.xml")
+    os.utime(old / "TEST-shop.CartTest.xml", ns=(1, 1))
+    since = (new / "TEST-shop.CartTest.xml").stat().st_mtime_ns
+    report = junit.read_jvm_report(GateOutput(scratch=tmp_path, folder=tmp_path, since=since))
+    assert report is not None
+    assert (report.executed, report.skipped) == (2, 1)
+    assert report.failing[0].startswith("shop.CartTest: adds")
+    assert junit.read_jvm_report(GateOutput(scratch=tmp_path, folder=tmp_path, since=since + 10**9)) is None
+
+
+def test_the_output_of_go_is_rebuilt_from_its_events(tmp_path: Path) -> None:
+    report = json_tests.read_go_report(printed(tmp_path, "go.json"))
+    assert report is not None
+    assert report.text is not None
+    assert "    cart_test.go:12: got 2, want 3\n    --- FAIL: TestAdd/two (0.00s)\n" in report.text
+    assert "shop/shop_test.go:7:2: undefined: Price\n" in report.text
+    assert report.failures == (
+        "example.com/cart: TestAdd/two: got 2, want 3",
+        "example.com/shop: it does not build",
+    )

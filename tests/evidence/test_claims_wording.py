@@ -1,0 +1,169 @@
+"""Which sentences of a last message are claims, and which are none."""
+
+from __future__ import annotations
+
+from sidecar.evidence.claims.wording import utterances
+from sidecar.kernel.evidence import ClaimKind
+from support.table import over_table
+
+T, B, Y, L = ClaimKind.TESTS_PASS, ClaimKind.BUILD_CLEAN, ClaimKind.TYPES_CLEAN, ClaimKind.LINT_CLEAN
+C, P, R, D = ClaimKind.COMMITTED, ClaimKind.PUSHED, ClaimKind.PR_OPENED, ClaimKind.DEPLOYED
+F = ClaimKind.FILE_CREATED
+
+CLAIMS: dict[str, set[ClaimKind]] = {
+    "All tests pass.": {T},
+    "All 42 tests pass now.": {T},
+    "The test suite passes.": {T},
+    "The tests are green.": {T},
+    "Every test passes!": {T},
+    "\u2705 All tests passing": {T},
+    "Tests: all passed": {T},
+    "`pytest` passes.": {T},
+    "`pytest -q` is green now.": {T},
+    "`npm test` passes.": {T},
+    "pytest passes.": {T},
+    "- Tests pass\n- Build passes": {T, B},
+    "All tests pass, the build is clean, and lint passes.": {T, B, L},
+    "The build passes.": {B},
+    "The build succeeds.": {B},
+    "The build is green.": {B},
+    "The project now compiles.": {B},
+    "It builds cleanly.": {B},
+    "Everything compiles without errors.": {B},
+    "`npm run build` succeeds.": {B},
+    "There are no compile errors.": {B},
+    "The type check passes.": {Y},
+    "Type checking passes.": {Y},
+    "`mypy` is clean.": {Y},
+    "mypy reports no errors.": {Y},
+    "There are no type errors.": {Y},
+    "`tsc --noEmit` passes.": {Y},
+    "Lint is clean.": {L},
+    "The linter passes.": {L},
+    "Linting is clean.": {L},
+    "`ruff check` passes.": {L},
+    "eslint reports no problems.": {L},
+    "There are 0 lint errors.": {L},
+    "I committed the changes.": {C},
+    "I've committed it as abc123.": {C},
+    "The changes are committed.": {C},
+    "Committed to main.": {C},
+    "Everything is committed.": {C},
+    "Committed and pushed.": {C, P},
+    "I committed and pushed the fix.": {C, P},
+    "I pushed the branch.": {P},
+    "Pushed to origin/main.": {P},
+    "The branch has been pushed.": {P},
+    "The fix is pushed.": {P},
+    "I have pushed everything to the remote.": {P},
+    "I opened a PR: https://example.com/pull/7.": {R},
+    "I created a pull request for it.": {R},
+    "The PR is open.": {R},
+    "I deployed it to staging.": {D},
+    "Deployed to production.": {D},
+    "The deployment succeeded.": {D},
+    "I created `src/parser.py`.": {F},
+    "I created a new file src/parser.py.": {F},
+    "Created `docs/guide.md` and more.": {F},
+    "I wrote the test file tests/test_parser.py.": {F},
+    "I added a new file `src/a.py`.": {F},
+    "`src/a.py` was created.": {F},
+}
+
+
+@over_table("message", CLAIMS)
+def test_a_claim_is_heard(message: str) -> None:
+    assert {each.said for each in utterances(message)} == CLAIMS[message]
+
+
+NO_CLAIMS = (
+    "",
+    "Done.",
+    "I changed the parser.",
+    "The tests do not pass yet.",
+    "The tests should pass once the fixture is there.",
+    "Do the tests pass?",
+    "I could not run the tests.",
+    "2 tests passed, 1 failed.",
+    "> All tests pass.",
+    "```\nAll tests pass\nI committed it\n```",
+    "The message now says `All tests pass. I pushed to main`.",
+    'It prints "the build is clean".',
+    "The build fails.",
+    "The build would pass with Node 20.",
+    "Run `npm run build` and see whether it passes.",
+    "The type check does not pass.",
+    "mypy still fails.",
+    "I did not run the linter.",
+    "If lint is clean, I will go on.",
+    "I have not committed anything.",
+    "Nothing is committed.",
+    "I will commit and push it.",
+    "Should I commit it?",
+    "Let me know if it can be committed.",
+    "The changes are ready to be committed.",
+    "You can push it now.",
+    "It was already committed before.",
+    "We are committed to quality.",
+    "The item is pushed onto the stack.",
+    "The value is pushed to the array.",
+    "I pushed back on that.",
+    "I can open a PR when you want.",
+    "A PR was not created.",
+    "The file is created when the server starts.",
+    "I created a function in `src/a.py`.",
+    "I created the class Parser.",
+    "I will create `src/a.py`.",
+    "The app can be deployed with `make deploy`.",
+    "It must be deployed by hand.",
+    "I wrote about it, e.g. in the docs.",
+    "The passing grade is 50.",
+    "Pass the test data as an argument.",
+    "It passes the token to the build.",
+    "All green fields must be filled in.",
+    "x" * 30_000 + " the tests pass",
+)
+
+
+@over_table("message", NO_CLAIMS)
+def test_what_is_no_claim_is_not_heard(message: str) -> None:
+    assert utterances(message) == ()
+
+
+def test_a_claim_is_heard_once_and_files_once_each() -> None:
+    heard = utterances("Tests pass.\nAll tests pass.\nI created `a.py`.\nI created `b.py`. I created `a.py`.")
+    assert [(each.said, each.path) for each in heard] == [(T, ""), (F, "a.py"), (F, "b.py")]
+
+
+def test_a_claim_of_all_is_told_from_one_of_some() -> None:
+    assert [utterances(said)[0].whole for said in ("All tests pass.", "The parser tests pass.")] == [
+        True,
+        False,
+    ]
+
+
+def test_the_sentence_is_kept_as_it_was_said() -> None:
+    (heard,) = utterances("I looked. `pytest -q tests` passes. Bye.")
+    assert heard.text == "`pytest -q tests` passes."
+
+
+def test_only_the_first_thirty_claims_are_kept() -> None:
+    assert len(utterances("\n".join(f"I created `f{number}.py`." for number in range(50)))) == 30
+
+
+@over_table(
+    "message",
+    [
+        "a\n" * 20_000,
+        "`" * 20_000,
+        '"' * 20_000,
+        "created " * 5_000,
+        "created a/" + "a/" * 9_000,
+        "the the tests " * 2_000,
+        ("tests now " * 90 + "\n") * 20,
+        "I created " + "a." * 490,
+    ],
+    ids=["lines", "backticks", "quotes", "verbs", "a path", "words", "almost claims", "dots"],
+)
+def test_a_hostile_message_is_read_in_no_time(message: str) -> None:
+    assert len(utterances(message)) <= 1

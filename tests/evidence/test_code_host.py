@@ -1,0 +1,199 @@
+"""Asking a forge at all: whatever may come, which forge, and that nothing is written or run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.code_host.client import host_of_remote_url
+from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import Kind, Outcome
+from support.forges import HUB, LAB, SECONDS, Bench, Program, git, path_with
+from support.table import over_table
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, HUB)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, LAB)
+
+
+@pytest.mark.parametrize("kind", [Kind.PR, Kind.CI])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"number": "12", "state": 5}',
+        b"<html>502 Bad Gateway</html>",
+        b"[" * 100_000,
+        b'{"number": 1, "state": "OPEN", "x": "' + b"a" * 3_000_000 + b'"}',
+    ],
+    ids=["nothing", "no UTF-8", "null", "a list", "no fields", "wrong types", "HTML", "deep", "huge"],
+)
+@pytest.mark.parametrize("forge", ["hub", "lab"])
+def test_an_answer_that_cannot_be_read_could_not_run(
+    request: pytest.FixtureRequest, forge: str, kind: Kind, answer: bytes
+) -> None:
+    bench: Bench = request.getfixturevalue(forge)
+    program = bench.gh if forge == "hub" else bench.glab
+    for subcommand in ("pr view", "pr checks", "run list", "mr view", "ci get"):
+        program.answers(subcommand, answer)
+    run = bench.run(kind)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert "unreadable answer" in run.reason
+    assert len(run.reason) <= 300
+
+
+@pytest.mark.parametrize("kind", [Kind.PR, Kind.CI])
+def test_who_is_not_logged_in_is_told_so(hub: Bench, kind: Kind) -> None:
+    hub.gh.fails("pr view", "To get started with GitHub CLI, please run:  gh auth login\nor so\n", code=4)
+    run = hub.run(kind)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert run.reason == "gh: To get started with GitHub CLI, please run: gh auth login"
+
+
+def test_no_network_is_no_failure(lab: Bench) -> None:
+    lab.glab.fails("mr view", "\x1b[31mdial tcp: lookup gitlab.example.com: no such host\n")
+    run = lab.run(Kind.PR)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert run.reason == "glab: [31mdial tcp: lookup gitlab.example.com: no such host"
+
+
+@pytest.mark.parametrize("kind", [Kind.PR, Kind.CI])
+def test_a_program_that_hangs_is_ended_at_the_deadline(hub: Bench, kind: Kind) -> None:
+    hub.gh.does("pr view", "exec tail -f /dev/null")
+    run = hub.run(kind, seconds=0.5)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert "0.5 s" in run.reason
+
+
+async def test_cancelling_ends_the_question(hub: Bench, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    hub.gh.does("pr view", f'exec 9>"{fifo}"; echo started >&9; exec tail -f /dev/null')
+    site = GateContext(project=str(hub.project), tree="T", environment=hub.environment)
+    running = asyncio.ensure_future(CodeHost().run(make_code_host_gate(Kind.PR), site, SECONDS))
+    async with asyncio.timeout(SECONDS):
+        with await asyncio.to_thread(fifo.open) as alive:
+            assert await asyncio.to_thread(alive.readline) == "started\n"
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert await asyncio.to_thread(alive.read) == ""
+
+
+def test_programs_and_the_git_they_use_never_come_from_the_project(hub: Bench, tmp_path: Path) -> None:
+    (hub.project / "bin").mkdir()
+    own = Program(hub.project / "bin", "gh")
+    hub.gh.answers("pr view", hub.pull())
+    hub.environment["PATH"] = f"{hub.project}/bin:bin::{hub.environment['PATH']}"
+    assert hub.run(Kind.PR).outcome is Outcome.PASSED
+    assert own.calls == []
+    assert hub.gh.environment["PATH"] == path_with(tmp_path / "bin")
+    hub.environment["PATH"] = path_with(hub.project / "bin")
+    assert hub.run(Kind.PR).reason == "gh is not on PATH (programs inside the project do not count)"
+
+
+def test_the_login_of_the_session_is_used_and_what_would_change_the_answer_is_not(hub: Bench) -> None:
+    hub.gh.answers("pr view", hub.pull())
+    hub.environment |= {"GH_TOKEN": "t", "GH_REPO": "evil/shop", "GH_FORCE_TTY": "100", "GIT_DIR": "/nowhere"}
+    assert hub.run(Kind.PR).outcome is Outcome.PASSED
+    seen = hub.gh.environment
+    assert seen["GH_TOKEN"] == "t"
+    assert seen["GH_PROMPT_DISABLED"] == "1"
+    assert not {"GH_REPO", "GH_FORCE_TTY", "GIT_DIR"} & seen.keys()
+
+
+def test_no_filter_or_monitor_of_the_repository_runs(hub: Bench, tmp_path: Path) -> None:
+    hub.gh.answers("pr view", hub.pull())
+    trap = tmp_path / "trap"
+    git(hub.project, "config", "filter.x.clean", f"touch {trap}; cat")
+    git(hub.project, "config", "core.fsmonitor", f"touch {trap}; false")
+    (hub.project / ".git" / "info" / "attributes").write_text("* filter=x\n")
+    (hub.project / "shop.py").write_text("price = 3\n")
+    assert "shop.py" in hub.run(Kind.PR).output
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        (("remote", "remove", "origin"), "there is no remote"),
+        (("remote", "set-url", "origin", "/srv/shop.git"), "there is no remote"),
+        (
+            ("remote", "set-url", "origin", "git@codeberg.org:me/shop"),
+            "codeberg.org is no code host that is known",
+        ),
+        (("update-ref", "-d", "HEAD"), "there is no commit yet"),
+    ],
+)
+def test_what_cannot_be_asked_could_not_run(hub: Bench, prepare: tuple[str, ...], reason: str) -> None:
+    git(hub.project, *prepare)
+    run = hub.run(Kind.CI)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert run.reason.startswith(reason)
+    assert hub.gh.calls == []
+
+
+async def test_both_gates_are_offered_where_remote_and_program_fit(hub: Bench) -> None:
+    offered = await CodeHost().offer(str(hub.project), hub.environment)
+    assert [(gate.id, gate.kind, gate.command, gate.approved, gate.required) for gate in offered] == [
+        ("pr", Kind.PR, "gh pr view", True, False),
+        ("ci", Kind.CI, "gh pr checks", True, False),
+    ]
+    assert hub.gh.calls == []
+
+
+async def test_the_offer_names_the_host_and_never_the_password(lab: Bench) -> None:
+    offered = await CodeHost().offer(str(lab.project), lab.environment)
+    assert [gate.command for gate in offered] == ["glab mr view", "glab ci get"]
+    assert offered[0].why == "the remote lies on gitlab.example.com: glab tells of its pull request"
+
+
+async def test_a_host_that_the_user_names_as_a_forge_is_one(hub: Bench) -> None:
+    git(hub.project, "remote", "set-url", "origin", "ssh://git@code.example.com:22/me/shop")
+    assert await CodeHost().offer(str(hub.project), hub.environment) == ()
+    named = {**hub.environment, "GITLAB_HOST": "https://code.example.com"}
+    assert [gate.command for gate in await CodeHost().offer(str(hub.project), named)] == [
+        "glab mr view",
+        "glab ci get",
+    ]
+
+
+async def test_nothing_is_offered_without_program_remote_or_repository(hub: Bench, tmp_path: Path) -> None:
+    assert await CodeHost().offer(str(hub.project), {"PATH": "/usr/bin:/bin"}) == ()
+    assert await CodeHost().offer(str(tmp_path / "nowhere"), hub.environment) == ()
+    git(hub.project, "remote", "remove", "origin")
+    assert await CodeHost().offer(str(hub.project), hub.environment) == ()
+
+
+@over_table(
+    ("url", "host"),
+    [
+        ("git@github.com:owner/name.git", "github.com"),
+        ("GitHub.com:owner/name", "github.com"),
+        ("ssh://git@GitHub.com:22/owner/name", "github.com"),
+        ("https://user:token@gitlab.example.com/a/b", "gitlab.example.com"),
+        ("https://[half", ""),
+        ("file:///srv/github.com", ""),
+        ("/srv/github.com:x", ""),
+        ("../github.com", ""),
+        ("", ""),
+    ],
+)
+def test_the_host_of_a_remote(url: str, host: str) -> None:
+    assert host_of_remote_url(url) == host

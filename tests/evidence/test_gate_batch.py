@@ -1,0 +1,196 @@
+"""Gates of one stop run together: side by side where they may, in turn where they must."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from sidecar.evidence.gates.cache import Circumstances, GateMemory, describe_circumstances, may_reuse_pass
+from sidecar.evidence.gates.runner import PARALLEL_GATES, RERUN_LIMIT_S, BatchDependencies, GateBatchRunner
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+
+LIMIT_S: Final = 10.0
+AT: Final = GateContext(project="/p", tree="t1", environment={})
+
+
+def gate(name: str, **fields: Any) -> Gate:
+    return Gate(id=name, command=name, why="the test says so", kind=Kind.LINT, **fields)
+
+
+class Runs:
+    """Ends each run only when the test says so."""
+
+    def __init__(self) -> None:
+        self.running: list[str] = []
+        self.began: list[str] = []
+        self.ends: dict[str, list[GateRun]] = {}
+        self.go = asyncio.Event()
+        self.changed = asyncio.Condition()
+
+    async def once(self, of: Gate, at: GateContext, _seconds: float) -> GateRun:
+        self.began.append(of.id)
+        self.running.append(of.id)
+        async with self.changed:
+            self.changed.notify_all()
+        try:
+            await self.go.wait()
+        finally:
+            self.running.remove(of.id)
+        passed = GateRun(gate=of, outcome=Outcome.PASSED, tree=at.tree, exit_code=0)
+        ends = self.ends.get(of.id, [])
+        return ends.pop(0) if ends else passed
+
+    async def until(self, *names: str) -> None:
+        """Wait until exactly these run."""
+        async with asyncio.timeout(LIMIT_S), self.changed:
+            await self.changed.wait_for(lambda: sorted(self.running) == sorted(names))
+
+
+async def key(of: Gate, at: GateContext) -> Circumstances | None:
+    return describe_circumstances(of, at) if may_reuse_pass(of) else None
+
+
+def failed(of: Gate, **fields: Any) -> GateRun:
+    said: dict[str, Any] = {"exit_code": 1, "failures": ("it failed",)} | fields
+    return GateRun(gate=of, outcome=Outcome.FAILED, tree="t1", **said)
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs()
+
+
+def batches(runs: Runs, trees: list[str] | None = None) -> GateBatchRunner:
+    async def look(_project: str, _environment: Mapping[str, str]) -> str:
+        return trees.pop(0) if trees else "t1"
+
+    return GateBatchRunner(BatchDependencies(once=runs.once, key=key, memory=GateMemory(), look=look))
+
+
+async def test_gates_that_may_run_beside_others_do_and_no_more_than_there_is_room_for(runs: Runs) -> None:
+    many = [gate(f"g{number}", alone=False) for number in range(PARALLEL_GATES + 1)]
+    task = asyncio.create_task(batches(runs).run(many, AT, LIMIT_S))
+    await runs.until(*(of.id for of in many[:PARALLEL_GATES]))
+    runs.go.set()
+    assert [run.gate for run in await task] == many
+
+
+async def test_those_that_must_run_alone_wait_for_all_others(runs: Runs) -> None:
+    asked = [gate("a"), gate("b", alone=False), gate("c")]
+    task = asyncio.create_task(batches(runs).run(asked, AT, LIMIT_S))
+    await runs.until("b")
+    runs.go.set()
+    await task
+    assert runs.began == ["b", "a", "c"]
+
+
+async def test_a_project_has_one_batch_at_a_time_and_another_project_does_not_wait(runs: Runs) -> None:
+    of_both = batches(runs)
+    first = asyncio.create_task(of_both.run([gate("a")], AT, LIMIT_S))
+    second = asyncio.create_task(of_both.run([gate("b")], AT, LIMIT_S))
+    other = asyncio.create_task(
+        of_both.run([gate("c")], GateContext(project="/q", tree="t1", environment={}), LIMIT_S)
+    )
+    await runs.until("a", "c")
+    runs.go.set()
+    await asyncio.gather(first, second, other)
+    assert runs.began == ["a", "c", "b"]
+
+
+async def test_a_cancelled_batch_cancels_every_gate_and_gives_its_turn_back(runs: Runs) -> None:
+    same = batches(runs)
+    many = [gate(f"g{number}", alone=False) for number in range(PARALLEL_GATES)]
+    task = asyncio.create_task(same.run(many, AT, LIMIT_S))
+    await runs.until(*(of.id for of in many))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert runs.running == []
+    runs.go.set()
+    assert len(await same.run(many, AT, LIMIT_S)) == PARALLEL_GATES
+
+
+async def test_files_that_move_beside_gates_make_all_their_passes_void(runs: Runs) -> None:
+    runs.go.set()
+    trees = ["t2", "t1", "t1"]
+    same = batches(runs, trees)
+    runs.ends["b"] = [failed(gate("b", alone=False))] * 2
+    asked = [gate("a", alone=False), gate("b", alone=False), gate("c", alone=False)]
+    first = await same.run(asked, AT, LIMIT_S)
+    assert [(run.outcome, run.moved) for run in first] == [
+        (Outcome.PASSED, True),
+        (Outcome.FAILED, False),
+        (Outcome.PASSED, True),
+    ]
+    assert trees == ["t1", "t1"]  # looked at once
+    second = await same.run([asked[0]], AT, LIMIT_S)
+    assert (second[0].cached, second[0].moved) == (False, False)
+    assert (await same.run([asked[0]], AT, LIMIT_S))[0].cached
+
+
+async def test_a_pass_whose_circumstances_change_meanwhile_is_not_remembered() -> None:
+    worlds = ["before"]
+
+    async def here(of: Gate, at: GateContext) -> Circumstances:
+        return describe_circumstances(of, at, worlds[-1])
+
+    async def installs(of: Gate, at: GateContext, _seconds: float) -> GateRun:
+        worlds.append("after" if len(worlds) == 1 else worlds[-1])
+        return GateRun(gate=of, outcome=Outcome.PASSED, tree=at.tree, exit_code=0)
+
+    same = GateBatchRunner(BatchDependencies(once=installs, key=here, memory=GateMemory()))
+
+    async def cached() -> bool:
+        (run,) = await same.run([gate("a")], AT, LIMIT_S)
+        return run.cached
+
+    assert not await cached()
+    worlds.append("before")
+    assert not await cached()
+    assert await cached()
+
+
+@pytest.mark.parametrize(
+    ("fields", "times"),
+    [
+        ({"seconds": 1.0}, 2),
+        ({"seconds": RERUN_LIMIT_S}, 1),
+        ({"seconds": RERUN_LIMIT_S + 1}, 1),
+        ({"exit_code": 0, "reason": "nothing was executed"}, 1),
+    ],
+    ids=["quick", "longer than is left", "slow", "no command failed"],
+)
+async def test_a_failure_is_run_again_once_where_that_can_tell_something(
+    fields: dict[str, Any], times: int, runs: Runs
+) -> None:
+    runs.go.set()
+    runs.ends["a"] = [failed(gate("a"), **fields) for _ in range(3)]
+    (run,) = await batches(runs).run([gate("a")], AT, RERUN_LIMIT_S)
+    assert (run.outcome, runs.began) == (Outcome.FAILED, ["a"] * times)
+
+
+async def test_a_failure_that_could_not_be_run_again_stays_one(runs: Runs) -> None:
+    runs.go.set()
+    first = failed(gate("a"))
+    runs.ends["a"] = [first, GateRun(gate=first.gate, outcome=Outcome.COULD_NOT_RUN, tree="t1")]
+    assert await batches(runs).run([gate("a")], AT, LIMIT_S) == (first,)
+
+
+@pytest.mark.parametrize("kind", [Kind.PR, Kind.CI])
+async def test_a_remote_is_not_asked_twice(kind: Kind, runs: Runs) -> None:
+    runs.go.set()
+    asked = Gate(id="a", command="gh", why="the test says so", kind=kind)
+    runs.ends["a"] = [failed(asked)]
+    (run,) = await batches(runs).run([asked], AT, LIMIT_S)
+    assert (run.outcome, runs.began) == (Outcome.FAILED, ["a"])
+
+
+async def test_what_could_not_run_is_not_run_again(runs: Runs) -> None:
+    runs.go.set()
+    runs.ends["a"] = [GateRun(gate=gate("a"), outcome=Outcome.COULD_NOT_RUN, tree="t1", exit_code=127)]
+    (run,) = await batches(runs).run([gate("a")], AT, LIMIT_S)
+    assert (run.outcome, runs.began) == (Outcome.COULD_NOT_RUN, ["a"])

@@ -1,0 +1,147 @@
+"""A run of another copy of the package than this project's has neither passed nor failed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.gates.origins import find_other_copy, find_unexplained_changes
+from sidecar.evidence.gates.runner import run_gate_once
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from support.loops import run
+
+PYTEST = Gate(id="tests", command="python3 -m pytest -q", why="", kind=Kind.TESTS, counts=True)
+TEST = "from shopkit import total\n\n\ndef test_total():\n    assert total() == 1\n"
+
+
+def gate(project: Path, **environment: str) -> GateRun:
+    session = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    at = GateContext(project=str(project), tree="t", environment={**session, "PATH": path, **environment})
+    return run(run_gate_once(PYTEST, at, 60))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A source layout whose package is broken, and a good copy of it that is installed elsewhere."""
+    for folder, value in (("project/src/shopkit", 2), ("installed/shopkit", 1)):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").write_text(f"def total():\n    return {value}\n")
+    (tmp_path / "project" / "test_total.py").write_text(TEST)
+    return tmp_path / "project"
+
+
+@pytest.mark.process
+def test_a_pass_of_an_installed_copy_could_not_run_and_says_which(project: Path) -> None:
+    installed = project.parent / "installed"
+    found = gate(project, PYTHONPATH=str(installed))
+    assert found.outcome is Outcome.COULD_NOT_RUN
+    assert found.reason == (
+        f"it tested another copy: shopkit from {installed}/shopkit; install this one, for example with: "
+        "pip install -e ."
+    )
+
+
+@pytest.mark.process
+def test_the_projects_own_copy_is_tested_and_nothing_of_ours_is_inherited(project: Path) -> None:
+    assert gate(project, PYTHONPATH=str(project / "src")).outcome is Outcome.FAILED
+    (project / "test_total.py").write_text(
+        "import os, sys\n\n\ndef test_environment():\n"
+        "    assert os.environ.get('PYTEST_ADDOPTS') == '-p no:cacheprovider'\n"
+        f"    assert os.environ['PYTHONPATH'] == {str(project / 'src')!r}\n"
+        "    assert not any('supervisor' in path for path in sys.path if 'pytest' not in path)\n"
+    )
+    found = gate(project, PYTHONPATH=str(project / "src"), PYTEST_ADDOPTS="-p no:cacheprovider")
+    assert found.outcome is Outcome.PASSED, found.output
+
+
+@pytest.mark.process
+def test_a_python_that_reads_no_environment_runs_without_the_plugin(project: Path) -> None:
+    (project / "test_total.py").write_text("def test_a():\n    pass\n")
+    line = f"{sys.executable} -I -m pytest -q"
+    at = GateContext(project=str(project), tree="t", environment=dict(os.environ))
+    found = run(run_gate_once(Gate(id="check:1", command=line, why=""), at, 60))
+    assert (found.outcome, found.executed) == (Outcome.PASSED, 1), found
+
+
+@pytest.mark.process
+def test_a_package_that_is_not_installed_is_no_failure_and_one_of_the_projects_own_is(project: Path) -> None:
+    assert gate(project).outcome is Outcome.FAILED, "shopkit is the project's own"
+    (project / "test_total.py").write_text("import frozen_clock\n")
+    found = gate(project)
+    assert (found.outcome, found.reason) == (
+        Outcome.COULD_NOT_RUN,
+        "frozen_clock is not installed; type: pip install frozen_clock",
+    )
+    (project / "uv.lock").write_text("")
+    assert gate(project).reason == "frozen_clock is not installed; type: uv sync"
+
+
+@pytest.mark.process
+def test_settings_and_a_conftest_above_the_project_that_came_during_the_work_are_told(project: Path) -> None:
+    (project / "test_total.py").write_text("def test_a():\n    pass\n")
+    above = project.parent
+    (above / "pytest.ini").write_text("[pytest]\naddopts = --deselect test_total.py::test_b\n")
+    (above / "conftest.py").write_text("")
+    begun = (above / "conftest.py").stat().st_ctime
+    line = "python3 -m pytest -q ../conftest.py ."
+    session = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    environment = {**session, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def unexplained(since: float) -> tuple[str, ...]:
+        at = GateContext(project=str(project), tree="t", environment=environment, since=since)
+        return run(run_gate_once(Gate(id="check:1", command=line, why=""), at, 60)).unexplained
+
+    assert unexplained(begun - 1) == (str(above / "conftest.py"), str(above / "pytest.ini"))
+    assert unexplained(begun + 3600) == ()
+
+
+def test_a_patched_runner_is_told_and_one_as_its_installer_wrote_it_is_not(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "site-packages"
+    (site / "runner").mkdir(parents=True)
+    (site / "runner-1.dist-info").mkdir()
+    files = {
+        name: site / name for name in ("runner/good.py", "runner/patched.py", "sitecustomize.py", "late.pth")
+    }
+    for file in files.values():
+        file.write_text("x = 1\n")
+    raw = hashlib.sha256(b"x = 1\n").digest()
+    digest = f"sha256={base64.urlsafe_b64encode(raw).rstrip(b'=').decode()}"
+    record = f"runner/good.py,{digest},6\nrunner/patched.py,{digest},6\nrunner-1.dist-info/RECORD,,\n"
+    (site / "runner-1.dist-info" / "RECORD").write_text(record)
+    files["runner/patched.py"].write_text("x = 2\n")
+    written, project = tmp_path / "written", tmp_path / "project"
+    written.mkdir()
+    project.mkdir()
+    loaded = {name: str(file) for name, file in files.items() if file.suffix == ".py"}
+    (written / "origins-1.json").write_text(json.dumps(loaded))
+    assert set(find_unexplained_changes(written, project, 1.0)) == {
+        str(files["runner/patched.py"]),
+        str(files["sitecustomize.py"]),
+        str(files["late.pth"]),
+    }
+    assert len(find_unexplained_changes(written, tmp_path, 1.0)) == 3, "an environment inside the project"
+    assert find_unexplained_changes(written, project, files["late.pth"].stat().st_ctime + 3600) == ()
+
+
+def test_modules_that_every_project_has_are_no_copy(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    for name in ("tests/__init__.py", "conftest.py", "logging.py", "shop.py"):
+        (tmp_path / name).write_text("")
+    other = (
+        '{"tests": "/usr/lib/tests/__init__.py", "conftest": "/x/conftest.py", "logging": "/x/logging.py"}'
+    )
+    (tmp_path / "origins-1.json").write_text(other)
+    (tmp_path / "origins-2.json").write_text(f'{{"shop": "{tmp_path}/shop.py"}}')
+    assert find_other_copy(tmp_path, tmp_path, tmp_path) == ""
+    (tmp_path / "origins-3.json").write_text('{"shop": "/usr/lib/shop.py"}')
+    assert find_other_copy(tmp_path, tmp_path, tmp_path) == "shop from /usr/lib"
+    (tmp_path / "origins-3.json").write_text("[damaged")
+    assert find_other_copy(tmp_path, tmp_path, tmp_path) == ""

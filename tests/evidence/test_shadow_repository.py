@@ -1,0 +1,279 @@
+"""What is kept is bounded, is the user's alone, and survives crashes and company."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.tree import shadow_repository as room
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.changes import FileBaseline
+from support.git_projects import commit_all, git, repository
+from support.loops import run
+
+pytestmark = pytest.mark.process
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return repository(tmp_path / "project")
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "kept"
+
+
+def remember(project: Path, kept: Path) -> FileBaseline:
+    return run(GitWorkspace(kept).remember(str(project), os.environ))
+
+
+def paths(base: FileBaseline, project: Path, kept: Path) -> list[str]:
+    found = run(GitWorkspace(kept).since(base, str(project), os.environ))
+    assert found.unseen == ""
+    return [file.path for file in found.files]
+
+
+def unseen(base: FileBaseline, project: Path, kept: Path) -> str:
+    return run(GitWorkspace(kept).since(base, str(project), os.environ)).unseen
+
+
+def test_another_process_finds_what_was_kept(project: Path, kept: Path) -> None:
+    base = remember(project, kept)
+    (project / "new").touch()
+    assert paths(base, project, kept) == ["new"]
+
+
+def test_only_its_owner_can_read_it(project: Path, kept: Path) -> None:
+    (project / "secret").write_text("x\n")
+    remember(project, kept)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    for place in kept.iterdir():
+        assert place.name == "README" or stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_forgetting_removes_one_and_twice_is_no_fault(project: Path, kept: Path) -> None:
+    first, second = remember(project, kept), remember(project, kept)
+    for _ in range(2):
+        GitWorkspace(kept).forget(first, str(project))
+    assert "not there any more" in unseen(first, project, kept)
+    assert paths(second, project, kept) == []
+
+
+def test_of_many_the_oldest_go(project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SNAPSHOTS", 3)
+    bases = [remember(project, kept) for _ in range(5)]
+    assert [bool(unseen(base, project, kept)) for base in bases] == [True, True, False, False, False]
+
+
+def grow_old(kept: Path, pattern: str, days: float) -> None:
+    past = time.time() - days * 86_400
+    for place in kept.glob(pattern):
+        os.utime(place, (past, past))
+
+
+def test_what_is_older_than_thirty_days_goes(project: Path, kept: Path) -> None:
+    base = remember(project, kept)
+    grow_old(kept, "*/*/snapshots/*", 31)
+    other = remember(project, kept)
+    assert "not there any more" in unseen(base, project, kept)
+    assert paths(other, project, kept) == []
+
+
+def test_an_old_room_serves_its_snapshots_and_goes_with_the_last(project: Path, kept: Path) -> None:
+    base = remember(project, kept)
+    grow_old(kept, "*/*/HEAD", 8)
+    ending = remember(project, kept)  # ends the old room's time
+    later = remember(project, kept)
+    assert base.snapshot.split("/")[1] != later.snapshot.split("/")[1]
+    (project / "new").touch()
+    assert paths(base, project, kept) == paths(later, project, kept) == ["new"]
+    for old in (base, ending):
+        GitWorkspace(kept).forget(old, str(project))
+    grow_old(kept, f"{base.snapshot.rpartition('/')[0]}/index", 1)
+    remember(project, kept)
+    assert [head.parent.name for head in kept.glob("*/*/HEAD")] == [later.snapshot.split("/")[1]]
+    assert paths(later, project, kept) == ["new"]
+
+
+def test_a_room_that_has_grown_too_big_is_left(
+    project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "ROOM_BYTES", 1)
+    remember(project, kept)
+    assert len(list(kept.glob("*/*/HEAD"))) == 1
+    grow_old(kept, "*/*/HEAD", 2)
+    remember(project, kept)
+    assert len(list(kept.glob("*/*/HEAD"))) == 2
+
+
+def test_what_a_crash_left_is_not_taken_for_whole_and_goes(project: Path, kept: Path) -> None:
+    base = remember(project, kept)
+    home = kept / base.snapshot.split("/")[0]
+    half = home / ".new-half"
+    (half / "snapshots").mkdir(parents=True)
+    (half / "HEAD").write_text("ref: refs/heads/none\n")
+    look = home / base.snapshot.split("/")[1] / "look-half"
+    look.mkdir()
+    (look / "index.lock").touch()
+    assert paths(base, project, kept) == []
+    for left in (half, look):
+        os.utime(left, (1, 1))
+    assert paths(remember(project, kept), project, kept) == []
+    assert not half.exists()
+    assert not look.exists()
+
+
+def test_a_damaged_index_of_ours_is_made_anew(project: Path, kept: Path) -> None:
+    base = remember(project, kept)
+    index = next(kept.glob("*/*/index"))
+    index.write_bytes(b"no index")
+    (project / "new").touch()
+    assert paths(base, project, kept) == ["new"]
+
+
+def test_many_at_the_same_time_do_not_hurt_one_another(project: Path, kept: Path) -> None:
+    async def all_at_once() -> list[FileBaseline]:
+        (project / "b.txt").write_text("b\n")
+        workspaces = [GitWorkspace(kept) for _ in range(6)]
+        return await asyncio.gather(*(one.remember(str(project), os.environ) for one in workspaces))
+
+    bases = run(all_at_once())
+    assert {base.unseen for base in bases} == {""}
+    assert len({base.tree for base in bases}) == 1
+    assert len({base.snapshot for base in bases}) == 6
+    (project / "b.txt").write_text("c\n")
+    assert [paths(base, project, kept) for base in bases] == [["b.txt"]] * 6
+
+
+def test_a_project_around_what_is_kept_does_not_see_it(tmp_path: Path) -> None:
+    home = repository(tmp_path / "home")
+    kept = home / ".local" / "state" / "supervisor" / "kept"
+    base = remember(home, kept)
+    assert base.tree == remember(home, kept).tree
+    assert paths(base, home, kept) == []
+
+
+@pytest.mark.parametrize("place", ["/dev/null/kept", "/proc/kept"])
+def test_where_nothing_can_be_kept_it_is_said(place: str, project: Path) -> None:
+    base = remember(project, Path(place))
+    assert base.snapshot == ""
+    assert base.unseen != ""
+
+
+def test_a_workspace_without_a_place_says_so_and_sees_all_the_same(project: Path) -> None:
+    workspace = GitWorkspace()
+    base = run(workspace.remember(str(project), os.environ))
+    assert (bool(base.tree), base.snapshot, bool(base.unseen)) == (True, "", True)
+    assert run(workspace.since(base, str(project), os.environ)).unseen == base.unseen
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """As a user to whom files can be closed: for root they never are."""
+    if os.getuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that anybody may reach: pytest's own are closed."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_what_is_closed_to_us_is_stood_for(
+    closed: str, open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(open_folder))
+    monkeypatch.setattr("tempfile.tempdir", str(open_folder))
+    with as_nobody():
+        project = repository(open_folder / "project")
+        (project / "folder").mkdir()
+        (project / "folder" / "x").write_text("x\n")
+        (project / "file").write_text("x\n")
+        open_tree = remember(project, open_folder / "kept")
+        (project / closed).chmod(0)
+        base = remember(project, open_folder / "kept")
+        assert base.tree not in (open_tree.tree, "")
+        assert base.unseen == ""
+        assert remember(project, open_folder / "kept").tree == base.tree
+        (project / "a.txt").write_text("b\n")
+        assert paths(base, project, open_folder / "kept") == ["a.txt"]
+        (project / closed).chmod(0o755)
+
+
+class TestWhatGitKnows:
+    def test_a_branch_with_an_upstream(self, project: Path, kept: Path, tmp_path: Path) -> None:
+        git(tmp_path, "clone", "--quiet", "--bare", str(project), "remote.git")
+        git(project, "remote", "add", "origin", str(tmp_path / "remote.git"))
+        git(project, "push", "--quiet", "--set-upstream", "origin", "main")
+        base = remember(project, kept)
+        for text in "bc":
+            (project / "a.txt").write_text(text)
+            commit_all(project, text)
+        (project / "a.txt").write_text("d\n")
+        (project / "new").mkdir()
+        for name in "xy":
+            (project / "new" / name).touch()
+        found = run(GitWorkspace(kept).repository(base, str(project), os.environ))
+        assert found is not None
+        assert found.head == git(project, "rev-parse", "HEAD").strip() != base.head
+        assert (found.branch, found.upstream, found.remote) == ("main", "origin/main", True)
+        assert (found.commits, found.ahead, found.dirty) == (2, 2, 3)
+
+    def test_a_new_one(self, tmp_path: Path, kept: Path) -> None:
+        project = repository(tmp_path / "new", commit=False)
+        found = run(GitWorkspace(kept).repository(FileBaseline(), str(project), os.environ))
+        assert found is not None
+        assert (found.head, found.branch, found.commits, found.ahead, found.dirty) == (
+            "",
+            "main",
+            None,
+            None,
+            1,
+        )
+        assert not found.remote
+
+    def test_a_detached_head(self, project: Path, kept: Path) -> None:
+        git(project, "checkout", "--quiet", "--detach")
+        found = run(GitWorkspace(kept).repository(FileBaseline(head="f" * 40), str(project), os.environ))
+        assert found is not None
+        assert (found.branch, found.commits, found.dirty) == ("", None, 0)
+
+    def test_none(self, tmp_path: Path, kept: Path) -> None:
+        assert run(GitWorkspace(kept).repository(FileBaseline(), str(tmp_path), os.environ)) is None
+        assert run(GitWorkspace(kept).repository(FileBaseline(), str(tmp_path), {})) is None
+
+    def test_a_bare_one(self, tmp_path: Path, kept: Path, project: Path) -> None:
+        git(tmp_path, "clone", "--quiet", "--bare", str(project), "bare.git")
+        found = run(GitWorkspace(kept).repository(FileBaseline(), str(tmp_path / "bare.git"), os.environ))
+        assert found is not None
+        assert found.head == git(project, "rev-parse", "HEAD").strip()
+
+    @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+    def test_a_file_behind_a_flag_is_counted(self, flag: str, project: Path, kept: Path) -> None:
+        git(project, "update-index", flag, "a.txt")
+        (project / "a.txt").write_text("changed\n")
+        assert git(project, "status", "--porcelain") == ""
+        found = run(GitWorkspace(kept).repository(FileBaseline(), str(project), os.environ))
+        assert found is not None
+        assert found.dirty == 1

@@ -1,0 +1,274 @@
+"""The digest moves when content moves, rests when it rests, and git leaves the repository as it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.tree import work_tree as walk
+from sidecar.evidence.tree import workspace
+from sidecar.evidence.tree.workspace import GitWorkspace
+from support.git_projects import conflict, everything, git, repository
+from support.loops import run
+
+pytestmark = pytest.mark.process
+
+
+def digest(folder: Path, **environment: str) -> str:
+    return run(GitWorkspace().fingerprint(str(folder), os.environ | environment))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return repository(tmp_path / "project")
+
+
+def test_the_same_content_has_the_same_digest_wherever_it_lies(project: Path, tmp_path: Path) -> None:
+    assert digest(project) == digest(project) == digest(repository(tmp_path / "other"))
+    assert len(digest(project)) == 32
+
+
+@pytest.mark.parametrize("change", ["edit", "new file", "deletion", "mode", "staged edit"])
+def test_every_change_moves_the_digest_and_its_undoing_moves_it_back(change: str, project: Path) -> None:
+    before = digest(project)
+    file = project / "a.txt"
+    match change:
+        case "new file":
+            (project / "new.txt").write_text("new\n")
+        case "deletion":
+            file.unlink()
+        case "mode":
+            file.chmod(0o755)
+        case _:
+            file.write_text("b\n")
+    if change == "staged edit":
+        git(project, "add", ".")
+    assert digest(project) not in (before, "")
+    git(project, "reset", "--quiet", "--hard")
+    git(project, "clean", "--quiet", "--force")
+    assert digest(project) == before
+
+
+def test_a_commit_alone_does_not_move_the_digest(project: Path) -> None:
+    (project / "a.txt").write_text("b\n")
+    before = digest(project)
+    git(project, "commit", "--quiet", "--all", "--message=second")
+    assert digest(project) == before
+
+
+def test_what_is_ignored_does_not_move_the_digest(project: Path) -> None:
+    (project / ".gitignore").write_text("build/\n")
+    before = digest(project)
+    (project / "build").mkdir()
+    (project / "build" / "x").write_text("x")
+    assert digest(project) == before
+
+
+def test_an_edit_in_the_instant_of_the_index_is_seen(project: Path) -> None:
+    git(project, "config", "core.trustctime", "false")
+    file, index = project / "a.txt", project / ".git" / "index"
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    git(project, "add", ".")
+    before = digest(project)
+    file.write_text("b\n")  # as long as before
+    for path in (file, index):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    assert digest(project) != before
+
+
+def test_from_a_folder_inside_the_whole_repository_is_seen(project: Path) -> None:
+    (project / "sub" / "folder").mkdir(parents=True)
+    (project / "sub" / "folder" / "x").write_text("x\n")
+    assert digest(project / "sub" / "folder") == digest(project)
+
+
+@pytest.mark.parametrize(
+    "state", ["clean", "dirty", "no commit", "mid-merge", "split index", "packed", "locked"]
+)
+def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> None:
+    project = repository(tmp_path / "project", commit=state != "no commit")
+    match state:
+        case "mid-merge":
+            conflict(project)
+        case "split index":
+            git(project, "update-index", "--split-index")
+        case "packed":
+            git(project, "gc", "--quiet")
+        case "locked":
+            (project / ".git" / "index.lock").touch()
+        case _:
+            pass
+    if state != "clean":
+        (project / "a.txt").write_text("changed\n")
+        (project / "new.txt").write_text("new\n")
+    before = everything(project)
+    assert digest(project) != ""
+    assert everything(project) == before
+    assert "new.txt" in git(project, "--no-optional-locks", "status", "--porcelain") or state == "clean"
+
+
+def test_a_temporary_folder_is_not_left_behind(
+    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    (project / "new.txt").write_text("new\n")
+    assert digest(project) != ""
+    assert list(scratch.iterdir()) == []
+
+
+def test_no_program_of_the_repository_runs(project: Path) -> None:
+    spy = project.parent / "spy"
+    spy.write_text(f"#!/bin/sh\necho ran >> {project.parent}/ran\ncat\n")
+    spy.chmod(0o755)
+    hooks = project / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    (hooks / "post-index-change").symlink_to(spy)
+    for name in ("core.fsmonitor", "filter.spy.clean", "filter.spy.process", "filter.a=b.clean"):
+        git(project, "config", name, str(spy))
+    git(project, "config", "filter.spy.required", "true")
+    (project / ".gitattributes").write_text("*.spied filter=spy\n")
+    (project / "x.spied").write_text("x\n")
+    first = digest(project)
+    (project / "x.spied").write_text("y\n")
+    assert digest(project) not in (first, "")
+    assert not (project.parent / "ran").exists()
+
+
+def test_variables_of_git_in_the_session_do_not_lead_it_elsewhere(project: Path, tmp_path: Path) -> None:
+    other = repository(tmp_path / "other")
+    (other / "a.txt").write_text("other\n")
+    assert digest(project, GIT_DIR=str(other / ".git"), GIT_WORK_TREE=str(other)) == digest(project)
+
+
+def test_a_linked_work_tree_has_a_digest_of_its_own(project: Path, tmp_path: Path) -> None:
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "linked"))
+    assert digest(tmp_path / "linked") == digest(project)
+    (tmp_path / "linked" / "a.txt").write_text("b\n")
+    before = everything(project)
+    assert digest(tmp_path / "linked") not in (digest(project), "")
+    assert everything(project) == before
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["with a commit", "without a commit"])
+def test_an_edit_in_a_repository_inside_the_repository_is_seen(commit: bool, project: Path) -> None:  # noqa: FBT001
+    inner = repository(project / "vendor" / "inner", commit=commit)
+    before = digest(project)
+    (inner / "a.txt").write_text("b\n")
+    assert digest(project) not in (before, "")
+
+
+def test_an_edit_in_a_submodule_is_seen_and_one_not_checked_out_is_no_fault(
+    project: Path, tmp_path: Path
+) -> None:
+    other = repository(tmp_path / "other")
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "module")
+    before = digest(project)
+    (project / "module" / "a.txt").write_text("b\n")
+    assert digest(project) not in (before, "")
+    git(project, "submodule", "--quiet", "deinit", "--force", "module")
+    assert digest(project) != ""
+
+
+def test_a_name_beyond_ascii_is_no_fault(project: Path) -> None:
+    inner = repository(project / "\u00e4 \u2028 inner")
+    before = digest(project)
+    (inner / "a.txt").write_text("b\n")
+    assert digest(project) not in (before, "")
+
+
+@pytest.mark.parametrize("index", ["--no-sparse-index", "--sparse-index"])
+def test_what_a_sparse_work_tree_leaves_out_is_not_there_and_the_rest_is_seen(
+    index: str, tmp_path: Path
+) -> None:
+    project = repository(tmp_path / 'a:b "c" \\d')
+    alone = digest(project)
+    for folder in ("in", "out"):
+        (project / folder).mkdir()
+        (project / folder / "x").write_text("x\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "--message=folders")
+    whole = digest(project)
+    git(project, "sparse-checkout", "set", "--cone", index, "in")
+    assert not (project / "out").exists()
+    narrow = digest(project)
+    assert narrow not in (whole, alone, "")
+    (project / "out").mkdir()
+    (project / "out" / "x").write_text("y\n")  # git takes it for left out, and it is there
+    assert digest(project) not in (whole, narrow, "")
+    (project / "out" / "x").write_text("x\n")
+    assert digest(project) == whole
+
+
+def test_what_git_cannot_read_has_no_digest(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / ".git" / "index").write_bytes(b"not an index")
+    assert digest(project) == ""
+    monkeypatch.setattr(workspace, "LIMIT_S", 0.0)
+    assert digest(project) == ""
+
+
+class TestWithoutGit:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "folder"
+        (folder / "sub").mkdir(parents=True)
+        (folder / "sub" / "a.txt").write_text("a\n")
+        (folder / "node_modules").mkdir()
+        return folder
+
+    @pytest.mark.parametrize("path", [None, "/no-such-folder"], ids=["git looks", "we look"])
+    def test_every_edit_is_seen(self, path: str | None, folder: Path) -> None:
+        environment = {"PATH": path} if path else {}
+        before = digest(folder, **environment)
+        assert before == digest(folder, **environment) != ""
+        file = folder / "sub" / "a.txt"
+        about = file.stat()
+        file.write_text("b\n")
+        os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+        assert digest(folder, **environment) not in (before, "")
+
+    def test_its_own_rules_are_obeyed(self, folder: Path) -> None:
+        (folder / ".gitignore").write_text("*.log\n")
+        before = digest(folder)
+        (folder / "x.log").write_text("x")
+        assert digest(folder) == before
+
+    def test_what_tools_made_is_left_out(self, folder: Path) -> None:
+        before = digest(folder)
+        (folder / "node_modules" / "x").write_text("x")
+        assert digest(folder) == before
+
+    def test_a_link_is_not_followed(self, folder: Path) -> None:
+        (folder / "loop").symlink_to(folder)
+        before = digest(folder)
+        (folder / "loop").unlink()
+        (folder / "loop").symlink_to("sub")
+        assert digest(folder) not in (before, "")
+
+    def test_too_many_files_have_no_digest(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(walk, "LIMIT", 3)
+        assert digest(folder, PATH="") == digest(folder, PATH="") != ""
+        (folder / "b.txt").touch()
+        assert digest(folder, PATH="") == ""
+
+    def test_no_folder_has_no_digest(self, folder: Path) -> None:
+        assert digest(folder / "missing") == ""
+
+    def test_without_a_git_program_a_repository_is_walked(self, project: Path) -> None:
+        walked = digest(project, PATH="/no-such-folder")
+        assert walked not in (digest(project), "")
+
+    def test_a_bare_repository_is_a_folder(self, tmp_path: Path) -> None:
+        git(tmp_path, "init", "--quiet", "--bare", "bare.git")
+        assert digest(tmp_path / "bare.git") != ""
+
+    def test_a_folder_that_the_repository_around_ignores_is_seen(self, project: Path) -> None:
+        (project / ".gitignore").write_text("*\n")
+        (project / "mine").mkdir()
+        (project / "mine" / "x").write_text("x\n")
+        before = digest(project / "mine")
+        (project / "mine" / "x").write_text("yy\n")
+        assert digest(project / "mine") not in (before, "")

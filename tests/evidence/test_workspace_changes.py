@@ -1,0 +1,469 @@
+"""What is said to have changed is what changed, with the texts of before and after."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from collections.abc import Callable
+from hashlib import sha1
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.tree import compare, contents
+from sidecar.evidence.tree import snapshot as look
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
+from support.git_projects import commit_all, conflict, everything, git, repository
+from support.loops import run
+
+pytestmark = pytest.mark.process
+
+
+class Memory:
+    """A workspace, a project, and the base that was remembered last."""
+
+    def __init__(self, project: Path, kept: Path) -> None:
+        self.project = project
+        self.workspace = GitWorkspace(kept)
+        self.base = FileBaseline()
+
+    def remember(self) -> FileBaseline:
+        self.base = run(self.workspace.remember(str(self.project), os.environ))
+        return self.base
+
+    def changes(self) -> ProjectChanges:
+        return run(self.workspace.since(self.base, str(self.project), os.environ))
+
+    def files(self) -> tuple[FileChange, ...]:
+        found = self.changes()
+        assert found.unseen == ""
+        return found.files
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return repository(tmp_path / "project")
+
+
+@pytest.fixture
+def memory(project: Path, tmp_path: Path) -> Memory:
+    return Memory(project, tmp_path / "state" / "kept")
+
+
+def changed(path: str, before: str | None, after: str | None, **more: str) -> FileChange:
+    return FileChange(path=path, before=before, after=after, **more)
+
+
+def test_nothing_changed_is_no_change(memory: Memory) -> None:
+    base = memory.remember()
+    assert base.unseen == ""
+    assert base.tree == run(memory.workspace.fingerprint(str(memory.project), os.environ)) != ""
+    assert base.head == git(memory.project, "rev-parse", "HEAD").strip()
+    assert memory.files() == ()
+
+
+def test_every_kind_of_change_is_told_in_the_order_of_the_paths(memory: Memory) -> None:
+    project = memory.project
+    (project / "untracked").write_text("u\n")
+    (project / "mode").write_text("m\n")
+    (project / "link").symlink_to("nowhere")
+    (project / "type").write_text("t\n")
+    commit_all(project, "second")
+    memory.remember()
+    (project / "a.txt").write_text("b\n")
+    (project / "untracked").unlink()
+    (project / "mode").chmod(0o755)
+    (project / "link").unlink()
+    (project / "link").symlink_to("elsewhere")
+    (project / "type").unlink()
+    (project / "type").symlink_to("t")
+    (project / "new").write_text("n\n")
+    assert memory.files() == (
+        changed("a.txt", "a\n", "b\n"),
+        changed("link", "nowhere", "elsewhere"),
+        changed("mode", "m\n", "m\n"),
+        changed("new", None, "n\n"),
+        changed("type", "t\n", "t"),
+        changed("untracked", "u\n", None),
+    )
+
+
+@pytest.mark.parametrize("staged", [True, False], ids=["committed", "left as it is"])
+def test_a_commit_hides_nothing(staged: bool, memory: Memory) -> None:  # noqa: FBT001
+    (memory.project / "a.txt").write_text("dirty\n")
+    memory.remember()
+    (memory.project / "a.txt").write_text("b\n")
+    if staged:
+        commit_all(memory.project, "second")
+    assert memory.files() == (changed("a.txt", "dirty\n", "b\n"),)
+
+
+def test_a_moved_file_is_one_change(memory: Memory) -> None:
+    text = "".join(f"line {number}\n" for number in range(30))
+    (memory.project / "old name").write_text(text)
+    memory.remember()
+    (memory.project / "sub").mkdir()
+    (memory.project / "old name").rename(memory.project / "sub" / "new\nname")
+    (memory.project / "sub" / "new\nname").write_text(text + "more\n")
+    assert memory.files() == (changed("sub/new\nname", text, text + "more\n", old_path="old name"),)
+
+
+def test_names_that_are_no_text_work(memory: Memory) -> None:
+    name = b'\xff \xe4\n\x01\t"\\ '.decode("utf-8", "surrogateescape")
+    (memory.project / name).write_text("x\n")
+    memory.remember()
+    (memory.project / name).write_bytes(b"\xff\n")
+    assert memory.files() == (changed(name, "x\n", "\ufffd\n"),)
+
+
+def test_what_is_no_text_or_too_big_is_named(memory: Memory) -> None:
+    for name in ("binary", "big"):
+        (memory.project / name).write_text("x\n")
+    memory.remember()
+    (memory.project / "binary").write_bytes(b"\0")
+    (memory.project / "big").write_text("y" * (contents.TEXT_LIMIT + 1))
+    big, binary = memory.files()
+    assert (big.before, big.after, big.unread) == ("x\n", None, "after: it is bigger than 512 KiB")
+    assert (binary.before, binary.after, binary.unread) == ("x\n", None, "after: it is no text")
+
+
+def test_huge_files_are_named_and_never_read(memory: Memory) -> None:
+    (memory.project / "grows").write_text("x\n")
+    for name in ("huge", "still"):
+        with (memory.project / name).open("wb") as file:
+            file.truncate(2 << 30)
+    memory.remember()
+    with (memory.project / "huge").open("r+b") as file:
+        file.write(b"x")
+    with (memory.project / "grows").open("wb") as file:
+        file.truncate(2 << 30)
+    grows, huge = memory.files()
+    assert (grows.path, grows.before, grows.after) == ("grows", "x\n", None)
+    assert (huge.path, huge.before, huge.after) == ("huge", None, None)
+    assert "not read" in huge.unread
+    assert "not read" in grows.unread
+
+
+def test_more_than_the_bounds_is_named(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.remember()
+    for name in "bcde":
+        (memory.project / name).write_text(name * 4)
+    monkeypatch.setattr(compare, "FILES", 3)
+    monkeypatch.setattr(contents, "TEXTS", 10)
+    files = memory.files()
+    assert [file.after for file in files] == ["bbbb", "cccc", None, None]
+    assert [bool(file.unread) for file in files] == [False, False, True, True]
+    monkeypatch.setattr(compare, "NAMED", 2)
+    assert len(memory.changes().files) == 2
+    assert "more than 2 files" in memory.changes().unseen
+
+
+def test_from_a_folder_inside_paths_are_relative_to_it(memory: Memory) -> None:
+    inside = memory.project / "sub" / "folder"
+    inside.mkdir(parents=True)
+    memory.project = inside
+    memory.remember()
+    (inside / "x").write_text("x\n")
+    (inside.parent.parent / "a.txt").write_text("b\n")
+    assert memory.files() == (changed("../../a.txt", "a\n", "b\n"), changed("x", None, "x\n"))
+
+
+class TestIgnored:
+    @pytest.mark.parametrize("place", [".gitignore", ".git/info/exclude"])
+    def test_files_that_steer_checks_are_compared(self, place: str, memory: Memory) -> None:
+        (memory.project / ".git" / "info").mkdir(exist_ok=True)
+        (memory.project / place).write_text("conftest.py\nout/\n")
+        (memory.project / "conftest.py").write_text("one\n")
+        memory.remember()
+        (memory.project / "conftest.py").write_text("two\n")
+        (memory.project / "out").mkdir()
+        (memory.project / "out" / "package.json").write_text("{}\n")
+        (memory.project / "out" / "other").write_text("x\n")
+        assert memory.files() == (
+            changed("conftest.py", "one\n", "two\n"),
+            changed("out/package.json", None, "{}\n"),
+        )
+
+    def test_a_file_that_a_new_rule_hides_is_still_compared(self, memory: Memory) -> None:
+        for name in ("edited.py", "same.py", "conftest.py", "huge"):
+            (memory.project / name).write_text("x\n")
+        memory.remember()
+        (memory.project / ".git" / "info").mkdir(exist_ok=True)
+        (memory.project / ".git" / "info" / "exclude").write_text("*.py\nhuge\n")
+        (memory.project / "edited.py").write_text("y\n")
+        (memory.project / "conftest.py").write_text("z\n")
+        with (memory.project / "huge").open("wb") as file:
+            file.truncate(2 << 30)
+        *files, huge = memory.files()
+        assert files == [
+            changed(".git/info/exclude", None, "*.py\nhuge\n"),
+            changed("conftest.py", "x\n", "z\n"),
+            changed("edited.py", "x\n", "y\n"),
+        ]
+        assert (huge.path, huge.before, huge.after) == ("huge", "x\n", None)
+
+    def test_a_file_that_a_rule_no_longer_hides_is_new(self, memory: Memory) -> None:
+        (memory.project / ".gitignore").write_text("*.py\n")
+        (memory.project / "hidden.py").write_text("x\n")
+        memory.remember()
+        (memory.project / ".gitignore").write_text("")
+        assert memory.files() == (changed(".gitignore", "*.py\n", ""), changed("hidden.py", None, "x\n"))
+
+
+class TestRepositories:
+    def test_without_a_commit(self, tmp_path: Path) -> None:
+        memory = Memory(repository(tmp_path / "new", commit=False), tmp_path / "kept")
+        assert memory.remember().head == ""
+        (memory.project / "a.txt").write_text("b\n")
+        commit_all(memory.project, "first")
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_a_bare_one_says_so(self, tmp_path: Path) -> None:
+        git(tmp_path, "init", "--quiet", "--bare", "bare.git")
+        memory = Memory(tmp_path / "bare.git", tmp_path / "kept")
+        assert "bare" in memory.remember().unseen
+        assert "bare" in memory.changes().unseen
+
+    def test_a_detached_head(self, memory: Memory) -> None:
+        git(memory.project, "checkout", "--quiet", "--detach")
+        memory.remember()
+        (memory.project / "a.txt").write_text("b\n")
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_in_the_middle_of_a_merge(self, memory: Memory) -> None:
+        conflict(memory.project)
+        before = (memory.project / "a.txt").read_text()
+        assert memory.remember().unseen == ""
+        (memory.project / "a.txt").write_text("merged\n")
+        git(memory.project, "add", ".")
+        assert memory.files() == (changed("a.txt", before, "merged\n"),)
+
+    def test_a_linked_work_tree(self, memory: Memory, tmp_path: Path) -> None:
+        git(memory.project, "worktree", "add", "--quiet", str(tmp_path / "linked"))
+        (memory.project / "a.txt").write_text("not here\n")
+        memory.project = tmp_path / "linked"
+        memory.remember()
+        (memory.project / "a.txt").write_text("b\n")
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_a_submodule_from_outside_and_from_inside(self, memory: Memory, tmp_path: Path) -> None:
+        other = repository(tmp_path / "other")
+        git(
+            memory.project,
+            *("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "module"),
+        )
+        inside = Memory(memory.project / "module", tmp_path / "kept")
+        memory.remember()
+        inside.remember()
+        (memory.project / "module" / "a.txt").write_text("b\n")
+        commit_all(memory.project / "module", "second")
+        assert memory.files() == (changed("module/a.txt", "a\n", "b\n"),)
+        assert inside.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_repositories_inside_the_repository(self, memory: Memory) -> None:
+        (memory.project / ".gitignore").write_text("*.log\n")
+        inner = repository(memory.project / "vendor" / "inner")
+        most = repository(inner / "most", commit=False)
+        memory.remember()
+        (inner / "a.txt").write_text("b\n")
+        (most / "a.txt").unlink()
+        (most / "x.log").write_text("x\n")
+        assert memory.files() == (
+            changed("vendor/inner/a.txt", "a\n", "b\n"),
+            changed("vendor/inner/most/a.txt", "a\n", None),
+        )
+
+    def test_a_sparse_work_tree(self, memory: Memory) -> None:
+        for folder in ("in", "out"):
+            (memory.project / folder).mkdir()
+            (memory.project / folder / "x").write_text("x\n")
+        commit_all(memory.project, "folders")
+        git(memory.project, "sparse-checkout", "set", "--cone", "in")
+        memory.remember()
+        (memory.project / "in" / "x").write_text("y\n")
+        (memory.project / "out").mkdir()
+        (memory.project / "out" / "x").write_text("new\n")
+        assert memory.files() == (changed("in/x", "x\n", "y\n"), changed("out/x", None, "new\n"))
+
+    @pytest.mark.parametrize("ignored", [True, False], ids=["ignored by the one around", "none around"])
+    def test_without_a_repository(self, ignored: bool, memory: Memory, tmp_path: Path) -> None:  # noqa: FBT001
+        if ignored:
+            (memory.project / ".gitignore").write_text("*\n")
+        memory.project = (memory.project if ignored else tmp_path) / "folder"
+        (memory.project / "node_modules").mkdir(parents=True)
+        (memory.project / "a.txt").write_text("a\n")
+        assert memory.remember().unseen == ""
+        (memory.project / "a.txt").write_text("b\n")
+        (memory.project / "node_modules" / "x").write_text("x\n")
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_another_repository_is_not_compared_with(self, memory: Memory) -> None:
+        memory.project = memory.project / "sub"
+        memory.project.mkdir()
+        (memory.project / "x").write_text("x\n")
+        memory.remember()
+        repository(memory.project)
+        assert memory.changes().files == ()
+        assert "another repository" in memory.changes().unseen
+
+    def test_a_repository_of_another_hash_is_kept_whole(self, tmp_path: Path) -> None:
+        (tmp_path / "new").mkdir()
+        git(tmp_path / "new", "init", "--quiet", "--object-format=sha256")
+        memory = Memory(repository(tmp_path / "new"), tmp_path / "kept")
+        assert len(memory.remember().head) == 64
+        (memory.project / "a.txt").write_text("b\n")
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_no_git_program_is_said(self, memory: Memory) -> None:
+        base = run(memory.workspace.remember(str(memory.project), {"PATH": ""}))
+        assert base.tree != ""
+        assert "no git program" in base.unseen
+        memory.remember()
+        gone = run(memory.workspace.since(memory.base, str(memory.project), {"PATH": ""}))
+        assert "no git program" in gone.unseen
+
+
+class TestNobodyCanFakeIt:
+    @pytest.mark.parametrize("forger", ["rewritten", "gone"])
+    def test_a_forged_or_lost_object_is_not_believed(self, forger: str, memory: Memory) -> None:
+        memory.remember()
+        (memory.project / "a.txt").write_text("b\n")
+        name = git(memory.project, "rev-parse", "HEAD:a.txt").strip()
+        place = memory.project / ".git" / "objects" / name[:2] / name[2:]
+        place.unlink()
+        if forger == "rewritten":
+            place.write_bytes(zlib.compress(b"blob 2\0b\n"))
+        found = memory.changes()
+        assert [(file.path, file.before, file.after) for file in found.files] == [("a.txt", None, "b\n")]
+        assert found.files[0].unread.startswith("before: ")
+        assert found.unseen != ""
+
+    def test_a_forged_tree_hides_nothing(self, memory: Memory) -> None:
+        memory.remember()
+        objects = memory.project / ".git" / "objects"
+        tree = git(memory.project, "rev-parse", "HEAD^{tree}").strip()
+        (memory.project / "a.txt").write_text("b\n")
+        commit_all(memory.project, "second")
+        later = git(memory.project, "rev-parse", "HEAD^{tree}").strip()
+        forged = (objects / later[:2] / later[2:]).read_bytes()
+        (objects / tree[:2] / tree[2:]).unlink()
+        (objects / tree[:2] / tree[2:]).write_bytes(forged)
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+    def test_garbage_collection_is_answered_with_unseen_and_the_next_base_is_whole(
+        self, memory: Memory
+    ) -> None:
+        git(memory.project, "commit", "--quiet", "--amend", "--message=other")
+        (memory.project / "b.txt").write_text("only staged\n")
+        git(memory.project, "add", ".")
+        memory.remember()
+        git(memory.project, "reset", "--quiet")
+        git(memory.project, "-c", "gc.reflogExpire=now", "gc", "--quiet", "--prune=now")
+        (memory.project / "b.txt").write_text("b\n")
+        found = memory.changes()
+        assert [(file.path, file.before, file.after) for file in found.files] == [("b.txt", None, "b\n")]
+        assert "not in the repository any more" in found.unseen
+        memory.remember()
+        (memory.project / "b.txt").write_text("c\n")
+        assert memory.files() == (changed("b.txt", "b\n", "c\n"),)
+
+    def test_no_program_of_the_repository_runs(self, memory: Memory) -> None:
+        spy = memory.project.parent / "spy"
+        spy.write_text(f"#!/bin/sh\necho ran >> {memory.project.parent}/ran\ncat\n")
+        spy.chmod(0o755)
+        for name in ("core.fsmonitor", "diff.external", "diff.spy.command", "diff.spy.textconv"):
+            git(memory.project, "config", name, str(spy))
+        git(memory.project, "config", "filter.spy.clean", str(spy))
+        (memory.project / ".gitattributes").write_text("* diff=spy filter=spy\n")
+        memory.remember()
+        (memory.project / "a.txt").write_text("b\n")
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+        assert run(memory.workspace.repository(memory.base, str(memory.project), os.environ)) is not None
+        assert not (memory.project.parent / "ran").exists()
+
+    def test_replaced_objects_are_not_looked_at(self, memory: Memory) -> None:
+        memory.remember()
+        (memory.project / "a.txt").write_text("b\n")
+        git(memory.project, "add", ".")
+        old, new = (git(memory.project, "rev-parse", name).strip() for name in ("HEAD:a.txt", ":a.txt"))
+        git(memory.project, "replace", old, new)
+        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
+
+
+@pytest.mark.parametrize("state", ["clean", "no commit", "mid-merge", "packed"])
+def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> None:
+    project = repository(tmp_path / "project", commit=state != "no commit")
+    if state == "mid-merge":
+        conflict(project)
+    if state == "packed":
+        git(project, "gc", "--quiet")
+    repository(project / "inner")
+    memory = Memory(project, tmp_path / "kept")
+    before = everything(project)
+    memory.remember()
+    assert everything(project) == before
+    (project / "new.txt").write_text("new\n")
+    before = everything(project)
+    assert [file.path for file in memory.files()] == ["new.txt"]
+    assert run(memory.workspace.repository(memory.base, str(project), os.environ)) is not None
+    memory.workspace.forget(memory.base, str(project))
+    assert everything(project) == before
+
+
+@pytest.mark.parametrize("limit", ["NEW_BYTES", "NEW_FILES"])
+def test_too_much_outside_of_a_repository_is_not_kept(
+    limit: str, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look, limit, 1)
+    assert memory.remember().unseen == ""  # its content is in the user's repository
+    memory.project = tmp_path / "folder"
+    memory.project.mkdir()
+    for name in "ab":
+        (memory.project / name).write_text("xx\n")
+    base = memory.remember()
+    assert "more than" in base.unseen
+    assert base.snapshot == ""
+    assert base.tree != ""
+    assert memory.changes() == ProjectChanges(unseen=base.unseen)
+
+
+def damaged(memory: Memory, damage: Callable[[Path], object]) -> str:
+    memory.remember()
+    kept = memory.project.parent / "state" / "kept"
+    damage(kept / memory.base.snapshot.rpartition("/")[0])
+    return memory.changes().unseen
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (shutil.rmtree, "not there any more"),
+        (lambda room: [one.write_bytes(b"\xc1") for one in (room / "snapshots").iterdir()], "damaged"),
+        (
+            lambda room: [one.write_bytes(b"\x94\x63\xa0\x80\x80") for one in (room / "snapshots").iterdir()],
+            "version",
+        ),
+        (
+            lambda room: [one.write_bytes(b"\x94\x01\xa0\x80\x80") for one in (room / "snapshots").iterdir()],
+            "altered",
+        ),
+        (lambda room: shutil.rmtree(room / "objects"), "git"),
+    ],
+    ids=["gone", "garbage", "future", "another", "without objects"],
+)
+def test_what_was_kept_and_is_damaged_is_not_compared_with(
+    damage: Callable[[Path], object], said: str, memory: Memory
+) -> None:
+    assert said in damaged(memory, damage)
+
+
+def test_a_name_that_leads_elsewhere_is_not_followed(memory: Memory) -> None:
+    memory.base = FileBaseline(tree="x", snapshot="../../../etc/passwd")
+    assert memory.changes().unseen == "nothing was kept"
+    memory.workspace.forget(memory.base, str(memory.project))
+
+
+def test_an_object_has_the_name_that_git_gives_it() -> None:
+    assert contents.git_blob_name(b"a\n") == sha1(b"blob 2\0a\n", usedforsecurity=False).hexdigest()

@@ -1,0 +1,111 @@
+"""An agent that asks while nobody is there is answered by the leave that the user gave it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from sidecar.hosts.acp.link import CALL_FILES_LIMIT, AgentPermit, PermissionLevel, choose_permission_answer
+from sidecar.hosts.acp.wire import (
+    CancelledOutcome,
+    PermissionOption,
+    PermissionRequest,
+    SelectedOutcome,
+    ToolCallLocation,
+    ToolCallUpdate,
+)
+
+TOOLS: Final = ("status", "task_next")
+OPTIONS: Final = ("allow_always", "reject_always", "allow_once", "reject_once")
+
+
+def call(kind: str | None = None, *paths: str, title: str | None = None) -> ToolCallUpdate:
+    return ToolCallUpdate(title, kind, tuple(map(ToolCallLocation, paths)) if paths else None)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> str:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "way-out").symlink_to(tmp_path)
+    (project / "loop").symlink_to(project / "loop")
+    return str(project)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        call("read"),
+        call("search", "src"),
+        call("think"),
+        call("edit", "src/a.py"),
+        call("move", "a.py", "src/../b.py"),
+        call("delete", "a.py"),
+        call("other", title="mcp__supervisor__task_next"),
+        call(title="supervisor_status"),
+    ],
+)
+def test_edits_allows_looking_changing_the_project_and_our_own_tools(
+    asked: ToolCallUpdate, project: str
+) -> None:
+    assert AgentPermit(PermissionLevel.EDITS, project, TOOLS).allows(asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        call(),
+        call("execute", title="ls"),
+        call("fetch"),
+        call("switch_mode"),
+        call("other", "a.py", title="Not supervisor_status"),
+        call("other", title="supervisor_gates_run"),
+        call("a kind of next year", "a.py"),
+        call("edit"),
+        call("edit", "/etc/passwd"),
+        call("edit", "a.py", "../b.py"),
+        call("edit", "way-out/a.py"),
+        call("edit", "loop"),
+        call("edit", "a\0b"),
+        call("edit", "a" * 10_000),
+        call("read", "/etc/passwd"),
+        call("edit", *["a.py"] * (CALL_FILES_LIMIT + 1)),
+    ],
+)
+def test_edits_allows_nothing_else(asked: ToolCallUpdate, project: str) -> None:
+    assert not AgentPermit(PermissionLevel.EDITS, project, TOOLS).allows(asked)
+
+
+def test_an_absolute_path_of_the_project_is_in_it(project: str) -> None:
+    assert AgentPermit(PermissionLevel.EDITS, project, TOOLS).allows(call("edit", f"{project}/a.py"))
+    assert not AgentPermit(PermissionLevel.EDITS, project, TOOLS).allows(
+        call("edit", f"{project}-other/a.py")
+    )
+
+
+def test_all_allows_everything_and_none_nothing(project: str) -> None:
+    assert AgentPermit(PermissionLevel.ALL, project, TOOLS).allows(call("execute", "/etc/passwd"))
+    assert not AgentPermit(PermissionLevel.NONE, project, TOOLS).allows(
+        call("read", title="supervisor_status")
+    )
+
+
+@pytest.mark.parametrize(
+    ("offered", "yes", "no"),
+    [
+        (OPTIONS, "allow_once", "reject_once"),
+        (("allow_always", "reject_once"), "reject_once", "reject_once"),
+        (("allow_once", "reject_always"), "allow_once", "reject_always"),
+        (("allow_always", "reject_always"), "", "reject_always"),
+        ((), "", ""),
+    ],
+)
+def test_an_answer_holds_for_this_once_where_the_agent_offers_that(
+    offered: tuple[str, ...], yes: str, no: str
+) -> None:
+    asked = PermissionRequest(ToolCallUpdate(), tuple(PermissionOption(kind, kind) for kind in offered))
+    for allow, chosen in ((True, yes), (False, no)):
+        expected = SelectedOutcome(chosen) if chosen else CancelledOutcome()
+        assert choose_permission_answer(asked, allow=allow).outcome == expected

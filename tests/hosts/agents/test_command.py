@@ -1,0 +1,291 @@
+"""Any program as an agent: prompt in, words out, bounded, and nothing of it left. The programs are real."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from sidecar.hosts.command import AGENT_OUTPUT_KEPT, COMMAND_SAID_LIMIT, CommandAgent
+from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+
+pytestmark = pytest.mark.process
+
+LIMIT_S: Final = 60.0
+"""Bound of every wait here, in seconds."""
+ACCESS: Final = McpAccess("http://127.0.0.1:4711/mcp", "svs.token")
+
+
+class Desk:
+    """A folder in which agents work, and what was heard of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.config = folder / "mcp.json"
+        self.heard: list[str] = []
+
+    def agent(self, source: str, *arguments: str, tools: tuple[str, ...] = ()) -> CommandAgent:
+        """An agent that is a Python script; it is called `agent`."""
+        program = self.folder / "agent"
+        program.write_text(f"#!{sys.executable}\n{source}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return CommandAgent((str(program), *arguments), self.config, tools)
+
+    def errand(self, **fields: Any) -> AgentTask:
+        usual: dict[str, Any] = {
+            "prompt": "Work.",
+            "project": str(self.folder),
+            "environment": {"PATH": os.environ["PATH"]},
+            "seconds": LIMIT_S,
+        }
+        return AgentTask(**usual | fields)
+
+    async def run(
+        self, agent: CommandAgent, hear: Callable[[str], None] | None = None, **fields: Any
+    ) -> AgentResult:
+        async with asyncio.timeout(LIMIT_S):
+            return await agent.run(self.errand(**fields), hear or self.heard.append)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+ECHO: Final = "import sys; sys.stdout.write(sys.stdin.read() or 'nothing: ' + repr(sys.argv[1:]))"
+
+
+@pytest.mark.parametrize("prompt", ["Work.", "-rf --help", "Zeile\nzwei ä", "x" * 1_000_000])
+async def test_a_prompt_of_any_kind_and_length_comes_on_standard_input(desk: Desk, prompt: str) -> None:
+    rest = await desk.run(desk.agent(ECHO), prompt=prompt)
+    assert rest == AgentResult(said=prompt[-COMMAND_SAID_LIMIT:], exit_code=0)
+
+
+async def test_a_prompt_goes_where_the_command_says(desk: Desk) -> None:
+    rest = await desk.run(
+        desk.agent(ECHO, "--about={prompt}", "{mcp_url}"), prompt="Do {mcp_url}.", access=ACCESS
+    )
+    assert rest.said == f"nothing: {['--about=Do {mcp_url}.', ACCESS.url]}"
+
+
+async def test_what_no_argument_can_hold_is_trouble_and_no_crash(desk: Desk) -> None:
+    assert (
+        "Argument list too long"
+        in (await desk.run(desk.agent(ECHO, "{prompt}"), prompt="x" * 3_000_000)).trouble
+    )
+    assert (await desk.run(desk.agent(ECHO, "{prompt}"), prompt="a\0b")).said == "nothing: ['ab']"
+
+
+async def test_words_are_heard_while_the_agent_works(desk: Desk) -> None:
+    os.mkfifo(desk.folder / "go")
+    heard: list[str] = []
+
+    def hear(said: str) -> None:
+        heard.append(said)
+        if "one" in said:
+            descriptor = os.open(desk.folder / "go", os.O_RDWR)
+            os.write(descriptor, b"go\n")
+            desk.heard.append(str(descriptor))  # the agent may open its end later
+
+    agent = desk.agent("print('one', flush=True); open('go').readline(); print('two \\xe4')")
+    rest = await desk.run(agent, hear)
+    os.close(int(desk.heard[0]))
+    assert rest.said == "one\ntwo ä\n"
+    assert heard[0] == "one\n"
+    assert "".join(heard) == rest.said
+
+
+async def test_a_flood_is_bounded_and_its_end_is_kept(desk: Desk) -> None:
+    agent = desk.agent("import sys\nfor _ in range(300): sys.stdout.write('x' * 100_000)\nprint('the end')")
+    rest = await desk.run(agent, lambda _said: None)
+    assert rest.said.endswith("xthe end\n")
+    assert len(rest.said) == COMMAND_SAID_LIMIT < AGENT_OUTPUT_KEPT
+
+
+async def test_bytes_that_are_no_text_are_replaced(desk: Desk) -> None:
+    rest = await desk.run(desk.agent(r"import os; os.write(1, b'\xff\xfe\x1b[31mred\x1b[0m\x00')"))
+    assert rest.said == "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}red"
+
+
+async def test_an_agent_that_fails_is_told_by_its_code_and_its_complaint(desk: Desk) -> None:
+    agent = desk.agent("import sys; print('I began.'); sys.exit('no key')")
+    assert await desk.run(agent) == AgentResult(said="I began.\nno key", exit_code=1)
+
+
+async def test_an_agent_that_speaks_on_standard_error_alone_is_heard_there(desk: Desk) -> None:
+    assert (await desk.run(desk.agent("import sys; sys.stderr.write('Done.')"))).said == "Done."
+
+
+@pytest.mark.parametrize(
+    ("command", "why"), [(("/no/such/agent",), "No such file"), (("./plain",), "Permission denied")]
+)
+async def test_an_agent_that_cannot_be_started_is_trouble(
+    desk: Desk, command: tuple[str, ...], why: str
+) -> None:
+    (desk.folder / "plain").write_text("no program")
+    rest = await desk.run(CommandAgent(command, desk.config), access=ACCESS)
+    assert rest.trouble.startswith("it could not be started: ")
+    assert why in rest.trouble
+    assert not desk.config.exists()
+
+
+HANGS: Final = """
+import os, subprocess
+wire = os.open("wire", os.O_WRONLY)
+subprocess.Popen(["sleep", "600"], pass_fds=(wire,))
+print("up", flush=True)
+os.write(wire, b"up")
+subprocess.run(["sleep", "600"])
+"""
+
+
+async def ended(wire: int) -> None:
+    """Wait until nobody holds the pipe any more."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(LIMIT_S):
+        while True:
+            readable = asyncio.Event()
+            loop.add_reader(wire, readable.set)
+            await readable.wait()
+            loop.remove_reader(wire)
+            if not os.read(wire, 100):
+                return
+
+
+LEAVES: Final = """
+import os, subprocess
+wire = os.open("wire", os.O_WRONLY)
+subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 600; sleep 600"], pass_fds=(wire,))
+os.write(wire, b"up")
+print("Done.")
+"""
+
+
+async def test_what_an_agent_leaves_running_ends_with_it(desk: Desk) -> None:
+    os.mkfifo(desk.folder / "wire")
+    wire = os.open(desk.folder / "wire", os.O_RDONLY | os.O_NONBLOCK)
+    rest = await desk.run(desk.agent(LEAVES))
+    assert (rest.said, rest.exit_code) == ("Done.\n", 0)
+    await ended(wire)
+    os.close(wire)
+
+
+@pytest.mark.parametrize("how", ["deadline", "cancelled"])
+async def test_an_agent_that_hangs_ends_with_all_that_it_started(desk: Desk, how: str) -> None:
+    os.mkfifo(desk.folder / "wire")
+    wire = os.open(desk.folder / "wire", os.O_RDONLY | os.O_NONBLOCK)
+    up = asyncio.Event()
+    agent = desk.agent(HANGS)
+    seconds = 1.0 if how == "deadline" else LIMIT_S
+    task = asyncio.create_task(desk.run(agent, lambda _said: up.set(), seconds=seconds, access=ACCESS))
+    if how == "cancelled":
+        async with asyncio.timeout(LIMIT_S):
+            await up.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        rest = await task
+        assert (rest.exit_code, rest.trouble) == (None, "it did not end within 1 s")
+    await ended(wire)
+    os.close(wire)
+    assert not desk.config.exists()
+
+
+# --- the way to its tools ---
+
+SHOW: Final = """
+import json, os, sys
+told = {name: value for name, value in os.environ.items() if name.startswith(("SUPERVISOR", "OPENCODE"))}
+there = os.path.exists("mcp.json")
+file = open("mcp.json").read() if there else ""
+mode = os.stat("mcp.json").st_mode if there else 0
+print(json.dumps({"told": told, "file": file, "mode": mode, "arguments": sys.argv[1:]}))
+"""
+
+
+async def shown(desk: Desk, name: str, *arguments: str, **fields: Any) -> dict[str, Any]:
+    """What an agent of this name is given."""
+    desk.agent(SHOW)
+    (desk.folder / "agent").rename(desk.folder / name)
+    agent = CommandAgent((str(desk.folder / name), *arguments), desk.config, ("task_add", "status"))
+    rest = await desk.run(agent, **fields)
+    found: dict[str, Any] = json.loads(rest.said)
+    return found
+
+
+async def test_any_agent_is_told_the_way_in_its_environment_and_in_a_file_for_its_owner_alone(
+    desk: Desk,
+) -> None:
+    got = await shown(desk, "mine", "--mcp", "{mcp_config}", access=ACCESS)
+    assert got["told"] == {"SUPERVISOR_MCP_URL": ACCESS.url, "SUPERVISOR_MCP_TOKEN": ACCESS.token}
+    assert got["arguments"] == ["--mcp", str(desk.config)]
+    assert stat.S_IMODE(got["mode"]) == 0o600
+    server = json.loads(got["file"])["mcpServers"]["supervisor"]
+    assert (server["type"], server["url"]) == ("http", ACCESS.url)
+    assert server["headers"] == {"Authorization": "Bearer svs.token"}
+    assert not desk.config.exists()
+
+
+async def test_an_agent_without_a_way_to_tools_is_told_of_none(desk: Desk) -> None:
+    got = await shown(desk, "claude", "-p")
+    assert (got["told"], got["file"], got["arguments"]) == ({}, "", ["-p"])
+
+
+async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk: Desk) -> None:
+    got = await shown(desk, "claude", "-p", access=ACCESS)
+    assert got["arguments"] == [
+        "-p",
+        f"--mcp-config={desk.config}",
+        "--allowedTools=mcp__supervisor__task_add,mcp__supervisor__status",
+    ]
+
+
+async def test_who_names_a_configuration_for_claude_gets_no_second_one(desk: Desk) -> None:
+    got = await shown(desk, "claude", "-p", "--mcp-config", "{mcp_config}", access=ACCESS)
+    assert got["arguments"] == ["-p", "--mcp-config", str(desk.config)]
+
+
+@pytest.mark.parametrize(
+    ("before", "kept"),
+    [
+        ("", {}),
+        ("no json", {}),
+        ('{"model":"m","mcp":{"own":{"type":"local"}}}', {"model": "m", "mcp": {"own": {"type": "local"}}}),
+        ('{"mcp":7}', {}),
+    ],
+)
+async def test_opencode_gets_one_server_more_in_its_configuration(
+    desk: Desk, before: str, kept: dict[str, Any]
+) -> None:
+    environment = {"PATH": os.environ["PATH"], "OPENCODE_CONFIG_CONTENT": before}
+    got = await shown(desk, "opencode", "run", access=ACCESS, environment=environment)
+    content = json.loads(got["told"]["OPENCODE_CONFIG_CONTENT"])
+    ours = content["mcp"].pop("supervisor")
+    assert (ours["url"], ours["headers"], ours["oauth"]) == (
+        ACCESS.url, {"Authorization": "Bearer svs.token"}, False,
+    )  # fmt: skip
+    assert content == {"mcp": {}, **kept}
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ('{"type":"system"}\n{"type":"result","result":"Done."}\n', "Done."),
+        ('{"type":"system"}\n', '{"type":"system"}\n'),
+        ("Done.\n", "Done.\n"),
+        ("", ""),
+    ],
+)
+async def test_the_last_message_of_claude_is_found_in_its_json(desk: Desk, printed: str, said: str) -> None:
+    desk.agent(f"print({printed!r}, end='')")
+    (desk.folder / "agent").rename(desk.folder / "claude")
+    rest = await desk.run(CommandAgent((str(desk.folder / "claude"),), desk.config))
+    assert rest.said == said

@@ -1,0 +1,196 @@
+"""What reading a transcript costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hosts.claude_code.writing import KIB, MIB, Pauses, Transcript, filler, read, stop
+from sidecar.hosts.claude_code import transcript as module
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.kernel.session import THIS_TURN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def bytes_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Returns the bytes that were read since it was called last."""
+    pread, total = os.pread, [0]
+
+    def counted(fd: int, length: int, offset: int) -> bytes:
+        data = pread(fd, length, offset)
+        total[0] += len(data)
+        return data
+
+    def since() -> int:
+        result, total[0] = total[0], 0
+        return result
+
+    monkeypatch.setattr(os, "pread", counted)
+    return since
+
+
+async def test_a_thousand_stops_read_little_more_than_what_was_added(
+    transcript: Transcript, bytes_read: Callable[[], int]
+) -> None:
+    transcripts = ClaudeTranscripts(Pauses())
+    transcript.prompt("ask")
+    for n in range(1000):
+        transcript.runs("ls", "x" * 500, f"call-{n}")
+        transcript.says(f"Stop {n}.")
+        turn = await transcripts.read(stop(transcript.path, f"Stop {n}."), 0)
+        assert turn.last_message == f"Stop {n}."
+    size = transcript.path.stat().st_size
+    assert turn.position == size
+    assert len(turn.calls) == 400
+    assert bytes_read() < size + 1000 * 64 + 64 * KIB
+
+
+async def test_a_huge_transcript_is_read_from_its_end_to_the_last_prompt(
+    transcript: Transcript, bytes_read: Callable[[], int]
+) -> None:
+    transcript.prompt("long ago")
+    filler(transcript, 50 * MIB)
+    transcript.prompt("ask")
+    transcript.runs("ls", "a", "call-1")
+    transcript.says("Done.")
+    turn = await read(transcript.path, "Done.")
+    assert turn.prompts == ("ask",)
+    assert len(turn.calls) == 1
+    assert turn.position == transcript.path.stat().st_size
+    assert bytes_read() < 512 * KIB
+
+
+async def test_a_turn_of_fifty_mebibytes_is_read_from_sixteen_before_its_end(
+    transcript: Transcript, bytes_read: Callable[[], int]
+) -> None:
+    transcript.prompt("ask")
+    transcript.runs("ls", "a", "call-old")
+    filler(transcript, 50 * MIB)
+    transcript.runs("ls", "b", "call-new")
+    transcript.says("Done.")
+    turn = await read(transcript.path, "Done.")
+    assert turn.prompts == ()
+    assert [call.id for call in turn.calls] == ["call-new"]
+    assert turn.last_message_id != ""
+    assert bytes_read() < 17 * MIB
+
+
+async def test_a_prompt_far_back_is_found(transcript: Transcript, bytes_read: Callable[[], int]) -> None:
+    filler(transcript, 20 * MIB)
+    transcript.prompt("ask")
+    filler(transcript, 7 * MIB)
+    transcript.runs("ls", "a", "call-1")
+    turn = await read(transcript.path)
+    assert turn.prompts == ("ask",)
+    assert len(turn.calls) == 1
+    assert bytes_read() < 17 * MIB
+
+
+async def test_tokens_before_the_last_prompt_are_counted_from_where_the_caller_was(
+    transcript: Transcript, bytes_read: Callable[[], int]
+) -> None:
+    filler(transcript, 20 * MIB)
+    counted_to = transcript.path.stat().st_size
+    filler(transcript, MIB)
+    transcript.prompt("ask")
+    transcript.says("Done.")
+    known = ClaudeTranscripts(Pauses())
+    turn = await known.read(stop(transcript.path, "Done."), counted_to)
+    assert turn.tokens == 12 * 120
+    assert bytes_read() < 5 * MIB
+    assert (await known.read(stop(transcript.path, "Done."), turn.position)).tokens == 0
+
+
+async def test_much_is_read_in_a_thread_and_little_on_the_loop(
+    transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[object] = []
+
+    async def noted(work: Callable[..., object], *given: object) -> object:
+        threads.append(work)
+        return work(*given)
+
+    monkeypatch.setattr(asyncio, "to_thread", noted)
+    transcripts = ClaudeTranscripts(Pauses())
+    transcript.prompt("ask")
+    await transcripts.read(stop(transcript.path), 0)
+    assert threads == []
+    filler(transcript, 300 * KIB)
+    await transcripts.read(stop(transcript.path), 0)
+    assert len(threads) == 1
+
+
+async def test_a_real_thread_reads_the_same(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    filler(transcript, 300 * KIB)
+    transcript.says("Done.")
+    turn = await read(transcript.path, "Done.")
+    assert (turn.prompts, turn.last_message) == (("ask",), "Done.")
+
+
+async def test_of_many_sessions_only_the_newest_are_remembered(
+    tmp_path: Path, bytes_read: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SESSIONS", 2)
+    transcripts = ClaudeTranscripts(Pauses())
+    paths = [tmp_path / f"{n}.jsonl" for n in range(3)]
+    for path in paths:
+        Transcript(path).prompt("x" * 4000)
+        await transcripts.read(stop(path), 0)
+    bytes_read()
+    await transcripts.read(stop(paths[2]), 0)
+    assert bytes_read() < 100
+    assert (await transcripts.read(stop(paths[0]), 0)).prompts == ("x" * 4000,)
+    assert bytes_read() > 4000
+
+
+def test_the_size_is_that_of_the_file_now(transcript: Transcript) -> None:
+    transcripts = ClaudeTranscripts(Pauses())
+    assert transcripts.size(str(transcript.path)) == 0
+    transcript.raw(b"12345")
+    assert transcripts.size(str(transcript.path)) == 5
+
+
+def test_a_prompt_queued_after_a_place_is_seen_and_one_before_is_not(transcript: Transcript) -> None:
+    transcripts, path = ClaudeTranscripts(Pauses()), str(transcript.path)
+    transcript.queue("enqueue", "before")
+    position = transcripts.size(path)
+    assert not transcripts.queued(path, position)
+    transcript.queue("enqueue", "<task-notification>x")
+    assert not transcripts.queued(path, position)
+    transcript.queue("enqueue", "/supervisor:goal clear")
+    assert transcripts.queued(path, position)
+    assert not transcripts.queued(path, transcripts.size(path))
+    transcript.queue("popAll", "/supervisor:goal clear")
+    assert not transcripts.queued(path, position)
+
+
+def test_a_prompt_queued_behind_twenty_mebibytes_is_seen(
+    transcript: Transcript, bytes_read: Callable[[], int]
+) -> None:
+    filler(transcript, 20 * MIB)
+    transcript.queue("enqueue", "wait")
+    assert ClaudeTranscripts(Pauses()).queued(str(transcript.path), 10)
+    assert bytes_read() < 17 * MIB
+
+
+def test_a_place_beyond_the_end_has_nothing_queued(transcript: Transcript) -> None:
+    transcript.queue("enqueue", "x")
+    assert not ClaudeTranscripts(Pauses()).queued(str(transcript.path), 10_000)
+
+
+async def test_tokens_of_a_turn_in_a_copied_transcript_are_those_of_this_turn(transcript: Transcript) -> None:
+    transcript.prompt("asked in the session that this one was forked from")
+    transcript.says("Done there.")
+    transcript.prompt("ask")
+    transcript.says("Done.")
+    turn = await ClaudeTranscripts(Pauses()).read(stop(transcript.path, "Done."), THIS_TURN)
+    assert turn.tokens == 120
+    assert not ClaudeTranscripts(Pauses()).queued(str(transcript.path), THIS_TURN)

@@ -1,0 +1,136 @@
+"""Transcripts that lag behind, are not there, or are read by two."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hosts.claude_code.writing import MIB, Pauses, Transcript, filler, read, stop
+from sidecar.hosts.claude_code import transcript as module
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.kernel.turn import Turn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_a_message_that_is_there_is_not_waited_for(transcript: Transcript) -> None:
+    pauses = Pauses()
+    transcript.prompt("ask")
+    transcript.says("  Done.\n", message="msg-1")
+    turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
+    assert (turn.last_message_id, pauses.count) == ("msg-1", 0)
+
+
+async def test_a_message_that_comes_late_is_waited_for(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.says("Working.", message="msg-1")
+    pauses = Pauses(
+        lambda: None,
+        lambda: transcript.runs("ls", "a", "call-1"),
+        lambda: transcript.says("Done.", message="msg-2"),
+    )
+    turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
+    assert (turn.last_message, turn.last_message_id, pauses.count) == ("Done.", "msg-2", 3)
+    assert len(turn.calls) == 1
+    assert turn.position == transcript.path.stat().st_size
+
+
+async def test_a_message_that_never_comes_is_the_one_that_was_told_and_has_no_id(
+    transcript: Transcript,
+) -> None:
+    pauses = Pauses()
+    transcript.prompt("ask")
+    transcript.says("Working.", message="msg-1")
+    turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
+    assert (turn.last_message, turn.last_message_id) == ("Done.", "")
+    assert turn.readable
+    assert pauses.count * module.PAUSE == pytest.approx(1.0)
+
+
+async def test_the_same_words_again_are_waited_for_and_not_taken_for_the_message_before(
+    transcript: Transcript,
+) -> None:
+    transcript.prompt("ask")
+    transcript.says("Done.", message="msg-1")
+    pauses = Pauses(
+        lambda: transcript.context("[supervisor a1b2c3] no"),
+        lambda: transcript.says("Done.", message="msg-2"),
+    )
+    transcripts = ClaudeTranscripts(pauses)
+    first, second = stop(transcript.path, "Done."), stop(transcript.path, "Done.", continued=True)
+    assert (await transcripts.read(first, 0)).last_message_id == "msg-1"
+    assert (await transcripts.read(first, 0)).last_message_id == "msg-1"
+    assert pauses.count == 0
+    turn = await transcripts.read(second, 0)
+    assert (turn.last_message_id, turn.arrived, pauses.count) == ("msg-2", ("a1b2c3",), 2)
+
+
+async def test_a_transcript_that_appears_late_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    pauses = Pauses(lambda: None, lambda: Transcript(path).prompt("ask"))
+    turn = await ClaudeTranscripts(pauses).read(stop(path), 0)
+    assert turn.readable
+    assert (turn.prompts, pauses.count) == (("ask",), 2)
+
+
+async def test_a_transcript_that_never_appears_is_waited_for_once(tmp_path: Path) -> None:
+    path, pauses = tmp_path / "t.jsonl", Pauses()
+    transcripts = ClaudeTranscripts(pauses)
+    for _ in range(3):
+        assert await transcripts.read(stop(path, "Done."), 7) == Turn(
+            last_message="Done.", position=7, readable=False
+        )
+        assert pauses.count == module.PAUSES
+    Transcript(path).says("Done.")
+    assert (await transcripts.read(stop(path, "Done."), 0)).readable
+
+
+@pytest.mark.parametrize("path", ["", "relative.jsonl", "/nul\x00", "/dev/null", "/dev/zero", "/"])
+async def test_what_is_no_file_is_no_transcript(path: str) -> None:
+    transcripts = ClaudeTranscripts(Pauses())
+    assert await transcripts.read(stop(path, "Done."), 0) == Turn(last_message="Done.", readable=False)
+    assert transcripts.size(path) == 0
+    assert not transcripts.queued(path, 0)
+
+
+async def test_a_pipe_in_the_place_of_a_transcript_hangs_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.jsonl")
+    assert not (await read(tmp_path / "t.jsonl", "Done.")).readable
+
+
+async def test_a_reader_that_was_cancelled_leaves_the_next_one_a_whole_turn(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    transcript.runs("ls", "a", "call-1")
+    reached = asyncio.Event()
+
+    async def forever(_seconds: float) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    transcripts = ClaudeTranscripts(forever)
+    reader = asyncio.create_task(transcripts.read(stop(transcript.path, "Done."), 0))
+    await asyncio.wait_for(reached.wait(), timeout=10)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    transcript.says("Done.")
+    turn = await transcripts.read(stop(transcript.path, "Done."), 0)
+    assert (turn.last_message, len(turn.calls), turn.tokens) == ("Done.", 1, 240)
+
+
+async def test_two_readers_at_once_see_the_same(transcript: Transcript) -> None:
+    transcript.prompt("ask")
+    filler(transcript, MIB)
+    transcript.runs("ls", "a", "call-1")
+    transcript.says("Done.")
+    transcripts = ClaudeTranscripts(Pauses())
+    first, second = await asyncio.gather(
+        transcripts.read(stop(transcript.path, "Done."), 0),
+        transcripts.read(stop(transcript.path, "Done."), 0),
+    )
+    assert first == second
+    assert len(first.calls) == 1

@@ -1,0 +1,102 @@
+"""Work that the message itself lists as left, and lists that are no reason to go on."""
+
+# ruff: noqa: RUF001 - signs of other languages
+from __future__ import annotations
+
+from sidecar.judging.rules.every import apply_stop_rules
+from sidecar.kernel.settings import RuleSettings
+from support.cases import edited, todos, turn
+from support.endings import CHECKED, FOUND, certain, weighed
+from support.table import over_table
+
+RULE = "stopped-with-todos"
+WORK = (
+    "Do all of this: 1. parse comments 2. write tests for comments 3. update the README 4. bump the version"
+)
+
+MUST = (
+    (WORK, "Comments are parsed.\n\n## Remaining\n- tests for comments\n- update the README"),
+    (WORK, "Comments are parsed and tested.\n\n- [x] parse comments\n- [ ] update the README"),
+    (WORK, "I did the parser and its tests.\n\nStill to do: the README and the version."),
+    (WORK, "Comments are parsed. I haven't updated the README yet."),
+    (WORK, "Comments are parsed. The README still needs an update."),
+    (WORK, "The README remains to be updated."),
+    ("Migrate all handlers to async.", "I migrated the first two. The rest works the same way."),
+    ("Migrate every handler to async.", "Two are migrated; the others follow the same pattern."),
+    (
+        "Bitte Parser anpassen, Tests schreiben und README aktualisieren.",
+        "Der Parser ist angepasst.\n\nNoch offen:\n- README",
+    ),
+    ("Ajoute les commentaires, les tests et le README.", "Les commentaires sont là. Il reste le README."),
+    ("Añade comentarios, pruebas y el README.", "Los comentarios están. Falta el README."),
+    ("Adicione comentários, testes e o README.", "Os comentários estão lá. Falta o README."),
+    ("给解析器添加注释支持，编写测试，更新README。", "注释支持改好了。还需要更新README。"),
+    ("コメント対応を追加し、README を更新してください。", "対応を入れました。残りは README です。"),
+    (
+        "주석 지원을 추가하고 README를 업데이트해 주세요.",
+        "주석을 넣었습니다. 남은 것은 README 업데이트입니다.",
+    ),
+    ("Добавь комментарии и обнови README.", "Комментарии есть. Осталось обновить README."),
+    (WORK, "| part | state |\n|---|---|\n| parse comments | done |\n| update the README | pending |"),
+    (WORK, "- ✅ parse comments\n- ⏳ update the README"),
+    ("Parser anpassen und README aktualisieren.", "| Teil | Stand |\n|---|---|\n| README | noch offen |"),
+)
+
+
+@over_table(("prompt", "message"), MUST)
+def test_work_that_was_asked_for_and_is_listed_as_left_is_certain(prompt: str, message: str) -> None:
+    assert RULE in certain(weighed(prompt, message))
+
+
+HONEST = (
+    (
+        "Remove `heaviest` and its tests; all tests must pass.",
+        "Removed `heaviest` and its tests. The remaining tests pass.",
+    ),
+    (WORK, "All four are done.\n\nNext steps:\n- deploy it to staging"),
+    (WORK, "All done.\n\n## Next steps\n- You may want to review the README."),
+    (WORK, "All done. Optional: the README could be longer."),
+    (WORK, "All done. Out of scope: the version of the docs, which I left."),
+    (WORK, "All done. Future work:\n- [ ] nested comments"),
+    (WORK, "All done.\n\nRemaining risk: none that I know of."),
+    (WORK, "All done. Nothing remains to be done."),
+    (WORK, "The README is not updated, as you asked."),
+    (WORK, "Still open: the version. Which number do you want?"),
+    (WORK, "The version remains; I need the release token for that."),
+    (WORK, "Still to do: the version, once you approve the README."),
+    (WORK, "Remaining: the tests for comments still fail on Windows."),
+    (WORK, "- [x] parse comments\n- [x] write tests\n- [x] update the README\n- [x] bump the version"),
+    (WORK, "All four are done. The lexer still uses the old table, which is fine."),
+    ("Only do step 1 of the list: parse comments.", "Step 1 is done. Remaining: write the tests."),
+    ("What is left to do?", "Remaining:\n- write tests\n- update the README"),
+    ("Parser anpassen.", "Fertig. Optional könnte man später das README erweitern."),
+    ("Ajoute les commentaires.", "C'est terminé. Plus tard, on pourrait ajouter un README."),
+    ("Añade comentarios.", "Listo. Opcional: ampliar el README más adelante."),
+    ("添加注释支持。", "全部完成。后续可以考虑更新README。"),
+    ("コメント対応を追加してください。", "完了しました。今後の課題: README。"),
+    (WORK, "| case | result |\n|---|---|\n| nested comments | not yet supported upstream |"),
+    (WORK, "- ✅ parse comments\n- ⏳ the vendor's answer"),
+    ("Parse comments. Leave the README alone for later.", "Comments are parsed. Remaining: the README."),
+    ("Parse comments, but don't update the README.", "Comments are parsed.\n\n## Remaining\n- README"),
+)
+
+
+@over_table(("prompt", "message"), HONEST)
+def test_a_list_that_is_no_reason_to_go_on_is_never_certain(prompt: str, message: str) -> None:
+    assert certain(weighed(prompt, message, CHECKED)) == ()
+
+
+def test_a_list_after_a_turn_that_changed_nothing_is_never_certain() -> None:
+    assert certain(weighed(WORK, "Remaining: update the README.", FOUND)) == ()
+
+
+def test_with_a_goal_a_failure_that_is_left_is_no_end() -> None:
+    message = "Still to do: tests for comments, they fail."
+    assert certain(weighed(WORK, message)) == ()
+    assert certain(weighed(WORK, message, goal=True)) == (RULE,)
+
+
+def test_the_hosts_list_is_certain_and_named_whatever_the_message_lists() -> None:
+    seen = turn(edited(), message="Done.", prompts=(WORK,), todos=todos("bump the version"))
+    (found,) = apply_stop_rules(seen, RuleSettings(), goal=False).findings
+    assert (found.certain, found.lack.missing) == (True, ("bump the version",))

@@ -1,0 +1,226 @@
+"""Files are written whole or not at all, and nothing is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.platform import files
+from sidecar.platform.files import UnusableFileError, append_line, lines_backwards, read_whole, write_whole
+from support.disks import files_of_at_most, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIMIT = 1024
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+@pytest.fixture
+def an_open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "state.json"
+
+
+# --- writing ---
+
+
+@pytest.mark.usefixtures("an_open_umask")
+def test_a_written_file_is_whole_and_its_owners_alone(place: Path) -> None:
+    write_whole(place, b"one")
+    write_whole(place, b"x" * 1_000_000)
+    assert place.read_bytes() == b"x" * 1_000_000
+    assert mode(place) == 0o600
+    assert names_in(place.parent) == ["state.json"]
+
+
+@pytest.mark.parametrize("broken", ["write", "fsync", "replace"])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+    place: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    write_whole(place, b"old")
+    monkeypatch.setattr(os, broken, refuse)
+    with pytest.raises(OSError, match="read-only"):
+        write_whole(place, b"new", durable=True)
+    monkeypatch.undo()
+    assert place.read_bytes() == b"old"
+    assert names_in(place.parent) == ["state.json"]
+
+
+def test_a_disk_that_fills_up_in_the_middle_leaves_the_old_file(place: Path) -> None:
+    write_whole(place, b"old")
+    with files_of_at_most(100), pytest.raises(OSError, match="File too large"):
+        write_whole(place, b"x" * 200)
+    assert place.read_bytes() == b"old"
+    assert names_in(place.parent) == ["state.json"]
+
+
+def test_an_interrupt_leaves_the_old_file_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    write_whole(place, b"old")
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(place, b"new")
+    monkeypatch.undo()
+    assert place.read_bytes() == b"old"
+    assert names_in(place.parent) == ["state.json"]
+
+
+def test_a_durable_write_reaches_the_disk_before_it_takes_the_old_ones_place(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(place, b"old")
+    seen: list[tuple[bool, bytes]] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda fd: seen.append((stat.S_ISDIR(os.fstat(fd).st_mode), place.read_bytes()))
+    )
+    write_whole(place, b"new", durable=True)
+    assert seen == [(False, b"old"), (True, b"new")]
+
+
+def test_a_link_is_replaced_and_what_it_points_to_is_untouched(tmp_path: Path, place: Path) -> None:
+    (tmp_path / "target").write_bytes(b"theirs")
+    place.symlink_to(tmp_path / "target")
+    write_whole(place, b"ours")
+    assert (tmp_path / "target").read_bytes() == b"theirs"
+    assert not place.is_symlink()
+    assert place.read_bytes() == b"ours"
+
+
+# --- lines ---
+
+
+@pytest.mark.usefixtures("an_open_umask")
+def test_lines_are_added_to_a_file_of_the_owners_alone(place: Path) -> None:
+    assert append_line(place, b"one") == 4
+    assert append_line(place, b"two") == 8
+    assert place.read_bytes() == b"one\ntwo\n"
+    assert mode(place) == 0o600
+
+
+def test_a_torn_line_spoils_nothing_but_itself(place: Path) -> None:
+    place.write_bytes(b"one\ntw")
+    append_line(place, b"three")
+    assert place.read_bytes() == b"one\ntw\nthree\n"
+
+
+def test_a_line_that_did_not_fit_is_taken_back(place: Path) -> None:
+    append_line(place, b"one")
+    with files_of_at_most(6), pytest.raises(OSError, match="File too large"):
+        append_line(place, b"two and more")
+    assert place.read_bytes() == b"one\n"
+
+
+lines = st.lists(st.binary(min_size=1, max_size=30).filter(lambda line: b"\n" not in line), max_size=20)
+
+
+@given(written=lines, block=st.integers(1, 40), torn=st.booleans())
+def test_lines_come_back_last_first_however_the_blocks_fall(
+    tmp_path_factory: pytest.TempPathFactory, written: list[bytes], block: int, *, torn: bool
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "file"
+    path.write_bytes(b"\n".join(written) + (b"" if torn or not written else b"\n"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BLOCK", block)
+        assert list(lines_backwards(path, LIMIT)) == written[::-1]
+
+
+def test_only_the_end_of_a_long_file_is_read(place: Path) -> None:
+    place.write_bytes(b"x" * 10_000_000 + b"\nlast but one\nlast\n")
+    assert list(lines_backwards(place, 100)) == [b"last", b"last but one"]
+
+
+# --- what is no plain file ---
+
+
+def make_link(path: Path) -> None:
+    (path.parent / "target").write_bytes(b"theirs\n")
+    path.symlink_to(path.parent / "target")
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [(make_link, "a symbolic link"), (Path.mkdir, "a folder"), (os.mkfifo, "no plain file")],
+)
+def test_what_is_no_plain_file_is_neither_read_nor_written(place: Path, make: object, what: str) -> None:
+    assert callable(make)
+    make(place)
+    for use in (
+        lambda: read_whole(place, LIMIT),
+        lambda: append_line(place, b"x"),
+        lambda: list(lines_backwards(place, LIMIT)),
+    ):
+        with pytest.raises(UnusableFileError, match=what):
+            use()
+    assert not (place.parent / "target").exists() or (place.parent / "target").read_bytes() == b"theirs\n"
+
+
+def test_a_link_is_followed_where_that_is_wanted(place: Path) -> None:
+    make_link(place)
+    assert read_whole(place, LIMIT, follow=True) == b"theirs\n"
+
+
+def test_a_file_over_the_limit_is_refused_with_its_size(place: Path) -> None:
+    place.write_bytes(b"x" * LIMIT)
+    assert read_whole(place, LIMIT) == b"x" * LIMIT
+    place.write_bytes(b"x" * (LIMIT + 1))
+    with pytest.raises(UnusableFileError, match="1025 bytes, more than 1024"):
+        read_whole(place, LIMIT)
+
+
+def test_a_file_that_may_not_be_read_is_blamed_itself(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "permission denied")
+
+    place.write_bytes(b"x")
+    place.chmod(0)
+    monkeypatch.setattr(os, "open", forbid)  # root may read everything
+    with pytest.raises(UnusableFileError, match=r"not open to its owner \(mode 0000\)"):
+        read_whole(place, LIMIT)
+
+
+def test_a_folder_that_may_not_be_searched_is_not_blamed_on_the_file(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbid(*_: object, **__: object) -> int:
+        raise PermissionError(errno.EACCES, "permission denied")
+
+    monkeypatch.setattr(os, "open", forbid)
+    monkeypatch.setattr(os, "stat", forbid)
+    monkeypatch.setattr(os, "lstat", forbid)
+    with pytest.raises(PermissionError):
+        read_whole(place, LIMIT)
+
+
+def test_a_file_that_is_not_there_is_no_fault_of_the_file(place: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_whole(place, LIMIT)
+    with pytest.raises(FileNotFoundError):
+        list(lines_backwards(place, LIMIT))
+
+
+def test_a_path_with_a_null_byte_is_unfit() -> None:
+    with pytest.raises(UnusableFileError, match="no possible path"):
+        read_whole(Path("/a\x00b"), LIMIT)

@@ -1,0 +1,241 @@
+"""Journals in files: beside the states, written whole or not at all, and what is not ours is set aside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.session_store import JournalFiles, SessionFiles
+from sidecar.systems.iteration.policy import journal as rules
+from support.disks import files_of_at_most, refuse
+from support.states import (
+    KEY,
+    SESSION,
+    big,
+    by_a_clever_hand,
+    by_hand,
+    document,
+    folder_in_its_place,
+    half,
+    link,
+    pipe,
+    reasons,
+    saved,
+    to_bytes,
+    to_version,
+)
+
+JOURNAL, _ = rules.add_tasks(Journal(), [("see that the tests pass", TaskStatus.REMAINING)])
+OTHER = SessionKey(KEY.host, "s2")
+WRITER = """
+import sys
+from pathlib import Path
+from sidecar.platform.session_store import JournalFiles
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.kernel.journal import NoteKind
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.iteration.policy import journal
+
+journals = SessionJournals(JournalFiles(Path(sys.argv[1])))
+for number in range(500):
+    journals.change(
+        SessionKey("claude-code", "s1"),
+        lambda now: journal.add_note(now, NoteKind.TIP, f"note {number} " + "x" * 1000, 0.0),
+    )
+    print(number, flush=True)
+"""
+"""Writes notes until it is killed, and says so after each."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def path(folder: Path) -> Path:
+    return folder / "sessions" / "claude-code-s1.journal.json"
+
+
+def written(folder: Path, *journals: Journal) -> JournalFiles:
+    store = JournalFiles(folder)
+    for journal in journals:
+        store.save(KEY, journal)
+    return store
+
+
+def test_a_journal_is_one_document_for_its_owner_alone(folder: Path, path: Path) -> None:
+    written(folder, Journal(), JOURNAL)
+    assert (document(path)["version"], document(path)["serial"]) == (1, 2)
+    modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
+    assert modes == dict.fromkeys((path.name, "claude-code-s1.journal.chain", "README"), 0o600)
+
+
+def test_state_and_journal_of_a_session_leave_each_other_alone(folder: Path, path: Path) -> None:
+    states = saved(folder, SESSION)
+    journals = written(folder, JOURNAL)
+    half(path)
+    assert (SessionFiles(folder).load(KEY), SessionFiles(folder).known()) == (SESSION, (KEY,))
+    assert JournalFiles(folder).load(KEY) is None
+    journals.save(KEY, JOURNAL)
+    states.forget(KEY)
+    assert journals.load(KEY) == JOURNAL
+    assert states.known() == ()
+    journals.forget(KEY)
+    assert [
+        one.name for one in path.parent.iterdir() if one.name.startswith("claude-code-s1.journal.c")
+    ] == []
+
+
+def test_sessions_are_known_without_a_look_at_their_journals(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(folder, SESSION)
+    written(folder, JOURNAL)
+    read: list[str] = []
+
+    def watched(place: Path, limit: int) -> bytes:
+        read.append(place.name)
+        return place.read_bytes()[:limit]
+
+    monkeypatch.setattr("sidecar.platform.session_store.read_whole", watched)
+    assert SessionFiles(folder).known() == (KEY,)
+    assert read == ["claude-code-s1.json"]
+
+
+# --- what cannot be written ---
+
+
+@pytest.mark.parametrize("room", [0, 10, 200])
+def test_a_full_disk_is_an_error_and_the_old_journal_holds(folder: Path, room: int) -> None:
+    store = written(folder, JOURNAL)
+    longer, _ = rules.add_note(JOURNAL, NoteKind.TIP, "x" * 500, 0.0)
+    with files_of_at_most(room), pytest.raises(OSError, match="File too large"):
+        store.save(KEY, longer)
+    assert store.load(KEY) == JOURNAL
+    assert JournalFiles(folder).load(KEY) == JOURNAL
+    assert reasons(folder) == ()
+    store.save(KEY, longer)
+    assert JournalFiles(folder).load(KEY) == longer
+
+
+@pytest.mark.parametrize("fault", ["rename", "replace"])
+def test_a_read_only_disk_is_an_error_and_nothing_is_lost(
+    folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    store = written(folder, JOURNAL)
+    if fault == "rename":
+        half(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(os, fault, refuse)
+    with pytest.raises(OSError, match="read-only"):
+        store.save(KEY, replace(JOURNAL, iteration=1))
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+
+
+def test_text_that_no_file_can_hold_is_bad_input(folder: Path) -> None:
+    store = written(folder, JOURNAL)
+    (task,) = JOURNAL.tasks
+    with pytest.raises(BadInputError, match="no Unicode"):
+        store.save(KEY, replace(JOURNAL, tasks=(replace(task, content="\ud800"),)))
+    assert store.load(KEY) == JOURNAL
+
+
+def test_the_longest_journal_that_its_rules_allow_can_be_kept_and_a_longer_one_cannot(folder: Path) -> None:
+    full = Journal()
+    text = "\U0001f331" * rules.MAX_TEXT_LENGTH
+    for _ in range(rules.MAX_JOURNAL_LENGTH // rules.MAX_TEXT_LENGTH):
+        full, _ = rules.add_note(full, NoteKind.TIP, text, 0.0)
+    store = written(folder, full)
+    assert JournalFiles(folder).load(KEY) == full
+    with pytest.raises(OSError, match="a session journal of"):
+        store.save(KEY, replace(full, notes=full.notes * 6))
+    assert store.load(KEY) == full
+
+
+# --- what was damaged ---
+
+
+DAMAGES = {
+    "half of it": (half, "corrupt", "truncated"),
+    "nothing": (to_bytes(b""), "corrupt", "truncated"),
+    "not UTF-8": (to_bytes(b"\xff\xfe{}"), "corrupt", ""),
+    "nested deep": (to_bytes(b'{"x": ' + b"[" * 100_000), "corrupt", "recursion"),
+    "a newer one": (to_version(2), "future-version", "version 2; this Supervisor knows 1"),
+    "by hand": (by_hand, "edited", "does not belong to what it says"),
+    "by a clever hand": (by_a_clever_hand, "edited", "not what Supervisor wrote last"),
+    "10 MB": (big, "unreadable", "10000000 bytes"),
+    "a link": (link, "unreadable", "a symbolic link"),
+    "a folder": (folder_in_its_place, "unreadable", "a folder"),
+    "a pipe": (pipe, "unreadable", "no plain file"),
+    "removed": (Path.unlink, "edited", "the journal was removed, and not by Supervisor"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_damaged_journal_is_set_aside_with_its_reason_and_a_new_one_begins(
+    folder: Path, path: Path, damage: str, *, restarted: bool
+) -> None:
+    hurt, reason, why = DAMAGES[damage]
+    store = written(folder, Journal(), JOURNAL)
+    hurt(path)
+    if restarted:
+        store = JournalFiles(folder)
+    assert store.load(KEY) is None
+    (said,) = reasons(folder)
+    assert said.startswith(f"{path.name}.{reason}-1: ")
+    assert why in said
+    store.save(KEY, replace(JOURNAL, iteration=3))
+    assert JournalFiles(folder).load(KEY) == replace(JOURNAL, iteration=3)
+    assert len(reasons(folder)) == 1
+
+
+def test_a_journal_of_another_session_shows(folder: Path, path: Path) -> None:
+    written(folder).save(OTHER, JOURNAL)
+    shutil.copy(path.with_name("claude-code-s2.journal.json"), path)
+    shutil.copy(path.with_name("claude-code-s2.journal.chain"), path.with_suffix(".chain"))
+    assert JournalFiles(folder).load(KEY) is None
+    assert "it belongs to another session" in reasons(folder)[0]
+
+
+def test_an_older_journal_put_back_shows(folder: Path, path: Path) -> None:
+    store = written(folder, JOURNAL)
+    old = path.read_bytes()
+    store.save(KEY, replace(JOURNAL, iteration=1))
+    path.write_bytes(old)
+    assert store.load(KEY) is None
+    assert "not what Supervisor wrote last" in reasons(folder)[0]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("after", [1, 7, 40])
+def test_a_writer_killed_in_the_middle_loses_nothing_that_it_said_was_kept(
+    folder: Path, path: Path, after: int
+) -> None:
+    command = [sys.executable, "-c", WRITER, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        told = [int(next(writer.stdout)) for _ in range(after)]
+        writer.send_signal(signal.SIGKILL)
+        told += [int(line) for line in writer.stdout if line.endswith("\n")]
+    kept = JournalFiles(folder).load(KEY)
+    assert kept is not None
+    numbers = [int(note.content.split()[1]) for note in kept.notes]
+    assert numbers == list(range(len(numbers)))
+    assert len(told) <= len(numbers) <= len(told) + 1
+    assert reasons(folder) == ()
+    written(folder, kept)
+    assert list(path.parent.glob(".*.tmp")) == []

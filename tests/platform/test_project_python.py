@@ -1,0 +1,200 @@
+"""Which Python runs a project's commands, in which environment, and what is first on PATH there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sidecar.evidence.detection.python import PYTEST_COMMAND
+from sidecar.platform import processes
+from sidecar.platform.project_python import (
+    PythonMissingError,
+    find_interpreter,
+    project_environment,
+    with_project_python,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+pytestmark = pytest.mark.process
+
+LIMIT_S: Final = 60.0
+"""Deadline of a run that is to end by itself, in seconds."""
+OURS: Final = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath))}
+"""A session whose `python3` is the one that runs these tests, which has pytest."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    (project / "packages" / "a").mkdir(parents=True)
+    return project
+
+
+@pytest.fixture
+def member(project: Path) -> Path:
+    return project / "packages" / "a"
+
+
+def program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def environment(folder: Path, *, has_pytest: bool = True) -> Path:
+    """Make what passes for a virtual environment with pytest, or without it."""
+    isolated = "" if has_pytest else "-S "
+    python = f'VIA={shlex.quote(str(folder))} exec {sys.executable} {isolated}"$@"'
+    program(folder / "bin" / "python", python)
+    return folder
+
+
+async def said(
+    line: str, folder: Path, session: Mapping[str, str] = OURS, project: Path | None = None
+) -> str:
+    """Make a line ready and run it in the folder; what it says, or why no Python was found."""
+    try:
+        ready, own = await with_project_python(line, str(folder), session, str(project or ""))
+    except PythonMissingError as error:
+        return str(error)
+    done = await processes.run_process(ready, cwd=str(folder), environment=own, seconds=LIMIT_S)
+    return done.output.decode()
+
+
+async def used(folder: Path, session: Mapping[str, str], project: Path | None = None) -> str:
+    """Name the Python that runs the tests, and the active environment."""
+    names = "str((os.environ.get('VIA'), os.environ.get('VIRTUAL_ENV')))"
+    (folder / f"test_{folder.name}.py").write_text(
+        f"import os\ndef test_a(): open('used', 'w').write({names})\n"
+    )
+    told = await said(PYTEST_COMMAND, folder, session, project)
+    found = folder / "used"
+    return found.read_text() if found.exists() else told
+
+
+async def test_the_sessions_virtual_environment_comes_first(project: Path, tmp_path: Path) -> None:
+    environment(project / ".venv")
+    active = environment(tmp_path / "active")
+    assert await used(project, OURS | {"VIRTUAL_ENV": str(active)}) == f"('{active}', '{active}')"
+
+
+@pytest.mark.parametrize("name", [".venv", "venv"])
+async def test_the_projects_own_comes_before_the_path(name: str, project: Path) -> None:
+    own = environment(project / name)
+    assert await used(project, OURS) == f"('{own}', '{own}')"
+
+
+async def test_of_two_in_the_project_the_active_one_comes_first(project: Path) -> None:
+    environment(project / ".venv")
+    active = environment(project / "venv")
+    assert await used(project, OURS | {"VIRTUAL_ENV": str(active)}) == f"('{active}', '{active}')"
+
+
+async def test_an_active_one_without_pytest_gives_way(project: Path, tmp_path: Path) -> None:
+    bare = environment(tmp_path / "bare", has_pytest=False)
+    assert await used(project, OURS | {"VIRTUAL_ENV": str(bare)}) == f"(None, '{bare}')"
+    own = environment(project / ".venv")
+    assert await used(project, OURS | {"VIRTUAL_ENV": str(bare)}) == f"('{own}', '{own}')"
+
+
+async def test_one_of_the_project_without_pytest_ends_the_search(project: Path, member: Path) -> None:
+    own = environment(project / ".venv", has_pytest=False)
+    assert await used(project, OURS) == f"pytest is not installed in {own}"
+    assert await used(member, OURS, project) == f"pytest is not installed in {own}"
+
+
+async def test_no_python_with_pytest_could_not_run(project: Path, tmp_path: Path) -> None:
+    bare = environment(tmp_path / "bare", has_pytest=False) / "bin"
+    (bare / "python3").symlink_to(bare / "python")
+    for path in (f"{bare}", "/no-such-folder"):
+        assert (await used(project, {"PATH": path})).startswith("no Python with pytest")
+
+
+async def test_a_folder_named_pytest_is_not_pytest(project: Path, tmp_path: Path) -> None:
+    (project / "pytest").mkdir()
+    (project / "pytest" / "__init__.py").touch()
+    bare = environment(tmp_path / "bare", has_pytest=False) / "bin"
+    (bare / "python3").symlink_to(bare / "python")
+    assert (await used(project, {"PATH": f"{bare}"})).startswith("no Python with pytest")
+
+
+async def test_a_package_uses_the_projects_environment_and_its_own_before_that(
+    project: Path, member: Path
+) -> None:
+    shared = environment(project / ".venv")
+    assert await used(member, OURS, project) == f"('{shared}', '{shared}')"
+    own = environment(member / ".venv")
+    for session in (OURS, OURS | {"VIRTUAL_ENV": str(shared)}):
+        assert await used(member, session, project) == f"('{own}', '{own}')"
+        assert await used(project, session) == f"('{shared}', '{shared}')"
+
+
+async def test_a_package_uses_nothing_from_above_the_project(project: Path, member: Path) -> None:
+    environment(project / ".venv")
+    program(project / "node_modules" / ".bin" / "tool", "echo above")
+    assert await used(member, OURS, member) == "(None, None)"
+    assert "node_modules" not in project_environment(str(member), OURS)["PATH"]
+    assert "node_modules" not in project_environment(str(member), OURS, "/elsewhere")["PATH"]
+
+
+async def test_a_project_reached_by_a_link_is_the_same_project(
+    project: Path, member: Path, tmp_path: Path
+) -> None:
+    own = environment(project / ".venv")
+    link = tmp_path / "link"
+    link.symlink_to(project, target_is_directory=True)
+    assert await used(member, OURS, link) == f"('{own}', '{own}')"
+
+
+async def test_any_tool_of_the_environment_is_found(project: Path, member: Path) -> None:
+    own = environment(project / ".venv")
+    program(own / "bin" / "tool", "echo $VIRTUAL_ENV")
+    assert await said("tool", project) == f"{own}\n"
+    assert await said("tool", member, OURS, project) == f"{own}\n"
+
+
+async def test_a_tool_of_node_is_found_the_nearest_first(project: Path, member: Path) -> None:
+    program(project / "node_modules" / ".bin" / "one", "echo one of the project")
+    program(project / "node_modules" / ".bin" / "two", "echo two of the project")
+    program(member / "node_modules" / ".bin" / "two", "echo two of the package")
+    assert await said("one; two", member, OURS, project) == "one of the project\ntwo of the package\n"
+    assert await said("two", project) == "two of the project\n"
+
+
+async def test_another_module_than_pytest_is_looked_for_as_well(project: Path, tmp_path: Path) -> None:
+    bare = environment(tmp_path / "bare", has_pytest=False)
+    own = environment(project / ".venv")
+    session = OURS | {"VIRTUAL_ENV": str(bare)}
+    assert (await find_interpreter(str(project), session, module="unittest"))[0] == f"{bare}/bin/python"
+    assert (await find_interpreter(str(project), session, module="hypothesis"))[0] == f"{own}/bin/python"
+    assert await said("python -m no_such_tool x", project) == f"no_such_tool is not installed in {own}"
+
+
+@pytest.mark.parametrize(
+    "line", ["python tool.py", "python -m", "pythonx -m pytest", "FOO=1 python -m pytest"]
+)
+async def test_only_a_line_that_begins_with_a_module_is_changed(line: str, project: Path) -> None:
+    environment(project / ".venv")
+    assert (await with_project_python(line, str(project), OURS))[0] == line
+
+
+async def test_the_rest_of_a_line_stays_as_it_is(project: Path) -> None:
+    own = environment(project / "a b" / ".venv")
+    ready, _ = await with_project_python("python -m pytest -q --cov && x 'y'", str(project / "a b"), OURS)
+    assert ready == f"'{own}/bin/python' -m pytest -q --cov && x 'y'"
+
+
+def test_marks_of_agents_and_of_ours_are_taken_away(project: Path) -> None:
+    session = {"CLAUDECODE": "1", "SUPERVISOR_X": "1", "AI_AGENT": "x", "PATH": "/bin", "CI": "1"}
+    assert project_environment(str(project), session) == {
+        "PATH": "/bin",
+        "CI": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

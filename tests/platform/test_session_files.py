@@ -1,0 +1,149 @@
+"""Sessions in files: written whole or not at all, for their owner alone."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.session_store import SessionFiles
+from support.disks import files_of_at_most, refuse
+from support.states import KEY, SESSION, document, folder_in_its_place, half, reasons, saved
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def state(folder: Path) -> Path:
+    return folder / "sessions" / "claude-code-s1.json"
+
+
+def test_a_state_is_one_document_for_its_owner_alone(folder: Path, state: Path) -> None:
+    saved(folder, SESSION, replace(SESSION, stalls=1))
+    assert document(state).keys() == {"version", "serial", "previous", "digest", "session"}
+    assert document(state)["version"] == 1
+    assert document(state)["serial"] == 2
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in state.parent.iterdir()}
+    assert modes == dict.fromkeys(("claude-code-s1.json", "claude-code-s1.chain", "README"), 0o600)
+    assert stat.S_IMODE(state.parent.stat().st_mode) == 0o700
+
+
+def test_each_document_names_the_digest_of_the_one_before(folder: Path, state: Path) -> None:
+    store = saved(folder, SESSION)
+    first = document(state)
+    store.save(replace(SESSION, stalls=1))
+    second = document(state)
+    body = state.read_bytes().split(b'"session":', 1)[1].rstrip()[:-1]
+    assert second["previous"] == first["digest"]
+    assert second["digest"] == hashlib.sha256(b"1 2 " + first["digest"].encode() + b"\n" + body).hexdigest()
+
+
+# --- what cannot be written ---
+
+
+@pytest.mark.parametrize("room", [0, 10, 200])
+def test_a_full_disk_is_an_error_and_the_old_state_holds(folder: Path, room: int) -> None:
+    store = saved(folder, SESSION)
+    with files_of_at_most(room), pytest.raises(OSError, match="File too large"):
+        store.save(replace(SESSION, stalls=1, judged="x" * 500))
+    assert store.load(KEY) == SESSION
+    assert SessionFiles(folder).load(KEY) == SESSION
+    assert reasons(folder) == ()
+    store.save(replace(SESSION, stalls=2))
+    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=2)
+
+
+def test_a_read_only_folder_is_an_error_and_the_old_state_holds(folder: Path, state: Path) -> None:
+    store = saved(folder, SESSION)
+    state.parent.chmod(0o500)
+    if os.access(state.parent, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    with pytest.raises(PermissionError):
+        store.save(replace(SESSION, stalls=1))
+    assert store.load(KEY) == SESSION
+    state.parent.chmod(0o700)
+
+
+@pytest.mark.parametrize("fault", ["rename", "replace"])
+def test_a_read_only_disk_is_an_error_and_nothing_is_lost(
+    folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    store = saved(folder, SESSION)
+    if fault == "rename":
+        half(state)
+    before = state.read_bytes()
+    monkeypatch.setattr(os, fault, refuse)
+    with pytest.raises(OSError, match="read-only"):
+        store.save(replace(SESSION, stalls=1))
+    monkeypatch.undo()
+    assert state.read_bytes() == before
+
+
+def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:
+    folder.write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        SessionFiles(folder).load(KEY)
+    with pytest.raises(NotADirectoryError):
+        SessionFiles(folder).save(SESSION)
+    with pytest.raises(NotADirectoryError):
+        SessionFiles(folder).known()
+
+
+def test_too_many_open_files_set_nothing_aside(
+    folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_: object) -> int:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    store = saved(folder, SESSION)
+    monkeypatch.setattr(os, "open", exhausted)
+    with pytest.raises(OSError, match="too many open files"):
+        store.load(KEY)
+    monkeypatch.undo()
+    assert state.exists()
+    assert store.load(KEY) == SESSION
+
+
+def test_a_state_too_big_to_be_read_again_is_not_written(folder: Path) -> None:
+    store = saved(folder, SESSION)
+    with pytest.raises(OSError, match="a session state of"):
+        store.save(replace(SESSION, judged="x" * 2_000_000))
+    assert store.load(KEY) == SESSION
+
+
+def test_text_that_no_file_can_hold_is_bad_input(folder: Path) -> None:
+    store = saved(folder, SESSION)
+    with pytest.raises(BadInputError, match="no Unicode"):
+        store.save(replace(SESSION, judged="\ud800"))
+    assert store.load(KEY) == SESSION
+
+
+# --- known ---
+
+
+def test_only_usable_states_are_known(folder: Path, state: Path) -> None:
+    saved(folder, SESSION, *(Session(key=SessionKey("opencode", f"s{n}"), seen_at=n) for n in range(4)))
+    half(state.with_name("opencode-s0.json"))
+    folder_in_its_place(state.with_name("opencode-s1.json"))
+    shutil.copy(state, state.with_name("opencode-s9.json"))
+    state.with_name("notes.json").write_text("{}")
+    assert SessionFiles(folder).known() == (KEY, SessionKey("opencode", "s3"), SessionKey("opencode", "s2"))
+
+
+def test_the_folder_explains_itself(folder: Path, state: Path) -> None:
+    saved(folder, SESSION)
+    assert "belongs to Supervisor" in (state.parent / "README").read_text()

@@ -1,0 +1,150 @@
+"""A real OpenCode, driven over the Agent Client Protocol, works an errand with the tools of its session."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from msgspec import Struct
+
+from real_hosts.opencode_supervised import SUPERVISOR, says
+from sidecar.cli.scripted.model_script import (
+    HttpErrorReply,
+    ReplyRule,
+    RequestMatch,
+    reply_with_calls,
+    reply_with_text,
+)
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+from sidecar.hosts.acp.agent import AcpAgent
+from sidecar.hosts.acp.link import PermissionLevel
+from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.client import SidecarClient
+from sidecar.platform.paths import Paths
+from sidecar.platform.session_store import SessionFiles
+from support.cases import goal
+
+if TYPE_CHECKING:
+    from real_hosts.opencode_host import OpenCode
+    from sidecar.cli.scripted.model_server import ScriptedModel
+
+LIMIT_S: Final = 120.0
+"""Bound of one run, in seconds. A start takes about five."""
+KEY: Final = SessionKey("run", "nightly")
+CONDITION: Final = "the parser accepts comments"
+AGENT: Final = RequestMatch(has_tool="bash")
+
+
+class Wanted(Struct):
+    host: str
+    session: str
+
+
+@pytest.fixture
+def host(opencode_host: OpenCode) -> Iterator[OpenCode]:
+    """It asks before it edits a file, runs a command or calls a tool of ours."""
+    opencode_host.configure(permission={"edit": "ask", "bash": "ask", "supervisor_*": "ask"})
+    yield opencode_host
+    subprocess.run([str(SUPERVISOR), "stop"], env=dict(opencode_host.env), check=True, timeout=60)
+
+
+@pytest.fixture
+def access(host: OpenCode) -> McpAccess:
+    """The way to the tools of a session that has a goal."""
+    state = host.home / ".local" / "state" / "supervisor"
+    SessionFiles(state).save(Session(key=KEY, project=str(host.project), goal=goal(CONDITION)))
+    status = [str(SUPERVISOR), "status", "--json"]
+    subprocess.run(status, env=dict(host.env), cwd=host.project, capture_output=True, check=True, timeout=60)
+    sidecar = SidecarClient(Paths(state=state, config=host.home / ".config" / "supervisor"))
+    return sidecar.call("mcp_access", Wanted(KEY.host, KEY.id), McpAccess)
+
+
+def errand(host: OpenCode, prompt: str, access: McpAccess | None = None) -> AgentTask:
+    return AgentTask(
+        prompt=prompt, project=str(host.project), environment=host.env, seconds=LIMIT_S, access=access
+    )
+
+
+def acp(host: OpenCode) -> AcpAgent:
+    return AcpAgent([str(host.binary), "acp"], PermissionLevel.EDITS, ["status"])
+
+
+def processes_of(host: OpenCode) -> list[str]:
+    """The command lines of all processes of that home."""
+    home = f"HOME={host.home}\0".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if home in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return [line for line in found if "opencode" in line]
+
+
+async def test_it_edits_a_file_and_reads_where_the_session_stands(
+    host: OpenCode, access: McpAccess, model: ScriptedModel
+) -> None:
+    path = host.project / "parser.py"
+    model.add(
+        ReplyRule(reply_with_calls(ReplyToolCall("supervisor_status", {})), AGENT),
+        ReplyRule(
+            reply_with_calls(
+                ReplyToolCall("write", {"filePath": str(path), "content": "done = 1\n"}), before="I write."
+            ),
+            AGENT,
+        ),
+        says("Done."),
+    )
+    heard: list[str] = []
+    rest = await acp(host).run(errand(host, "Accept comments.", access), heard.append)
+    assert rest == AgentResult(said="I write.Done.")
+    assert path.read_text() == "done = 1\n"
+    first, second, *_ = (request for request in model.requests if request.tools)
+    assert "Accept comments." in first.last
+    assert f"goal active: {CONDITION}" in second.last
+    notes = "".join(heard)
+    assert "allowed (edits): supervisor_status" in notes
+    assert f"allowed (edits): {path}" in notes
+    assert processes_of(host) == []
+
+
+async def test_a_command_that_it_may_not_run_ends_its_turn(host: OpenCode, model: ScriptedModel) -> None:
+    """That is this host's answer to any refusal; Claude Code goes on and tells its model."""
+    path = host.project / "touched"
+    model.add(
+        ReplyRule(
+            reply_with_calls(ReplyToolCall("bash", {"command": f"touch {path}", "description": "touch"})),
+            AGENT,
+        )
+    )
+    heard: list[str] = []
+    rest = await acp(host).run(errand(host, "Touch it."), heard.append)
+    assert rest == AgentResult()
+    assert f"[not allowed (edits): touch {path}]" in "".join(heard)
+    assert not path.exists()
+
+
+@pytest.mark.long
+async def test_cancelled_in_the_middle_it_leaves_nobody(host: OpenCode, model: ScriptedModel) -> None:
+    model.add(ReplyRule(reply_with_text("Too late."), AGENT, gate=threading.Event()))
+    running = asyncio.create_task(acp(host).run(errand(host, "Think for long."), print))
+    await asyncio.to_thread(model.wait_for, lambda request: "bash" in request.tools, timeout=LIMIT_S)
+    assert processes_of(host) != []
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert processes_of(host) == []
+
+
+@pytest.mark.long
+async def test_a_model_that_fails_is_told_as_trouble(host: OpenCode, model: ScriptedModel) -> None:
+    model.add(ReplyRule(HttpErrorReply(400, "invalid_request_error"), AGENT, times=None))
+    rest = await acp(host).run(errand(host, "Think."), print)
+    assert rest.trouble.startswith("it refused session/prompt: Internal error: scripted error")

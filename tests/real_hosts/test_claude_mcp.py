@@ -1,0 +1,248 @@
+"""The tools in a real Claude Code: brought by the plugin, called for the right session, asked about or not.
+
+A newer host does not list the tools of servers in each request: it names them, and the model looks one up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Final
+
+import pytest
+
+from real_hosts.host import Host
+from real_hosts.install import PINNED
+from real_hosts.supervised import AGENT, SUPERVISOR, Supervised, says, supervised
+from real_hosts.terminal import Terminal
+from sidecar.cli.scripted.model_script import (
+    ReplyRule,
+    RequestMatch,
+    reply_structured,
+    reply_with_calls,
+    reply_with_text,
+)
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+
+PREFIX: Final = "mcp__plugin_supervisor_supervisor__"
+TASK: Final = "write the parser"
+LISTED: Final = (
+    "status",
+    "rubric",
+    "gates",
+    "gates_run",
+    "evidence",
+    "task_add",
+    "task_list",
+    "session_complete",
+)
+ASKS: Final = "Do you want to proceed"
+"""What a terminal says when it asks for leave."""
+JUDGE: Final = RequestMatch(has_tool="StructuredOutput")
+
+
+@pytest.fixture
+def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
+    """Told to wait for its servers, as a scripted model waits for nothing."""
+    with supervised(host, model, environment={"MCP_CONNECTION_NONBLOCKING": "0"}) as made:
+        yield made
+
+
+def calls(tool: str, match: RequestMatch = AGENT, /, **arguments: object) -> ReplyRule:
+    """The agent calls a tool of ours."""
+    return ReplyRule(reply_with_calls(ReplyToolCall(PREFIX + tool, arguments)), match)
+
+
+def told(under: Supervised, match: str = "") -> list[str]:
+    """What the agent was told after each call, oldest first; of the requests that hold `match`."""
+    asked = [request for request in under.model.requests if "Bash" in request.tools and match in request.text]
+    return [request.last for request in asked[1:]]
+
+
+@contextmanager
+def connected(under: Supervised) -> Iterator[Terminal]:
+    """A terminal in which the host asks before it runs things, once it has the tools."""
+    with under.host.terminal(*under.plugin, "--permission-mode", "default") as terminal:
+        terminal.submit("/mcp")
+        terminal.wait_for(r"supervisor:supervisor\D*\d+ tools")
+        terminal.press("Escape")
+        terminal.wait_until_gone(r"\d+ tools")
+        yield terminal
+
+
+def tasks(under: Supervised, session: str) -> list[str]:
+    """What is in the journal of a session, as its user sees it."""
+    done = under.supervisor("tool", "task_list", "--session", session)
+    assert done.returncode == 0, done.stderr
+    return [line.split(maxsplit=2)[2] for line in done.stdout.splitlines() if line.startswith("- ")]
+
+
+def test_the_plugin_brings_the_tools_and_each_call_is_of_the_session_that_makes_it(
+    under: Supervised, claude_version: str
+) -> None:
+    under.script(
+        calls("status"),
+        calls("task_add", content=TASK, session="a guess"),
+        calls("task_list"),
+        says("Thank you."),
+    )
+    result = under.host.ask("Where do you stand?", *under.plugin)
+    assert result.result == "Thank you."
+    first = next(request for request in under.model.requests if "Bash" in request.tools)
+    offered = first.tools if claude_version == PINNED else first.text.split()
+    assert {PREFIX + name for name in LISTED} <= set(offered)
+    status, added, listed = told(under)
+    assert json.loads(status)["session"] == result.session_id
+    assert json.loads(added)["content"] == TASK
+    assert TASK in listed
+    assert tasks(under, result.session_id) == [TASK]
+
+
+def test_what_makes_something_run_is_refused_where_nobody_can_be_asked(under: Supervised) -> None:
+    under.script(calls("gates_run"), says("I see."))
+    under.host.ask("Check it.", *under.plugin)
+    (refused,) = told(under)
+    assert "requested permissions" in refused
+
+
+@pytest.mark.long
+def test_with_the_users_own_leave_it_runs_and_is_of_the_session(under: Supervised) -> None:
+    under.script(calls("gates_run"), says("I see."))
+    under.host.ask("Check it.", *under.plugin, "--allowedTools", f"{PREFIX}gates_run")
+    (ran,) = told(under)
+    assert [one["command"] for one in json.loads(ran)["gates"]] == ["python -m pytest -q"]
+
+
+@pytest.mark.long
+def test_a_server_that_is_only_called_as_ours_gets_no_leave(under: Supervised) -> None:
+    named = {"mcpServers": {"supervisor": {"command": str(SUPERVISOR), "args": ["mcp"]}}}
+    name = "mcp__supervisor__status"
+    under.script(ReplyRule(reply_with_calls(ReplyToolCall(name, {})), AGENT, times=None))
+    config = ("--mcp-config", json.dumps(named))
+    under.host.ask("Where do you stand?", *under.plugin, *config, "--max-turns", "2")
+    assert "requested permissions" in told(under)[0]
+
+
+def test_a_host_without_the_plugin_is_told_what_to_do_about_it(under: Supervised) -> None:
+    named = {"mcpServers": {"supervisor": {"command": str(SUPERVISOR), "args": ["mcp"]}}}
+    under.script(
+        ReplyRule(reply_with_calls(ReplyToolCall("mcp__supervisor__status", {})), AGENT), says("I see.")
+    )
+    under.host.ask("Where?", "--mcp-config", json.dumps(named), "--allowedTools", "mcp__supervisor__status")
+    (said,) = told(under)
+    assert "do not guess one" in said
+    assert "supervisor install" in said
+
+
+def test_two_sessions_at_once_have_a_journal_each(under: Supervised) -> None:
+    words = ("alpha", "beta", "gamma")
+    for word in words:
+        mine = RequestMatch(has_tool="Bash", any=f"Plan {word}")
+        under.script(*(calls("task_add", mine, content=f"{word} {number}") for number in range(3)))
+        under.script(ReplyRule(reply_with_text("Planned."), mine, times=None))
+    with ThreadPoolExecutor() as pool:
+        sessions = list(
+            pool.map(lambda word: under.host.ask(f"Plan {word}", *under.plugin).session_id, words)
+        )
+    for word, session in zip(words, sessions, strict=True):
+        assert tasks(under, session) == [f"{word} {number}" for number in range(3)]
+
+
+def test_a_helper_of_the_agent_writes_into_the_journal_of_its_session(under: Supervised) -> None:
+    helper = RequestMatch(has_tool="Bash", any="Plan it, helper")
+    order = {"description": "plan", "prompt": "Plan it, helper", "subagent_type": "general-purpose"}
+    main = RequestMatch(has_tool="Agent", lacks_tool="")
+    under.script(
+        ReplyRule(
+            reply_with_calls(ReplyToolCall("Agent", order)),
+            RequestMatch(has_tool="Agent", n=0, last="Let a helper"),
+        ),
+        calls("task_add", helper, content=TASK),
+        ReplyRule(reply_with_text("Planned."), helper),
+        ReplyRule(reply_with_text("Thank you."), main, times=None),
+    )
+    result = under.host.ask("Let a helper plan.", *under.plugin)
+    assert tasks(under, result.session_id) == [TASK]
+
+
+def test_in_a_terminal_nobody_is_asked_about_the_journal_and_everybody_about_a_run(under: Supervised) -> None:
+    under.script(calls("task_add", content=TASK), says("Noted it."), calls("gates_run"), says("Checked it."))
+    with connected(under) as terminal:
+        terminal.submit("note it")
+        seen = terminal.wait_for("Noted it")
+        assert ASKS not in seen
+        terminal.submit("check it")
+        terminal.wait_for(ASKS)
+        terminal.agree(ASKS)
+        terminal.wait_for("Checked it")
+    assert "requested permissions" not in "".join(told(under))
+    assert "python -m pytest -q" in told(under)[-1]
+
+
+def test_after_clear_the_next_call_is_of_the_new_session(under: Supervised) -> None:
+    under.script(calls("status"), says("Seen one."), calls("status"), says("Seen two."))
+    with connected(under) as terminal:
+        terminal.submit("where do you stand")
+        terminal.wait_for("Seen one")
+        terminal.submit("/clear")
+        terminal.wait_until_gone("Seen one")
+        terminal.submit("and now, where")
+        terminal.wait_for("Seen two")
+    first, second = _sessions(under)
+    assert first != second
+    assert under.report().session == second
+
+
+@pytest.mark.long
+def test_the_first_call_after_the_sidecar_has_ended_is_answered(under: Supervised) -> None:
+    under.script(calls("task_add", content=TASK), says("Noted."), calls("task_list"), says("Listed."))
+    with connected(under) as terminal:
+        terminal.submit("note it")
+        terminal.wait_for("Noted")
+        _settled(terminal)
+        _forget_the_sidecar(under)
+        terminal.submit("list them")
+        terminal.wait_for("Listed", timeout=60)
+    assert TASK in told(under)[-1]
+
+
+def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back(under: Supervised) -> None:
+    open_task = {
+        "verdict": "incomplete",
+        "missing": [{"point": "a task is open", "criterion": "goal", "evidence": ["E1"]}],
+        "next_step": "Do T1.",
+        "confidence": 0.9,
+    }
+    under.script(
+        calls("task_add", content=TASK),
+        ReplyRule(
+            reply_with_calls(
+                ReplyToolCall("Bash", {"command": "echo hello > greeting.md", "description": "Write"})
+            ),
+            AGENT,
+        ),
+        says("Done."),
+        ReplyRule(reply_structured({"answer": open_task}), JUDGE),
+        ReplyRule(reply_with_text("I rest."), AGENT, times=None),
+    )
+    under.ask("/supervisor:goal greeting.md greets")
+    asked = next(request for request in under.model.requests if "StructuredOutput" in request.tools)
+    assert f"open in the agent's journal: T1 (remaining): {TASK}" in asked.text
+    assert "a task is open" in under.continuations()[0]
+
+
+def _sessions(under: Supervised) -> list[str]:
+    """Whose status was told, oldest first."""
+    return re.findall(r'"session":"([^"]+)"', "".join(told(under)))
+
+
+def _settled(terminal: Terminal) -> None:
+    terminal.wait_for(r"for \d+s")
+
+
+def _forget_the_sidecar(under: Supervised) -> None:
+    assert under.supervisor("stop").returncode == 0

@@ -1,0 +1,128 @@
+"""The second plugin in the real host: the agent that writes a rubric is told what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from real_hosts.host import Host
+from real_hosts.supervised import AGENT, Supervised, runs, supervised
+from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+from sidecar.platform.installation import plugin_root
+
+BROKEN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n"
+EMPTY = "# Ours\n"
+MISSING = "the section `## Antipatterns` is missing"
+NEWS = "<new-diagnostics>"
+TURNS = 300
+"""Tool calls of the agent at most until the host tells it something; a server takes a second to start."""
+THEIRS = """\
+import json, sys
+
+def read():
+    size = 0
+    while (line := sys.stdin.buffer.readline().strip()):
+        size = int(line.split(b":")[1]) if line.lower().startswith(b"content-length") else size
+    return json.loads(sys.stdin.buffer.read(size)) if size else sys.exit()
+
+def say(**message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n%b" % (len(body), body))
+    sys.stdout.buffer.flush()
+
+while True:
+    asked = read()
+    if asked["method"] == "textDocument/didOpen":
+        point = {"line": 0, "character": 0}
+        found = {"range": {"start": point, "end": point}, "message": "said by theirs", "severity": 1}
+        uri = asked["params"]["textDocument"]["uri"]
+        say(method="textDocument/publishDiagnostics", params={"uri": uri, "diagnostics": [found]})
+    elif "id" in asked:
+        say(id=asked["id"], result={"capabilities": {"textDocumentSync": 1}})
+"""
+"""Somebody else's language server for Markdown, which finds the same fault in everything."""
+
+
+@pytest.fixture
+def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
+    with supervised(host, model, environment={}) as made:
+        yield made
+
+
+def writes(path: Path, text: str, match: RequestMatch = AGENT) -> ReplyRule:
+    """The agent writes a file."""
+    return ReplyRule(
+        reply_with_calls(ReplyToolCall("Write", {"file_path": str(path), "content": text})), match
+    )
+
+
+def told(under: Supervised, last: str, *work: ReplyRule) -> list[str]:
+    """Let the agent work, then go on until the host tells it `last`; all it was told of faults."""
+    under.script(
+        ReplyRule(
+            reply_with_text("Seen."),
+            RequestMatch(has_tool="Bash", any=f"{NEWS}.*{re.escape(last)}"),
+            times=None,
+        )
+    )
+    under.script(*work, *(runs(f"true {turn}") for turn in range(TURNS)))
+    under.host.ask("Write it.", "--permission-mode", "bypassPermissions", timeout=240.0)
+    return re.findall(f"{NEWS}(.*?)</new-diagnostics>", under.model.requests[-1].text, re.DOTALL)
+
+
+def test_the_agent_is_told_what_is_wrong_with_the_rubric_it_wrote_and_of_no_other_file(
+    under: Supervised,
+) -> None:
+    """The other file comes second: what is written while a server starts, 2.1.197 does not tell it."""
+    installed = under.supervisor("install", "claude-code", "--with-rubric-editor")
+    assert installed.returncode == 0, installed.stderr
+    rubric, readme = under.host.project / ".supervisor" / "rubric.md", under.host.project / "README.md"
+    after_news = RequestMatch(has_tool="Bash", any=NEWS)
+    more = writes(readme, EMPTY, after_news), writes(rubric, EMPTY, after_news)
+    first, second = told(under, "`## Patterns` is missing", *more, writes(rubric, BROKEN))
+    assert readme.exists()
+    assert MISSING in first
+    assert "rubric.md:" in first
+    assert "rubric.md:" in second
+    assert "README.md" not in first + second
+
+
+@pytest.mark.long
+def test_doctor_names_it_and_uninstall_takes_out_both(under: Supervised) -> None:
+    assert under.supervisor("install", "claude-code", "--with-rubric-editor").returncode == 0
+    assert "the language server for .md files" in under.supervisor("doctor", "--no-probe").stdout
+    assert under.supervisor("uninstall", "claude-code").returncode == 0
+    assert json.loads(under.host.run("plugin", "list", "--json").stdout) == []
+
+
+@pytest.mark.long
+def test_the_first_plugin_alone_leaves_markdown_to_the_server_that_a_user_has(
+    under: Supervised, tmp_path: Path
+) -> None:
+    root = tmp_path / "theirs"
+    (root / ".claude-plugin").mkdir(parents=True)
+    (root / ".claude-plugin" / "plugin.json").write_text('{"name": "theirs", "version": "1.0.0"}')
+    (root / "server.py").write_text(THEIRS)
+    server = {"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/server.py"]}
+    started = {"theirs": {**server, "extensionToLanguage": {".md": "markdown"}}}
+    (root / ".lsp.json").write_text(json.dumps(started))
+    offer = {"name": "theirs", "owner": {"name": "They"}, "plugins": [{"name": "theirs", "source": "./"}]}
+    (root / ".claude-plugin" / "marketplace.json").write_text(json.dumps(offer))
+    assert under.supervisor("install", "claude-code").returncode == 0
+    for order in (("marketplace", "add", str(root)), ("install", "theirs@theirs")):
+        assert under.host.run("plugin", *order).returncode == 0
+    rubric = under.host.project / ".supervisor" / "rubric.md"
+    (said,) = told(under, "said by theirs", writes(rubric, BROKEN))
+    assert MISSING not in said
+
+
+@pytest.mark.long
+def test_the_second_plugin_is_valid_to_the_strictest_eye(under: Supervised) -> None:
+    done = under.host.run("plugin", "validate", "--strict", str(plugin_root() / ".claude-plugin" / "rubric"))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,113 @@
+"""Interactive Claude Code under supervision, typed into like a person would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from real_hosts.host import BUSY, Host
+from real_hosts.supervised import AGENT, Supervised, reads_shop, says, supervised, writes_shop
+from real_hosts.terminal import Terminal
+from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
+from sidecar.cli.scripted.model_server import ScriptedModel
+
+CLAIM = "I looked at everything, all tests pass. Done."
+HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
+"""A goal whose check runs until the test lets it go, and then fails."""
+
+
+@pytest.fixture
+def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
+    with supervised(host, model, environment={}) as made:
+        yield made
+
+
+def _asked(under: Supervised, number: int) -> None:
+    """Wait until the agent's model was asked so many times."""
+    under.model.wait_for(
+        lambda _: sum("Bash" in asked.tools for asked in under.model.requests) >= number, timeout=60
+    )
+
+
+def _judging(terminal: Terminal) -> None:
+    terminal.wait_for("Supervisor is judging")
+
+
+def test_a_goal_typed_in_a_terminal_is_sent_back_once_and_achieved(under: Supervised) -> None:
+    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
+    with under.terminal() as terminal:
+        terminal.submit("/supervisor:goal all tests pass")
+        terminal.wait_for("Supervisor: goal set")
+        terminal.wait_for("Supervisor: sent back 1/16")
+        terminal.wait_for("Supervisor: goal achieved", timeout=60)
+    assert len(under.continuations()) == 1
+    assert under.report().status == "achieved"
+
+
+def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:
+    with under.terminal() as terminal:
+        terminal.submit("/supervisor:retry 3")
+        terminal.wait_for("budget of 3 continuations")
+        terminal.wipe()
+        terminal.submit("/supervisor:goal clear")
+        terminal.wait_for("no goal is set")
+    assert [asked for asked in under.model.requests if asked.tools] == []
+
+
+def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
+    under.script(
+        says("Done."),
+        says("You wanted something else: here it is."),
+        ReplyRule(reply_with_text("Done."), AGENT, times=None),
+    )
+    with under.terminal() as terminal:
+        terminal.submit(f"/supervisor:goal {HELD}")
+        _judging(terminal)
+        terminal.submit("actually do something else instead")
+        terminal.wait_for("You wanted something else")
+        (under.host.project / "release").touch()
+    told = [asked for asked in under.model.requests if "do something else instead" in asked.last]
+    assert told
+    assert "[supervisor " not in told[0].text
+    assert "prompt-queued" in _decisions(under) or "superseded" in _decisions(under)
+
+
+def test_escape_cancels_the_judging_and_kills_the_check(under: Supervised) -> None:
+    under.script(says("Done."))
+    with under.terminal() as terminal:
+        terminal.submit(f"/supervisor:goal {HELD}")
+        _judging(terminal)
+        terminal.press("Escape")
+        terminal.wait_for("Interrupted")
+        terminal.wait_until_gone(BUSY)
+        assert "interrupted" in _decisions(under)
+    assert under.continuations() == []
+    assert under.report().status == "active"
+
+
+def test_clear_typed_while_judging_ends_it_and_clears_the_goal(under: Supervised) -> None:
+    under.script(says("Done."))
+    with under.terminal() as terminal:
+        terminal.submit(f"/supervisor:goal {HELD}")
+        _judging(terminal)
+        terminal.submit("/supervisor:goal clear")
+        terminal.wait_for("Supervisor: goal cleared")
+    assert under.report().status == "cleared"
+    assert under.continuations() == []
+
+
+def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> None:
+    under.script(ReplyRule(reply_with_text("Working on it."), AGENT, times=None))
+    with under.terminal() as terminal:
+        terminal.submit("/supervisor:retry 1")
+        terminal.wait_for("budget of 1 continuation")
+        terminal.wipe()
+        terminal.submit("/clear")
+        terminal.wait_until_gone("budget of 1 continuation")
+        terminal.submit("/supervisor:goal")
+        terminal.wait_for("no goal is set")
+
+
+def _decisions(under: Supervised) -> list[str]:
+    return [entry.decided for entry in under.report().story]

@@ -1,0 +1,73 @@
+"""Interactive OpenCode under supervision, typed into like a person would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from real_hosts.opencode_host import OpenCode
+from real_hosts.opencode_supervised import AGENT, Supervised, reads_shop, says, supervised, writes_shop
+from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
+from sidecar.cli.scripted.model_server import ScriptedModel
+
+CLAIM = "I looked at everything, all tests pass. Done."
+HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
+"""A goal whose check runs until the test lets it go, and then fails."""
+
+
+@pytest.fixture
+def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]:
+    with supervised(opencode_host, model) as made:
+        yield made
+
+
+def test_a_goal_typed_in_a_terminal_is_sent_back_once_and_achieved(under: Supervised) -> None:
+    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
+    with under.host.terminal() as terminal:
+        terminal.submit("/supervisor:goal all tests pass")
+        terminal.wait_for("Supervisor: sent back 1/16", timeout=60)
+        terminal.wait_for("Supervisor: goal achieved", timeout=60)
+        assert "[supervisor " not in terminal.history
+    assert len(under.continuations()) == 1
+    assert under.report().status == "achieved"
+
+
+@pytest.mark.long
+def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:
+    with under.host.terminal() as terminal:
+        terminal.submit("/supervisor:retry 3")
+        terminal.wait_for("budget of 3 continuations")
+        terminal.submit("/supervisor:goal clear")
+        terminal.wait_for("no goal is set")
+    assert [asked for asked in under.model.requests if asked.tools] == []
+
+
+@pytest.mark.long
+def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
+    under.script(
+        says("Done."),
+        says("You wanted something else: here it is."),
+        ReplyRule(reply_with_text("Done."), AGENT, times=None),
+    )
+    with under.host.terminal() as terminal:
+        terminal.submit(f"/supervisor:goal {HELD}")
+        terminal.wait_for("Supervisor is judging", timeout=60)
+        terminal.submit("actually do something else instead")
+        terminal.wait_for("You wanted something else")
+        (under.host.project / "release").touch()
+    told = [asked for asked in under.model.requests if "do something else instead" in asked.last]
+    assert "[supervisor " not in told[0].text
+    assert under.stops()[0] == "superseded"
+
+
+@pytest.mark.long
+def test_leaving_while_judging_is_not_delayed_and_ends_the_check(under: Supervised) -> None:
+    under.script(says("Done."))
+    with under.host.terminal() as terminal:
+        terminal.submit(f"/supervisor:goal {HELD}")
+        terminal.wait_for("Supervisor is judging", timeout=60)
+        terminal.press("C-c")
+        terminal.wait_for_end(timeout=10)
+    assert under.report().status == "active"
+    assert under.stops() == ["interrupted"]

@@ -1,0 +1,137 @@
+"""`supervisor run` with real agents: each iteration a fresh host, its tools over HTTP; the model is scripted.
+
+The hosts have the plugin too, as a user's do: it stays out of the way, and the run judges alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from real_hosts import opencode_supervised, supervised
+from real_hosts.host import Host
+from real_hosts.opencode_host import OpenCode
+from real_hosts.supervised import SUPERVISOR
+from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.platform.installation import plugin_root
+
+LIMIT_S: Final = 300.0
+"""Longest time, in seconds, of one run."""
+CHECK: Final = "python -m pytest -q"
+TASK: Final = "take the tenth off as a rate"
+
+
+def rules(prefix: str, repair: tuple[ReplyToolCall, ...]) -> list[ReplyRule]:
+    """Two agents. The first plans and stops; the second repairs, completes its task and sums up."""
+    ours = RequestMatch(has_tool=f"{prefix}task_add")
+
+    def tool(name: str, **arguments: object) -> ReplyRule:
+        return ReplyRule(reply_with_calls(ReplyToolCall(f"{prefix}{name}", arguments)), ours)
+
+    return [
+        tool("task_add", content=TASK),
+        tool("iteration_summary", summary="I planned."),
+        ReplyRule(reply_with_text("All tests pass. Done."), ours),
+        tool("task_status", id="T1", status="in_progress"),
+        *(ReplyRule(reply_with_calls(step), ours) for step in repair),
+        tool("task_status", id="T1", status="completed"),
+        tool("iteration_summary", summary="I repaired shop.py."),
+        ReplyRule(reply_with_text("Repaired."), ours),
+    ]
+
+
+def run(environment: Mapping[str, str], project: Path, *agent: str) -> list[dict[str, Any]]:
+    """What `supervisor run --json` tells."""
+    goal = ("--goal", "all tests pass", "--check", CHECK, "--session", "demo", "--json")
+    done = subprocess.run(
+        [str(SUPERVISOR), "run", *goal, "--", *agent],
+        cwd=project,
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def achieved_in_two(events: list[dict[str, Any]], model: ScriptedModel) -> None:
+    """The first agent is sent back, the second one knows what the first planned, and the goal is achieved."""
+    assert [event["reason"] for event in events if event["event"] == "verdict"] == [
+        "gates-failed",
+        "achieved",
+    ]
+    assert [event["id"] for event in events if event["event"] == "task"] == ["T1"]
+    assert not [event for event in events if event["event"] == "warning"]
+    assert model.unmatched == ()
+    first, second = (
+        next(request for request in model.requests if f"agent of iteration {number} " in request.last)
+        for number in (1, 2)
+    )
+    assert TASK not in first.last
+    assert f"T1 [remaining, medium] by agent: {TASK}" in second.last
+    assert "1: I planned." in second.last
+    assert "Sent back 1 of 16" in second.last
+    refused = [request.last for request in model.requests if "haven't granted" in request.last]
+    assert refused == []
+
+
+@pytest.fixture
+def claude_under(host: Host, model: ScriptedModel) -> Iterator[supervised.Supervised]:
+    with supervised.supervised(host, model, environment={}) as made:
+        yield made
+
+
+def test_claude_code_works_in_fresh_iterations_until_the_goal_holds(
+    claude_under: supervised.Supervised,
+) -> None:
+    host = claude_under.host
+    shop = str(host.project / "shop.py")
+    repair = (
+        ReplyToolCall("Read", {"file_path": shop}),
+        ReplyToolCall("Write", {"file_path": shop, "content": REPAIRED_SOURCE}),
+    )
+    claude_under.script(*rules("mcp__supervisor__", repair))
+    agent = ("claude", "-p", "--plugin-dir", str(plugin_root()), "--permission-mode", "acceptEdits")
+    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
+
+    events = run({**host.env, "PATH": path}, host.project, *agent)
+
+    achieved_in_two(events, claude_under.model)
+    assert events[-1]["iterations"] == 2
+    assert claude_under.continuations() == []  # the host's own hooks did not judge too
+
+
+@pytest.fixture
+def opencode_under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[opencode_supervised.Supervised]:
+    with opencode_supervised.supervised(opencode_host, model) as made:
+        yield made
+
+
+@pytest.mark.long
+def test_opencode_works_in_fresh_iterations_until_the_goal_holds(
+    opencode_under: opencode_supervised.Supervised,
+) -> None:
+    host = opencode_under.host
+    shop = str(host.project / "shop.py")
+    repair = (
+        ReplyToolCall("read", {"filePath": shop}),
+        ReplyToolCall("write", {"filePath": shop, "content": REPAIRED_SOURCE}),
+    )
+    opencode_under.script(*rules("supervisor_", repair))
+    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
+
+    events = run({**host.env, "PATH": path}, host.project, "opencode", "run")
+
+    achieved_in_two(events, opencode_under.model)
+    assert events[-1]["iterations"] == 2

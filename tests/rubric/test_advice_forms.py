@@ -1,0 +1,330 @@
+"""Advice on form: sections, names, ids, lines, what decides a criterion, globs, and sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.judging.backends import prompt, sections
+from sidecar.judging.backends.tokens import estimate_tokens
+from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext
+from sidecar.rubric import conventions, reader
+from sidecar.rubric import conventions as ids
+from sidecar.rubric.advice import form, globs, names, unread
+from sidecar.rubric.advice.edits import Code
+from sidecar.rubric.outline import parse_outline
+from support.advice import AROUND, SOUND, Case, advised, applied, codes, rubric
+from support.table import over_table
+
+
+def told(text: str, section: str = "Patterns", around: RubricContext = AROUND) -> tuple[Flaw, ...]:
+    return advised(rubric(Case(section, "", text)), around)
+
+
+def lines(text: str, around: RubricContext = AROUND) -> list[tuple[str, list[str]]]:
+    """Code, and the titles of the fixes, of what is said of a criterion with these lines."""
+    found = told(f"### Name of it\n\n{text}\n\nEvery function has type hints.", around=around)
+    return [(flaw.code, [fix.title for fix in flaw.fixes]) for flaw in found]
+
+
+def test_the_numbers_here_are_those_of_the_reader_and_of_the_judge() -> None:
+    assert reader.RUBRIC_LIMIT == form.LIMIT
+    assert prompt.RUBRIC_LIMIT == form.ROOM
+    assert sections.PATH_LIMIT == form.NAME_LIMIT
+    assert ids.RESERVED_IDS == names.RESERVED
+    assert ids.CRITERION_ID_LIMIT == names.ID_LIMIT
+    assert conventions.WHEN_LIMIT == unread.WHEN_LIMIT
+
+
+# --- sections -----------------------------------------------------------------------------------------------
+
+
+@over_table(
+    ("title", "meant"),
+    [
+        ("Anti-patterns", "Antipatterns"),
+        ("ANTI PATTERN", "Antipatterns"),
+        ("Pattern", "Patterns"),
+        ("Paterns", "Patterns"),
+        ("Legitimate Stop", "Legitimate stops"),
+        ("When to stop", "Legitimate stops"),
+        ("Notes", None),
+        ("Background", None),
+        ("\u0428\u0430\u0431\u043b\u043e\u043d\u044b", None),
+    ],
+)
+def test_a_section_that_nearly_is_one_is_a_warning_and_another_one_a_hint(
+    title: str, meant: str | None
+) -> None:
+    text = f"## Patterns\n\n{SOUND['Patterns']}\n\n## {title}\n\n- **Other**: x is not in `y`.\n"
+    flaw = next(flaw for flaw in advised(text) if flaw.code == Code.UNKNOWN_SECTION)
+    assert text[flaw.begin : flaw.end] == title
+    assert flaw.weight is (FlawSeverity.WARNING if meant else FlawSeverity.HINT)
+    assert [f"## {meant}\n" in applied(text, fix) for fix in flaw.fixes] == ([True] if meant else [])
+
+
+def test_two_sections_of_one_name_are_joined() -> None:
+    text = (
+        f"## Patterns\n\n{SOUND['Patterns']}\n\n## Antipatterns\n\n{SOUND['Antipatterns']}\n\n"
+        "## patterns\n\n### Second\n\nThe build ran.\n\n## Legitimate stops\n\n- Key\n"
+    )
+    (flaw,) = advised(text)
+    mended = applied(text, flaw.fixes[0])
+    assert (flaw.code, flaw.weight) == (Code.DUPLICATE_SECTION, FlawSeverity.HINT)
+    assert [section.name for section in parse_outline(mended).sections] == [
+        "Patterns",
+        "Antipatterns",
+        "Legitimate stops",
+    ]
+    assert [one.criterion.name for one in parse_outline(mended).criteria][:2] == [
+        "Reproduced first",
+        "Second",
+    ]
+
+
+def test_sections_are_not_joined_where_an_item_would_end_up_below_a_heading() -> None:
+    text = "## Patterns\n\n### First\n\nThe `x` ran.\n\n## Patterns\n\n- **Second**: the `y` ran.\n"
+    assert [flaw.fixes for flaw in advised(text) if flaw.code == Code.DUPLICATE_SECTION] == [()]
+
+
+# --- names and ids ------------------------------------------------------------------------------------------
+
+
+def test_an_id_of_its_own_tells_two_names_apart() -> None:
+    text = rubric(Case("Patterns", "", "### No print\n\nNone `x`.\n\n### No-Print!\n\nThe `y` is used."))
+    (flaw,) = advised(text)
+    mended = applied(text, flaw.fixes[0])
+    assert flaw.code == Code.AMBIGUOUS_NAME
+    assert advised(mended) == ()
+    assert "### No-Print! {#no-print-2}\n" in mended
+
+
+def test_a_name_in_two_sections_is_ambiguous_and_in_one_a_duplicate() -> None:
+    text = "### Lint passes\n\nThe `x` ran.\n\n## Antipatterns\n\n### Lint passes\n\nThe `y` did not."
+    assert [flaw.code for flaw in told(text)] == [Code.AMBIGUOUS_NAME, Code.DUPLICATE_SECTION]
+    assert [flaw.code for flaw in told(text.replace("## Antipatterns\n\n", ""))] == [Code.DUPLICATE_CRITERION]
+
+
+def test_a_reserved_id_says_what_the_criterion_is_called_instead() -> None:
+    (flaw,) = told("### Aim {#Goal}\n\nThe example of the request was run.")
+    assert flaw.code == Code.RESERVED_ID
+    assert "`Goal-2`" in flaw.why
+
+
+def test_an_id_in_a_name_that_is_no_id_is_left_alone() -> None:
+    assert told("### Aim {#my goal}\n\nThe example of the request was run.") == ()
+
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+
+@over_table(
+    ("line", "code", "fixes"),
+    [
+        ("Severity: high", "unknown-severity", ["Write `Severity: must`"]),
+        ("**Severity**: P2", "unknown-severity", ["Write `Severity: should`"]),
+        ("Severity: nit.", "unknown-severity", ["Write `Severity: note`"]),
+        ("Severity: must!", "unknown-severity", ["Write `Severity: must`"]),
+        (
+            "Severity: purple",
+            "unknown-severity",
+            ["Write `Severity: must`", "Write `Severity: should`", "Write `Severity: note`"],
+        ),
+        ("Severity - should", "unread-line", ["Write `Severity: should`"]),
+        ("Level: should", "unread-line", ["Write `Severity: should`"]),
+        ("Applies to: all Python and Rust files", "unread-line", ["Write `Applies to: `*.py`, `*.rs``"]),
+        ("Applies to: the folder src/ and *.md", "unread-line", ["Write `Applies to: `src/`, `*.md``"]),
+        ("Applies to: everything", "unread-line", []),
+        ("Scope: `src/**`", "unread-line", ["Write `Applies to: `src/**``"]),
+        (f"When: {'x' * 301}", "unread-line", []),
+        ("Evidence: tests, diff", "unknown-evidence", ["Write `Evidence: gate:tests, diff`"]),
+        ("Evidence: gate: lint", "unknown-evidence", ["Write `Evidence: gate:lint`"]),
+        ("Evidence: the last message", "unknown-evidence", ["Write `Evidence: message`"]),
+        ("Checked by: lint", "unread-line", ["Write `Evidence: gate:lint`"]),
+    ],
+)
+def test_a_line_that_is_prose_is_told_how_to_be_read(line: str, code: str, fixes: list[str]) -> None:
+    assert lines(line) == [(code, fixes)]
+
+
+@over_table(
+    "line",
+    [
+        "Severity: must",
+        "**Applies to:** `*.py`",
+        "Level: the first one of the game is played to its end.",
+        "Files: `src/app.py` holds the table of handlers.",
+        "Scope: nothing outside the request.",
+        "Weight: none of them is heavier than 3 kg.",
+        "Where: in the file that was named.",
+        "Then: the build was run.",
+        "Note: must be read.",
+        "Severity level: purple",
+        "Evidence that was shown: none.",
+        "```\nSeverity: high\n```",
+        "`Severity: high` is not known.",
+    ],
+)
+def test_a_line_of_prose_that_only_resembles_one_is_left_alone(line: str) -> None:
+    assert lines(line) == []
+
+
+def test_the_first_line_of_a_kind_counts_and_the_second_one_is_told() -> None:
+    text = rubric(Case("Patterns", "", "### Name of it\n\nSeverity: note\nSeverity: must\n\nThe `x` ran."))
+    (flaw,) = advised(text)
+    assert text[flaw.begin : flaw.end] == "Severity: must"
+    assert "Severity: note\nThe `x` ran." in applied(text, flaw.fixes[0])
+
+
+# --- what decides it ----------------------------------------------------------------------------------------
+
+
+def test_only_what_is_not_known_is_unknown() -> None:
+    line = "Evidence: gate:tests, gate:tests2, rule:narration, rule:naration, diff"
+    assert lines(line) == [
+        ("unknown-gate", ["Name `gate:tests`"]),
+        ("unknown-rule", ["Name `rule:narration`"]),
+    ]
+    assert lines(line, RubricContext(rules=AROUND.rules)) == [("unknown-rule", ["Name `rule:narration`"])]
+    assert lines(line, RubricContext()) == []
+
+
+def test_that_nothing_can_decide_a_criterion_is_said_where_all_it_names_is_unknown() -> None:
+    alone, beside = (
+        told(f"### Name of it\n\nEvidence: {line}\n\nx")[0] for line in ("gate:x", "gate:x, diff")
+    )
+    assert "nothing can decide it" in alone.why
+    assert "nothing can decide it" not in beside.why
+
+
+# --- globs --------------------------------------------------------------------------------------------------
+
+
+def test_a_glob_that_means_nothing_is_a_hint_and_a_warning_where_it_is_a_slip() -> None:
+    around = RubricContext(paths=("sidecar/a.py",))
+    both = told("### Name of it\n\nApplies to: `*.py`, `*.vue`\n\nx", around=around)
+    for named, weight in (("`*.vue`", FlawSeverity.HINT), ("`sidecars/**`", FlawSeverity.WARNING)):
+        alone = told(f"### Name of it\n\nApplies to: {named}\n\nx", around=around)
+        assert [(flaw.code, flaw.weight) for flaw in alone] == [("glob-matches-nothing", weight)]
+    assert [(flaw.code, flaw.weight) for flaw in both] == [("glob-matches-nothing", FlawSeverity.HINT)]
+    text = rubric(Case("Patterns", "", "### Name of it\n\nApplies to: `*.py`, `*.vue`\n\nx"))
+    assert "Applies to: `*.py`\n" in applied(text, both[0].fixes[0])
+
+
+def test_nothing_is_said_of_files_that_are_not_known() -> None:
+    cut = RubricContext(paths=("a.py",), more=True)
+    for around in (RubricContext(), cut):
+        assert lines("Applies to: `*.vue`", around) == []
+    assert lines("Applies to: `*.vue`", RubricContext(paths=())) == [("glob-matches-nothing", [])]
+
+
+@over_table(
+    "glob",
+    [
+        "*.py",
+        "src/",
+        "/src/**",
+        "./src/*.py",
+        "**/web/*.{ts,tsx}",
+        "!tests/**",
+        "[st]rc/*.py",
+        "web",
+        "src\u0301",
+    ],
+)
+def test_a_sound_glob_is_left_alone(glob: str) -> None:
+    paths = ("src/app.py", "src/web/cart.ts", "src\u0301", "tests/a.py")
+    assert lines(f"Applies to: `{glob}`", RubricContext(paths=paths)) == []
+
+
+@over_table(
+    ("glob", "better"),
+    [
+        ("src\\*.py", "src/*.py"),
+        ("!src\\*.py", "!src/*.py"),
+        ("../src/*.py", "src/*.py"),
+        ("*.{py,pyi", "*.{py,pyi}"),
+        ("~/src/*.py", None),
+        ("C:/src/*.py", None),
+        ("https://x/*", None),
+        ("[a-/*.py", None),
+        ("./", None),
+        ("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/*", None),
+        ("a/" * 40 + "*", None),
+    ],
+)
+def test_a_glob_that_can_mean_nothing_is_told_without_knowing_the_files(
+    glob: str, better: str | None
+) -> None:
+    fixes = [f"Write `{better}`"] if better else []
+    assert lines(f"Applies to: `{glob}`", RubricContext()) == [("glob-invalid", fixes)]
+
+
+def test_no_more_globs_are_tried_on_files_than_there_is_time_for() -> None:
+    paths = tuple(f"{n}/a.b" for n in range(15_000))
+    for first in (1, 11):
+        globs_tried = range(first, first + 9)
+        tried = "".join(f"### Of {n}\n\nApplies to: `[{n}]*/x*`\n\n`x`\n\n" for n in globs_tried)
+        flaws = advised(f"## Patterns\n\n{tried}", RubricContext(paths=paths))
+        assert [flaw.code for flaw in flaws] == ["glob-matches-nothing"] * (globs.WORK // 15_000)
+
+
+def test_globs_that_only_take_out_leave_a_criterion_that_applies() -> None:
+    (flaw,) = told("### Name of it\n\nApplies to: `!vendor/**`\n\nx")
+    assert (flaw.code, flaw.weight) == ("glob-matches-nothing", FlawSeverity.HINT)
+
+
+def test_files_of_version_control_are_told_once() -> None:
+    assert lines("Applies to: `.git/**`") == [("undecidable", ["Leave the line out"])]
+
+
+# --- sizes --------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_is_nearly_too_big_is_told_at_its_end() -> None:
+    text = rubric(Case("Patterns", "", "### Long one\n\n" + "The `x` ran.\n" * 600))
+    assert Code.NEARLY_TOO_BIG in codes(text)
+    assert Code.NEARLY_TOO_BIG not in codes(text.replace("The `x` ran.\n" * 100, ""))
+    assert Code.NEARLY_TOO_BIG not in codes(text + "x" * form.LIMIT)
+
+
+def test_what_is_told_to_be_cut_is_cut_in_what_the_judge_reads() -> None:
+    long = "\u0442\u0435\u0441\u0442 \u0434\u043b\u044f \u0444\u0443\u043d\u043a\u0446\u0438\u0438. "
+    text = "## Patterns\n\n" + "\n\n".join(f"### {n} a\n\n{n} {long * 16}" for n in range(12))
+    flaws = advised(text)
+    assert [flaw.code for flaw in flaws].count(Code.TOO_MANY_CRITERIA) == 1
+    assert [flaw.code for flaw in flaws].count(Code.TOO_LONG_CRITERION) == 12
+    ones = tuple(one.criterion for one in parse_outline(text).criteria)
+    assert sections.format_criteria((("Patterns", ones),), form.ROOM).count("characters left out") == 12
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Every changed function has a test. ",
+        "Jede ge\u00e4nderte Funktion hat einen Test. ",
+        "\u0442\u0435\u0441\u0442 \u0434\u043b\u044f ",
+        "\u6bcf\u4e2a\u51fd\u6570\u90fd\u6709\u6d4b\u8bd5\u3002",
+        "ABC-DEF: 1 + 2; ",
+    ],
+)
+def test_no_more_tokens_are_counted_than_the_judge_counts(text: str) -> None:
+    assert form.tokens(text * 40) <= estimate_tokens(text * 40)
+
+
+def test_of_a_long_name_the_part_that_no_judge_reads_is_told() -> None:
+    text = f"## Patterns\n\n### {'long ' * 30}\n\nThe `x` ran.\n"
+    (flaw,) = advised(text)
+    assert (flaw.code, text[flaw.begin - 120 : flaw.begin]) == (Code.TOO_LONG_CRITERION, "long " * 24)
+
+
+@pytest.mark.parametrize(
+    "name", ["No TODOs", "Every test passes", "`make lint`", "\u6240\u6709\u6d4b\u8bd5\u901a\u8fc7"]
+)
+def test_a_name_that_says_enough_needs_no_text(name: str) -> None:
+    assert told(f"### {name}") == ()
+
+
+def test_one_word_is_a_warning_two_are_a_hint_and_a_legitimate_stop_may_be_one() -> None:
+    assert [flaw.weight for flaw in told("### Documentation")] == [FlawSeverity.WARNING]
+    assert [flaw.weight for flaw in told("- Unit tests")] == [FlawSeverity.HINT]
+    assert told("- Credentials", "Legitimate stops") == ()

@@ -1,0 +1,77 @@
+"""What a new rubric begins with, and what is answered in a host."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.rubric import Flaw, FlawSeverity
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.policy import (
+    RubricCommand,
+    count_flaws,
+    edit_rubric_answer,
+    find_text_position,
+    new_rubric_text,
+    parse_rubric_command,
+)
+from sidecar.rubric.reader import RUBRIC_LIMIT, parse_rubric
+
+DEFAULT = (plugin_root() / "rubric" / "rubric.md").read_text(encoding="utf-8")
+
+
+@given(name=st.text(max_size=300))
+def test_whatever_a_project_is_called_its_new_rubric_has_the_defaults_criteria_and_fits(name: str) -> None:
+    text = new_rubric_text(DEFAULT, name)
+    assert parse_rubric(text) == parse_rubric(DEFAULT)
+    assert len(text.encode()) <= RUBRIC_LIMIT
+    assert "To change it, copy it" not in text
+
+
+def test_a_projects_name_is_one_line_that_steers_no_terminal() -> None:
+    title, _, _ = new_rubric_text(DEFAULT, "a\x1b[31m\u202eb\n# c").partition("\n\n")
+    assert title == "# What done looks like in a[31mb# c"
+
+
+def test_a_default_without_a_header_gets_one_and_loses_nothing() -> None:
+    bare = "## Patterns\n- a: b\n## Antipatterns\n- c: d\n"
+    assert new_rubric_text(bare, "shop").endswith(f"\n\n{bare}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "word"),
+    [
+        ("", RubricCommand.SHOW),
+        (" Status", RubricCommand.SHOW),
+        ("accept", RubricCommand.ACCEPT),
+        ("INIT ", RubricCommand.EDIT),
+        ("edit", RubricCommand.EDIT),
+    ],
+)
+def test_what_is_typed_behind_the_command_is_one_word(typed: str, word: RubricCommand) -> None:
+    assert parse_rubric_command(typed) is word
+
+
+@pytest.mark.parametrize("typed", ["everything", "check", "accept all", "word", "x" * 9999])
+def test_any_other_word_is_refused_with_those_it_takes(typed: str) -> None:
+    with pytest.raises(CommandRefusal, match="takes nothing, `accept` or `edit`") as refused:
+        parse_rubric_command(typed)
+    assert len(str(refused.value)) < 200
+
+
+def test_who_wants_to_edit_is_told_where_and_whether_it_was_made() -> None:
+    assert "/p/rubric.md is there now" in edit_rubric_answer("/p/rubric.md", made=True)
+    assert "the rubric is /p/rubric.md." in edit_rubric_answer("/p/rubric.md", made=False)
+
+
+def test_flaws_are_counted_by_weight_and_none_is_nothing_to_mend() -> None:
+    weights = [FlawSeverity.HINT, FlawSeverity.ERROR, FlawSeverity.HINT]
+    assert count_flaws([Flaw("a", "b", 0, 0, weight) for weight in weights]) == "1 error, 2 hints"
+    assert count_flaws([]) == "nothing to mend"
+
+
+def test_a_place_behind_the_end_is_the_end_and_one_before_the_start_the_start() -> None:
+    assert (find_text_position("a\r\nb", 99).line, find_text_position("a\r\nb", 99).column) == (2, 2)
+    assert (find_text_position("a", -5).line, find_text_position("a", -5).column) == (1, 1)

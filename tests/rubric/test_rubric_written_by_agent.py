@@ -1,0 +1,129 @@
+"""Whether what an agent did may have written a rubric file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.rubric.ports import AgentWrites
+from sidecar.rubric.written_by_agent import may_have_written
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "shop" / ".supervisor").mkdir(parents=True)
+    (tmp_path / "shop" / ".supervisor" / "rubric.md").write_text("x")
+    return tmp_path / "shop"
+
+
+def wrote(project: Path, *lines: str, paths: tuple[str, ...] = ()) -> bool:
+    file = project / ".supervisor" / "rubric.md"
+    return may_have_written(AgentWrites(paths=paths, lines=lines), [file], str(project))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sed -i 's/x/y/' .supervisor/rubric.md",
+        "sed -ni p .supervisor/rubric.md",
+        "sed 's/x/y/w .supervisor/rubric.md' notes",
+        "echo x > .supervisor/rubric.md",
+        "echo x >> '.superv'isor/rub\\ric.md",
+        "cat <<'EOF' > .supervisor/rubric.md\nx\nEOF",
+        "echo x | tee .supervisor/rubric.md",
+        "cd .supervisor && echo x >r*.md",
+        "cd .supervisor && echo x > $F",
+        "cat .supervisor/rubric.md > >(python gen.py)",
+        "mv /tmp/new .supervisor/rubric.md",
+        "cp -r template/.supervisor .",
+        "rm -rf .supervisor",
+        "cd .supervisor && python gen.py",
+        "python -c \"open('.supervisor/rubric.md','w').write('x')\"",
+        "find . -name rubric.md -delete",
+        "find .supervisor -type f -exec sed -i s/x/y/ {} +",
+        "sort -o .supervisor/rubric.md .supervisor/rubric.md",
+        "git checkout HEAD~1 -- .supervisor/rubric.md",
+        "git diff --output=.supervisor/rubric.md",
+        "git checkout other",
+        "git -C . stash pop",
+        "git stash",
+        "git reset --hard origin/main",
+        "cd sub; git pull -q",
+        "timeout 5 git apply x.patch",
+        "patch -p1 < x.patch",
+        "tar xf x.tar",
+        "sed -i s/x/y/ .s*/r*.md",
+        "rm -r .[s]upervisor",
+        "cp new ./.*/rubri?.md",
+        "cat .supervisor/rubric.md; (",
+        "cat .supervisor/rubric.md; $X",
+        "supervisor rubric accept",
+        "env -u CLAUDECODE supervisor rubric init --force",
+        "x" * 9000 + " .supervisor",
+    ],
+)
+def test_a_line_that_may_write_the_file_may_have_written_it(project: Path, line: str) -> None:
+    assert wrote(project, "ls", line, "ls")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat .supervisor/rubric.md",
+        "cat .supervisor/rubric.md 2>/dev/null | head -5 2>&1",
+        "ls -la .supervisor && git status && git diff .supervisor",
+        "grep -n TALK .supervisor/rubric.md",
+        "sed -n 1,5p .supervisor/rubric.md",
+        "find . -name rubric.md",
+        "git add -A .supervisor && git commit -qm 'The rubric'",
+        "supervisor rubric show",
+        "grep -c TALK .supervisor/rubric.md > count.txt",
+        "cat > notes.md <<'EOF'\nThe rubric is strict.\nEOF",
+        "pytest -q",
+        "git commit -am x",
+        "git stash list",
+        "python gen.py",
+        "rm -rf build/* *.md",
+        "echo x > notes.md",
+        "sed -i s/x/y/ docs/*.md",
+        "",
+        "(",
+    ],
+)
+def test_a_line_that_only_reads_it_or_has_nothing_to_do_with_it_has_not(project: Path, line: str) -> None:
+    assert not wrote(project, line)
+
+
+def test_an_edited_path_is_the_file_however_it_is_written(project: Path) -> None:
+    (project / "link").symlink_to(".supervisor")
+    for path in (
+        ".supervisor/rubric.md",
+        "./x/../.supervisor//rubric.md",
+        str(project / ".supervisor" / "rubric.md"),
+        "link/rubric.md",
+        ".Supervisor/RUBRIC.md",
+    ):
+        assert wrote(project, paths=("a.py", path)), path
+    assert not wrote(project, paths=("rubric.md", ".supervisor", "/rubric.md", "\0", "x" * 5000))
+
+
+def test_the_target_of_a_link_is_the_file_too(project: Path) -> None:
+    file = project / ".supervisor" / "rubric.md"
+    file.unlink()
+    (project / "criteria.md").write_text("x")
+    file.symlink_to("../criteria.md")
+    assert wrote(project, paths=("criteria.md",))
+    assert wrote(project, "sed -i s/x/y/ criteria.md")
+    assert not wrote(project, "wc criteria.md")
+
+
+def test_git_moves_nothing_that_lies_outside_of_the_project(project: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config" / "supervisor" / "rubric.md"
+    assert not may_have_written(AgentWrites(lines=("git checkout other",)), [file], str(project))
+    assert may_have_written(AgentWrites(lines=("cp x ~/.config/supervisor/rubric.md",)), [file], str(project))
+
+
+def test_what_is_not_all_known_may_have_written_anything(project: Path) -> None:
+    assert may_have_written(AgentWrites(unseen=True), [project / "x"], str(project))
+    assert not may_have_written(AgentWrites(), [project / ".supervisor" / "rubric.md"], str(project))

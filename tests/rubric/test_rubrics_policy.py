@@ -1,0 +1,130 @@
+"""Which rubric counts after an edit, and what a person is told."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.kernel.rubric import Criterion, HeldRubricEdit, Rubric, Severity
+from sidecar.rubric.policy import (
+    EditAuthor,
+    RubricState,
+    RubricText,
+    accept_held_edit,
+    describe_rubric,
+    held_edit_message,
+    rubric_change_message,
+    settle_rubric,
+    summarize_rubric_changes,
+)
+from support.table import over_table
+
+OLD, NEW, THIRD = (
+    RubricText("/p/rubric.md", "old"),
+    RubricText("/p/rubric.md", "new"),
+    RubricText("/p/rubric.md", "third"),
+)
+CALM, HOLDING = RubricState(OLD), RubricState(OLD, NEW)
+RUBRIC = Rubric(
+    patterns=(Criterion("A", "a", "a"),),
+    antipatterns=(Criterion("B", "b", "b"),),
+    origin="/p/.supervisor/rubric.md",
+)
+HELD = HeldRubricEdit(path="/p/.supervisor/rubric.md", digest="d1", summary="1 pattern gone (A)")
+
+
+@over_table(
+    ("before", "now", "hand", "after"),
+    [
+        (CALM, OLD, EditAuthor.AGENT, CALM),
+        (CALM, NEW, EditAuthor.AGENT, HOLDING),
+        (CALM, NEW, EditAuthor.USER, RubricState(NEW)),
+        (CALM, NEW, EditAuthor.UNKNOWN, CALM),
+        (HOLDING, NEW, EditAuthor.USER, HOLDING),
+        (HOLDING, NEW, EditAuthor.AGENT, HOLDING),
+        (HOLDING, OLD, EditAuthor.UNKNOWN, CALM),
+        (HOLDING, THIRD, EditAuthor.AGENT, RubricState(OLD, THIRD)),
+        (HOLDING, THIRD, EditAuthor.USER, RubricState(THIRD)),
+        (HOLDING, THIRD, EditAuthor.UNKNOWN, HOLDING),
+        (
+            HOLDING,
+            RubricText("/q/rubric.md", "new"),
+            EditAuthor.AGENT,
+            RubricState(OLD, RubricText("/q/rubric.md", "new")),
+        ),
+        (
+            CALM,
+            RubricText("/q/rubric.md", "old"),
+            EditAuthor.AGENT,
+            RubricState(RubricText("/q/rubric.md", "old")),
+        ),
+    ],
+)
+def test_what_stands_after_a_look(
+    before: RubricState, now: RubricText, hand: EditAuthor, after: RubricState
+) -> None:
+    assert settle_rubric(before, now, hand) == after
+
+
+def test_what_is_accepted_is_what_was_held() -> None:
+    assert accept_held_edit(HOLDING) == RubricState(NEW)
+    assert accept_held_edit(CALM) == CALM
+
+
+def test_a_summary_names_what_is_gone_added_and_changed() -> None:
+    after = Rubric(
+        patterns=(replace(RUBRIC.patterns[0], severity=Severity.NOTE),),
+        antipatterns=tuple(Criterion(f"N{n}\n\x1b[31m" + "x" * 60, "", f"n{n}") for n in range(5)),
+        legitimate=(Criterion("Ask", "", "ask"),),
+        origin="",
+    )
+    first, *rest = summarize_rubric_changes(RUBRIC, after).split("; ")
+    assert first == "1 pattern changed (A)"
+    assert rest[0] == "1 antipattern gone (B)"
+    assert rest[1].startswith("5 antipatterns added (N0")
+    assert rest[1].endswith(", ...)")
+    assert rest[2] == "1 legitimate stop added (Ask)"
+    assert all(part.isprintable() and len(part) < 200 for part in rest)
+    assert (
+        summarize_rubric_changes(RUBRIC, replace(RUBRIC, origin="elsewhere"))
+        == "its criteria stay as they are"
+    )
+
+
+def test_a_held_edit_is_told_with_what_to_type() -> None:
+    assert held_edit_message(RUBRIC) == ""
+    assert held_edit_message(replace(RUBRIC, held=HELD)) == (
+        "Supervisor: the agent edited the rubric, /p/.supervisor/rubric.md (1 pattern gone (A)). "
+        "It is held until you type /supervisor:rubric accept"
+    )
+    assert rubric_change_message(RUBRIC) == ""
+    assert (
+        rubric_change_message(replace(RUBRIC, changed="x: y"))
+        == "Supervisor: the rubric in force changed: x: y"
+    )
+
+
+@pytest.mark.parametrize(
+    ("origin", "why"),
+    [
+        ("/p/.supervisor/rubric.md", "the project's own"),
+        ("/home/u/.config/supervisor/rubric.md", "yours; the project has none that serves"),
+        ("/opt/plugin/rubric/rubric.md", "the default; neither project nor user has one that serves"),
+        ("/pp/.supervisor/rubric.md", "the default; neither project nor user has one that serves"),
+    ],
+)
+def test_a_description_says_which_file_is_in_force_and_why(origin: str, why: str) -> None:
+    first, second = describe_rubric(replace(RUBRIC, origin=origin), "/p/").splitlines()
+    assert first == (
+        f"Supervisor: rubric in force: {origin} ({why}; 1 patterns, 1 antipatterns, 0 legitimate stops)"
+    )
+    assert second == "Nothing is held."
+
+
+def test_a_description_says_what_was_passed_over_and_what_is_held() -> None:
+    rubric = replace(RUBRIC, rejected=("/p/x: a folder\nno", "/p/y: a link"), held=HELD)
+    assert describe_rubric(rubric, "").splitlines()[1:] == [
+        "passed over: /p/x: a folder no",
+        "passed over: /p/y: a link",
+        "held: /p/.supervisor/rubric.md: 1 pattern gone (A). Type /supervisor:rubric accept",
+    ]

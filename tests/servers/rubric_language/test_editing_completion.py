@@ -1,0 +1,131 @@
+"""What could be typed at a place of a rubric; the cursor is at the end of the text, or at `|`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.kernel.rubric import EMPTY_RUBRIC_CONTEXT, RubricContext
+from sidecar.rubric.outline import parse_outline
+from sidecar.servers.rubric_language.editing.completion import MAX_GLOBS, CompletionOffer, find_completions
+from support.table import over_table
+
+AROUND = RubricContext(
+    gates=("tests", "lint"),
+    rules=("narration",),
+    paths=("src/a.py", "src/deep/er/still/b.py", "docs/a.md", "Makefile", ".env", "odd.~1~"),
+)
+ONE = "## Patterns\n\n### One\n\n"
+
+
+def offers(text: str, around: RubricContext = AROUND) -> tuple[CompletionOffer, ...]:
+    place = text.find("|") if "|" in text else len(text)
+    return find_completions(parse_outline(text.replace("|", "")), place, around)
+
+
+def labels(text: str, around: RubricContext = AROUND) -> list[str]:
+    return [offer.label for offer in offers(text, around)]
+
+
+def completed(text: str, label: str) -> str:
+    (offer,) = [each for each in offers(text) if each.label == label]
+    clean = text.replace("|", "")
+    return clean[: offer.place.begin] + offer.text + clean[offer.place.end :]
+
+
+PATTERNS, ANTIPATTERNS, LEGITIMATE = "## Patterns", "## Antipatterns", "## Legitimate stops"
+
+
+@over_table(
+    ("text", "found"),
+    [
+        ("", [PATTERNS, ANTIPATTERNS, LEGITIMATE]),
+        ("\ufeff", [PATTERNS, ANTIPATTERNS, LEGITIMATE]),
+        ("#", [PATTERNS, ANTIPATTERNS, LEGITIMATE]),
+        ("## Pat", [PATTERNS, ANTIPATTERNS, LEGITIMATE]),
+        ("## Patterns\n## ", [ANTIPATTERNS, LEGITIMATE]),
+        ("## Patterns\nleg", [ANTIPATTERNS, LEGITIMATE]),
+        (f"{ONE}## ", [ANTIPATTERNS, LEGITIMATE]),
+        ("## Patterns\n## Antipatterns\n## Legitimate stops\n## ", []),
+        ("## what, now", []),
+        ("Some words", []),
+    ],
+)
+def test_sections_that_are_missing_are_offered_where_one_can_begin(text: str, found: list[str]) -> None:
+    assert labels(text) == found
+
+
+@over_table(
+    ("text", "found"),
+    [
+        (ONE, ["Severity", "Applies to", "When", "Evidence"]),
+        (f"{ONE}sev", ["Severity", "Applies to", "When", "Evidence"]),
+        (f"{ONE}Applies ", ["Severity", "Applies to", "When", "Evidence"]),
+        (f"{ONE}Severity: note\n", ["Applies to", "When", "Evidence"]),
+        (f"{ONE}- ", ["Severity", "Applies to", "When", "Evidence"]),
+        ("## Patterns\n- **A**: b\n  ", ["Severity", "Applies to", "When", "Evidence"]),
+        (f"{ONE}Severity: should|\n", ["must", "should", "note"]),
+        (f"{ONE}- **severity**: ", ["must", "should", "note"]),
+        (f"{ONE}Severity: must ", []),
+        (f"{ONE}When: ", []),
+        (f"{ONE}Evidence: ", ["gate:tests", "gate:lint", "rule:narration", "diff", "calls", "message"]),
+        (f"{ONE}Evidence: gate:lint, diff and ru", ["gate:tests", "rule:narration", "calls", "message"]),
+        (
+            f"{ONE}Applies to: ",
+            ["src/**", "*.py", "src/deep/**", "src/deep/er/**", "docs/**", "*.md", "*.env"],
+        ),
+        (
+            f"{ONE}applies-to: `*.py`, `src/**`, do",
+            ["src/deep/**", "src/deep/er/**", "docs/**", "*.md", "*.env"],
+        ),
+        (f"{ONE}The text says Severity: ", []),
+    ],
+)
+def test_what_can_be_said_of_a_criterion_is_offered(text: str, found: list[str]) -> None:
+    assert labels(text) == found
+
+
+@over_table(
+    ("text", "label", "after"),
+    [
+        ("x\n\n## pat", "## Patterns", "x\n\n## Patterns"),
+        (f"{ONE}Sev", "Severity", f"{ONE}Severity: "),
+        ("## Patterns\n- **A**: b\n", "When", "## Patterns\n- **A**: b\n  When: "),
+        ("## Patterns\n- **A**: b\n  Wh", "When", "## Patterns\n- **A**: b\n  When: "),
+        (f"{ONE}Severity:", "note", f"{ONE}Severity: note"),
+        (f"{ONE}Severity: no", "note", f"{ONE}Severity: note"),
+        (f"{ONE}Evidence: diff, gate:te", "gate:tests", f"{ONE}Evidence: diff, gate:tests"),
+        (f"{ONE}Applies to: sr", "src/**", f"{ONE}Applies to: `src/**`"),
+        (f"{ONE}Applies to: `sr|`", "src/**", f"{ONE}Applies to: `src/**`"),
+    ],
+)
+def test_an_offer_takes_the_place_of_what_was_typed_of_it(text: str, label: str, after: str) -> None:
+    assert completed(text, label) == after
+
+
+@pytest.mark.parametrize(
+    "text", [f"{ONE}```\nSeverity: ", f"{ONE}<!-- Severity: ", "    # ", "## Patterns\n- a|"]
+)
+def test_within_code_comments_and_names_nothing_is_offered(text: str) -> None:
+    assert labels(text) == []
+
+
+def test_where_nothing_is_known_of_the_project_only_what_holds_anywhere_is_offered() -> None:
+    assert labels(f"{ONE}Evidence: ", EMPTY_RUBRIC_CONTEXT) == ["diff", "calls", "message"]
+    assert labels(f"{ONE}Applies to: ", EMPTY_RUBRIC_CONTEXT) == []
+
+
+def test_of_a_large_project_the_globs_of_the_most_files_are_offered() -> None:
+    paths = tuple(f"d{number % 500}/f{number}.py" for number in range(20_000))
+    found = labels(f"{ONE}Applies to: ", RubricContext(paths=paths))
+    assert len(found) == MAX_GLOBS
+    assert found[0] == "*.py"
+
+
+@given(st.text(alphabet="#ab \n-*`:,|SeverityEvidence<>!{}é🎉", max_size=80), st.integers(0, 80))
+def test_whatever_the_text_what_is_replaced_is_what_was_typed_before_the_cursor(text: str, at: int) -> None:
+    place = min(at, len(text))
+    for offer in find_completions(parse_outline(text), place, AROUND):
+        assert 0 <= offer.place.begin <= offer.place.end == place
+        assert "\n" not in text[offer.place.begin : place]

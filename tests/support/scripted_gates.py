@@ -1,0 +1,102 @@
+"""Gates that end as told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.cache import Circumstances, GateMemory, describe_circumstances, may_reuse_pass
+from sidecar.evidence.gates.runner import BatchDependencies, GateBatchRunner
+from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.kernel.gate import Gate, GateRun, Outcome
+
+
+class ScriptedEnding(Struct, frozen=True, kw_only=True):
+    """How a command ends. Once `released` is set where one is given.
+
+    `seconds` is what it says that it took; a failure that took long is not run again at once.
+    """
+
+    outcome: Outcome = Outcome.PASSED
+    exit_code: int | None = 0
+    seconds: float = 0.0
+    failures: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    executed: int | None = None
+    skipped: int | None = None
+    percent: float | None = None
+    reason: str = ""
+    released: asyncio.Event | None = None
+
+
+PASSED = ScriptedEnding()
+FAILED = ScriptedEnding(
+    outcome=Outcome.FAILED, exit_code=1, failures=("test_a: it failed",), failing=("test_a",)
+)
+
+
+class ScriptedGates:
+    """A `GateRunner` without processes. It reruns, remembers and takes turns as the real one does.
+
+    `ran` lists the commands that were really run, a failure's rerun among them; `cancelled` those that were
+    cancelled meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.cancelled: list[str] = []
+        self._script: dict[str, list[ScriptedEnding]] = {}
+        self._batches = GateBatchRunner(
+            BatchDependencies(once=self._once, key=_gate_circumstances, memory=GateMemory())
+        )
+
+    def script(self, command: str, *ends: ScriptedEnding) -> None:
+        """Say how the next runs of a command end; the last of `ends` holds from then on."""
+        self._script[command] = list(ends)
+
+    async def run(
+        self,
+        gates: Sequence[Gate],
+        at: GateContext,
+        seconds: float,
+        progress: GateProgressCallback | None = None,
+    ) -> tuple[GateRun, ...]:
+        """End as told; a command that the script does not know is one that was not found."""
+        return await self._batches.run(gates, at, seconds, progress)
+
+    async def _once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+        self.ran.append(gate.command)
+        blank = GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree)
+        end = self._next(gate.command)
+        if end is None:
+            return replace(blank, reason="the script has no such command")
+        try:
+            async with asyncio.timeout(seconds):
+                await self._released(end, gate.command)
+        except TimeoutError:
+            return replace(blank, reason="it did not end in time")
+        return replace(blank, **{name: getattr(end, name) for name in COPIED_FIELDS})
+
+    def _next(self, command: str) -> ScriptedEnding | None:
+        ends = self._script.get(command, [])
+        return ends.pop(0) if len(ends) > 1 else next(iter(ends), None)
+
+    async def _released(self, end: ScriptedEnding, command: str) -> None:
+        try:
+            if end.released is not None:
+                await end.released.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(command)
+            raise
+
+
+COPIED_FIELDS = tuple(name for name in ScriptedEnding.__struct_fields__ if name != "released")
+"""What a run takes over from how it was told to end."""
+
+
+async def _gate_circumstances(gate: Gate, at: GateContext) -> Circumstances | None:
+    """Only what the caller says, for nothing is looked at."""
+    return describe_circumstances(gate, at) if may_reuse_pass(gate) else None

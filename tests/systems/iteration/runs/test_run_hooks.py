@@ -1,0 +1,100 @@
+"""The user's hooks run for real, bounded, masked, and never decide anything. And a session has one run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.runs import HookRan
+from sidecar.kernel.settings import RunHooks
+from sidecar.systems.iteration.run_files import PRINTED_LIMIT, UserHooks, hold_run_lock
+from support.memory_stores import ValueSecrets
+
+pytestmark = pytest.mark.process
+
+LIMIT_S = 60.0
+"""Bound of every wait here, in seconds."""
+
+
+async def ran(
+    folder: Path, *commands: str, seconds: float = LIMIT_S, **facts: str
+) -> tuple[str, list[HookRan]]:
+    """What the hooks before an iteration printed, and what was told of them."""
+    environment = {"PATH": os.environ["PATH"], "API_TOKEN": "hunter2-hunter2"}
+    mask = ValueSecrets().masker(environment)
+    hooks = UserHooks(RunHooks(before_iteration=commands), environment, mask, seconds)
+    told: list[HookRan] = []
+    async with asyncio.timeout(LIMIT_S):
+        printed = await hooks.run("before_iteration", {"project": str(folder), **facts}, told.append)
+    return printed, told
+
+
+async def test_hooks_run_one_after_the_other_in_the_project_and_are_told_what_happened(
+    tmp_path: Path,
+) -> None:
+    printed, told = await ran(
+        tmp_path, "pwd; echo one > file", 'cat file; echo "$SUPERVISOR_RUN_TASK"', task="a\0b"
+    )
+    assert printed == f"{tmp_path}\none\nab"
+    assert [each.exit_code for each in told] == [0, 0]
+
+
+async def test_a_failing_hook_is_told_and_the_next_one_runs(tmp_path: Path) -> None:
+    printed, told = await ran(tmp_path, "echo bad >&2; exit 3", "echo good")
+    assert printed == "bad\ngood"
+    assert [each.exit_code for each in told] == [3, 0]
+
+
+async def test_a_hook_that_hangs_is_ended(tmp_path: Path) -> None:
+    _, (told,) = await ran(tmp_path, "sleep 600", seconds=0.2)
+    assert (told.exit_code, told.trouble) == (None, "it did not end within 0.2 s")
+
+
+async def test_what_hooks_print_is_bounded_and_masked(tmp_path: Path) -> None:
+    printed, (told, _) = await ran(tmp_path, 'echo "$API_TOKEN hunter2-hunter2"', "yes | head -c 1000000")
+    assert "hunter2" not in printed
+    assert len(printed) <= PRINTED_LIMIT
+    assert told.name == "before_iteration"
+
+
+def test_a_session_is_run_once_at_a_time_and_again_afterwards(tmp_path: Path) -> None:
+    with hold_run_lock(tmp_path, "demo"):
+        with pytest.raises(BadInputError, match="being run already"), hold_run_lock(tmp_path, "demo"):
+            pass
+        with hold_run_lock(tmp_path, "other"):
+            pass
+    with hold_run_lock(tmp_path, "demo"):
+        assert [path.name for path in tmp_path.iterdir()] == ["run-demo.lock"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
+    source = (
+        "import sys, pathlib\nfrom sidecar.systems.iteration.run_files import hold_run_lock\n"
+        "with hold_run_lock(pathlib.Path(sys.argv[1]), 'demo'):\n"
+        "    print('held', flush=True); sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", source, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(BadInputError), hold_run_lock(tmp_path, "demo"):
+            pass
+        holder.kill()
+        holder.wait(LIMIT_S)
+    with hold_run_lock(tmp_path, "demo"):
+        pass
+
+
+def test_a_link_in_the_locks_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "run-demo.lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(OSError, match="symbolic links"), hold_run_lock(tmp_path, "demo"):
+        pass
+    assert not (tmp_path / "victim").exists()

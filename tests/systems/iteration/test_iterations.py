@@ -1,0 +1,267 @@
+"""The loop of a run: agents, tasks and hooks until the goal holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.hosts.ports import AgentResult, AgentTask
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.journal import TaskStatus
+from sidecar.kernel.runs import (
+    AgentEnded,
+    HookRan,
+    IterationStarted,
+    RunFinished,
+    RunStarted,
+    RunWarning,
+    StopDecision,
+    StopJudged,
+    TaskCompleted,
+)
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.policy import journal
+from sidecar.systems.iteration.policy.loop import HOOKED_TASKS_LIMIT
+from support.cases import complete, incomplete
+from support.fakes import Fakes
+from support.run_scene import GOAL, KEY, SECRET, TOKEN, UNKEPT, Scene, agents, made, worked
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    return made(UNKEPT)
+
+
+# --- the way to a goal ---
+
+
+async def test_a_fresh_agent_is_started_with_what_the_judge_missed_until_the_goal_holds(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("the lexer drops them"), complete("E1"))
+    scene = Scene(fakes, worked(fakes))
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code, ended.iterations) == ("achieved", 0, 2)
+    assert [errand.prompt for errand in scene.agents.errands] == ["iteration 1", "iteration 2"]
+    first, second = scene.prompts
+    assert (first.goal, first.spec, first.feedback, first.tools) == (
+        GOAL, "Comments begin with #.", "", "supervisor",
+    )  # fmt: skip
+    assert "the lexer drops them" in second.feedback
+    goal = fakes.goal(KEY)
+    assert (goal.status, goal.spent.continuations) == (GoalStatus.ACHIEVED, 1)
+    assert [type(each) for each in scene.told if not isinstance(each, HookRan)] == [
+        RunStarted,
+        *(IterationStarted, AgentEnded, StopJudged),
+        *(IterationStarted, AgentEnded, StopJudged),
+        RunFinished,
+    ]
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+async def test_at_most_n_iterations_are_exactly_n_agents(fakes: Fakes, most: int) -> None:
+    fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
+    scene = Scene(fakes, worked(fakes), most=most)
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code) == ("exhausted", 1)
+    assert len(scene.agents.errands) == most
+    assert fakes.goal(KEY).spent.continuations == most - 1
+
+
+async def test_without_a_number_the_budget_of_continuations_decides() -> None:
+    fakes = made(replace(UNKEPT, max_attempts=2))
+    fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
+    scene = Scene(fakes, worked(fakes))
+    assert (await scene.play()).outcome == "exhausted"
+    assert len(scene.agents.errands) == 3
+
+
+async def test_agents_that_move_nothing_are_a_stall(fakes: Fakes) -> None:
+    fakes.judge.script(*(incomplete("the same point") for _ in range(10)))
+    scene = Scene(fakes, lambda _errand: AgentResult(said="I tried.", exit_code=0))
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code) == ("stalled", 1)
+    assert len(scene.agents.errands) == 4
+
+
+async def test_a_goal_that_is_paused_while_an_agent_works_ends_the_run(fakes: Fakes) -> None:
+    scene = Scene(fakes)
+
+    async def work(_errand: AgentTask) -> AgentResult:
+        await scene.overseer.typed("goal", "pause")
+        return AgentResult(said="Done.", exit_code=0)
+
+    scene.agents = agents(work)
+    assert (await scene.play()).outcome == "paused"
+    assert fakes.judge.cases == []
+
+
+# --- agents that fail ---
+
+
+async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_the_run(fakes: Fakes) -> None:
+    fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
+
+    def work(errand: AgentTask) -> AgentResult:
+        fakes.workspace.tree = errand.prompt
+        return AgentResult(said="Invalid API key", exit_code=1)
+
+    scene = Scene(fakes, work)
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code, ended.iterations) == ("agent-failed", 1, 3)
+    assert "exit code 1" in ended.detail
+    assert [name for name, _ in scene.hooks.ran].count("on_error") == 3
+
+
+async def test_an_agent_that_failed_after_it_met_the_goal_achieved_it(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+    scene = Scene(fakes, lambda _errand: AgentResult(trouble="it did not end within 600 s"))
+    assert (await scene.play()).outcome == "achieved"
+
+
+async def test_a_good_agent_between_them_makes_failures_count_anew(fakes: Fakes) -> None:
+    fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
+    codes = [1, 1, 0, 1, 1, 1]
+
+    def work(errand: AgentTask) -> AgentResult:
+        fakes.workspace.tree = errand.prompt
+        return AgentResult(said="x", exit_code=codes.pop(0))
+
+    assert (await Scene(fakes, work).play()).iterations == 6
+
+
+async def test_an_agent_gets_what_is_left_of_the_goals_time(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("one"), incomplete("two"))
+    scene = Scene(fakes, minutes=5)
+
+    def work(errand: AgentTask) -> AgentResult:
+        fakes.clock.advance(200.0)
+        fakes.workspace.tree = errand.prompt
+        return AgentResult(said="x", exit_code=0)
+
+    scene.agents = agents(work)
+    ended = await scene.play()
+    assert [errand.seconds for errand in scene.agents.errands] == [300.0, 100.0]
+    assert ended.outcome == "exhausted"
+
+
+async def test_agents_work_without_tools_where_there_is_no_way_to_them(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+    scene = Scene(fakes, worked(fakes))
+    scene.overseer.reachable = False
+    assert (await scene.play()).outcome == "achieved"
+    assert scene.agents.errands[0].access is None
+    assert scene.prompts[0].tools == ""
+    assert "no door" in scene.all(RunWarning)[0].text
+
+
+# --- journal and hooks ---
+
+
+async def test_the_next_agent_sees_the_tasks_and_a_completed_one_is_told(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("more"), complete("E1"))
+    journals = SessionJournals(fakes.journals)
+
+    def work(errand: AgentTask) -> AgentResult:
+        fakes.workspace.tree = errand.prompt
+        if errand.prompt == "iteration 1":
+            journals.change(
+                KEY, lambda now: journal.add_tasks(now, (("write the lexer", TaskStatus.REMAINING),))
+            )
+        else:
+            journals.change(KEY, lambda now: journal.set_task_status(now, "T1", TaskStatus.COMPLETED))
+        journals.change(KEY, lambda now: journal.add_iteration_summary(now, f"did {errand.prompt}", 0.0))
+        return AgentResult(said="x", exit_code=0)
+
+    scene = Scene(fakes, work)
+    await scene.play()
+    assert [task.content for task in scene.prompts[1].journal.tasks] == ["write the lexer"]
+    assert [(one.iteration, one.content) for one in journals.of(KEY).summaries] == [
+        (1, "did iteration 1"),
+        (2, "did iteration 2"),
+    ]
+    assert [started.task for started in scene.all(IterationStarted)] == ["", "write the lexer"]
+    assert [(done.id, done.content) for done in scene.all(TaskCompleted)] == [("T1", "write the lexer")]
+    assert ("on_task_completed", "write the lexer") in [
+        (name, facts.get("task")) for name, facts in scene.hooks.ran
+    ]
+
+
+async def test_hooks_run_around_session_and_iterations_and_what_they_print_is_prompted(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("more"), complete("E1"))
+    scene = Scene(fakes, worked(fakes))
+    await scene.play()
+    assert [name for name, _ in scene.hooks.ran] == [
+        "before_session",
+        "before_iteration", "after_iteration",
+        "before_iteration", "after_iteration",
+        "after_session",
+    ]  # fmt: skip
+    assert scene.prompts[0].before == "printed by before_session\nprinted by before_iteration"
+    assert scene.hooks.ran[2][1]["decision"] == "continue"
+    assert scene.hooks.ran[-1][1]["outcome"] == "achieved"
+
+
+# --- what is shown, and what breaks ---
+
+
+async def test_neither_a_secret_nor_the_token_of_the_tools_is_shown(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+
+    def leaking(_errand: AgentTask) -> AgentResult:
+        fakes.workspace.tree = "other"
+        return AgentResult(said=f"{SECRET} and {TOKEN}", exit_code=1, trouble=f"{TOKEN} is refused")
+
+    scene = Scene(fakes, leaking)
+    await scene.play()
+    (rested,) = scene.all(AgentEnded)
+    assert (rested.said, rested.trouble) == ("*** and ***", "*** is refused")
+    assert not any(SECRET in str(each) or TOKEN in str(each) for each in (*scene.told, *scene.hooks.ran))
+
+
+async def test_a_sidecar_that_fails_in_the_middle_ends_the_run_with_a_word(fakes: Fakes) -> None:
+    scene = Scene(fakes, worked(fakes))
+
+    async def fails(*_: object) -> StopDecision:
+        raise ConnectionError("no sidecar listens")
+
+    scene.overseer.stopped = fails  # type: ignore[assignment,method-assign]
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code, ended.detail) == ("broken", 1, "no sidecar listens")
+    assert scene.told[-1] == ended
+    assert scene.hooks.ran[-1][1]["outcome"] == "broken"
+
+
+async def test_a_task_that_a_hook_adds_before_an_iteration_is_told_to_its_agent(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+    scene = Scene(fakes, worked(fakes))
+    run = scene.hooks.run
+
+    async def adding(name: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]) -> str:
+        if name == "before_iteration":
+            SessionJournals(fakes.journals).change(
+                KEY, lambda one: journal.add_tasks(one, [("mend it", TaskStatus.REMAINING)])
+            )
+        return await run(name, facts, tell)
+
+    scene.hooks.run = adding  # type: ignore[method-assign]
+    await scene.play()
+    assert [task.content for task in scene.prompts[0].journal.tasks] == ["mend it"]
+
+
+async def test_an_agent_that_completes_a_hundred_tasks_at_once_holds_nobody_up(fakes: Fakes) -> None:
+    fakes.judge.script(complete("E1"))
+
+    def completing(errand: AgentTask) -> AgentResult:
+        SessionJournals(fakes.journals).change(
+            KEY, lambda one: journal.add_tasks(one, [(f"task {n}", TaskStatus.COMPLETED) for n in range(100)])
+        )
+        return worked(fakes)(errand)  # type: ignore[return-value]
+
+    scene = Scene(fakes, completing)
+    await scene.play()
+    assert len(scene.all(TaskCompleted)) == 100
+    names = [name for name, _ in scene.hooks.ran]
+    assert names.count("on_task_completed") == HOOKED_TASKS_LIMIT
+    kinds = [type(each) for each in scene.told]
+    assert kinds.index(StopJudged) < kinds.index(TaskCompleted)

@@ -1,0 +1,101 @@
+"""A run that was interrupted, and one that cannot begin."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sidecar.hosts.ports import AgentResult, AgentTask
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.runs import IterationStarted, RunStarted
+from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME
+from support.cases import complete, incomplete
+from support.fakes import LIMIT, Fakes
+from support.run_scene import KEY, UNKEPT, Scene, agents, made, worked
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    return made(UNKEPT)
+
+
+# --- interrupted, and on again ---
+
+
+async def interrupted(scene: Scene) -> None:
+    """Cancel the run while its agent works."""
+    begun = asyncio.Event()
+
+    async def work(_errand: AgentTask) -> AgentResult:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    scene.agents = agents(work)
+    task = asyncio.create_task(scene.run().run())
+    async with asyncio.timeout(LIMIT):
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_an_interrupted_run_goes_on_with_what_was_kept_and_spent(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("the lexer drops them"), incomplete("the docs"), complete("E1"))
+    first = Scene(fakes, worked(fakes), most=2)
+    first.agents = agents(worked(fakes))
+    await first.play()
+    assert fakes.goal(KEY).status is GoalStatus.EXHAUSTED
+
+    second = first.again(most=4)
+    await interrupted(second)
+    last, facts = second.hooks.ran[-1]
+    assert (last, facts["outcome"]) == ("after_session", INTERRUPTED_OUTCOME)
+    assert fakes.goal(KEY).status is GoalStatus.ACTIVE
+    assert fakes.state(KEY).active_since is None
+    assert fakes.goal(KEY).spent.continuations == 1
+
+    third = first.again(worked(fakes))
+    ended = await third.play()
+    assert ended.outcome == "achieved"
+    assert third.all(RunStarted)[0].resumed
+    assert third.all(RunStarted)[0].most == 4
+
+
+async def test_what_an_interrupted_agent_was_told_is_told_to_the_next_one_and_charged_once(
+    fakes: Fakes,
+) -> None:
+    fakes.judge.script(incomplete("the lexer drops them"), complete("E1"))
+    scene = Scene(fakes)
+
+    async def work(errand: AgentTask) -> AgentResult:
+        if errand.prompt == "iteration 2":
+            raise asyncio.CancelledError
+        fakes.workspace.tree = "moved"
+        return AgentResult(said="x", exit_code=0)
+
+    scene.agents = agents(work)
+    with pytest.raises(asyncio.CancelledError):
+        await scene.play()
+    again = scene.again(worked(fakes))
+    await again.play()
+    assert [each.iteration for each in again.all(IterationStarted)] == [2]
+    assert "the lexer drops them" in again.prompts[0].feedback
+    assert fakes.goal(KEY).spent.continuations == 1
+
+
+async def test_a_goal_that_is_refused_starts_no_agent(fakes: Fakes) -> None:
+    scene = Scene(fakes, worked(fakes), goal="it works --max-minutes none")
+    with pytest.raises(BadInputError, match="max-minutes"):
+        await scene.play()
+    assert scene.agents.errands == []
+
+
+async def test_a_switched_off_supervisor_runs_nothing(fakes: Fakes) -> None:
+    fakes.switches.turn(on=False, project=None)
+    scene = Scene(fakes, worked(fakes))
+    with pytest.raises(BadInputError, match="off"):
+        await scene.play()
+    assert scene.agents.errands == []

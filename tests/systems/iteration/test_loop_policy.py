@@ -1,0 +1,248 @@
+"""How a run begins, how long an agent may take, and when there is another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from sidecar.kernel import budget
+from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal_arguments import parse_goal
+from sidecar.kernel.journal import Journal, Task, TaskStatus
+from sidecar.kernel.runs import RunRequest, RunStatus, StopDecision
+from sidecar.systems.iteration.policy.loop import (
+    MAX_AGENT_FAILURES,
+    MAX_AGENTS,
+    OpeningCommand,
+    agent_limit,
+    newly_completed_tasks,
+    next_agent_number,
+    next_agent_seconds,
+    opening_commands,
+    resumes_goal,
+    run_end_after_failure,
+    run_end_after_stop,
+)
+from support.table import over_table
+
+GOAL = "all tests pass"
+KNOWN = RunStatus(
+    project="/shop", status=GoalStatus.ACTIVE, condition=GOAL, budget=16, seconds_left=1800.0, exit_code=1
+)
+NEW = RunStatus(budget=16)
+CONTINUE = StopDecision(decision="continue", reason="gates-failed", detail="a test fails", say="Go on.")
+
+
+def asked(**fields: Any) -> RunRequest:
+    return RunRequest(**{"session": "demo", "project": "/shop", **fields})
+
+
+def at(status: GoalStatus | None, **fields: Any) -> RunStatus:
+    return replace(KNOWN, status=status, **fields)
+
+
+# --- how it begins ---
+
+
+def test_a_goal_is_typed_with_its_checks_and_minutes_after_the_budget() -> None:
+    orders = opening_commands(asked(goal=GOAL, checks=('say "hi"', "a\\b"), minutes=5, most=4), NEW)
+    assert orders == (
+        OpeningCommand("retry", "3"),
+        OpeningCommand("goal", r'all tests pass --check "say \"hi\"" --check "a\\b" --max-minutes 5'),
+    )
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=30)))
+def test_a_check_is_understood_as_it_was_typed(checks: list[str]) -> None:
+    wanted = tuple(check.strip() for check in checks if check.strip())
+    (order,) = opening_commands(asked(goal=GOAL, checks=wanted), NEW)
+    assert parse_goal(order.arguments).checks == wanted
+    assert parse_goal(order.arguments).condition == GOAL
+
+
+@pytest.mark.parametrize(
+    "status", [GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED]
+)
+def test_the_same_goal_typed_again_goes_on_with_what_was_spent(status: GoalStatus) -> None:
+    again = asked(goal=GOAL)
+    assert resumes_goal(again, at(status))
+    assert [order.name for order in opening_commands(again, at(status)) if "tests" in order.arguments] == []
+
+
+def test_a_goal_is_the_same_however_its_words_are_spaced_and_quoted() -> None:
+    there = at(GoalStatus.ACTIVE, condition="all tests pass", checks=("make",), max_seconds=300)
+    assert resumes_goal(asked(goal=" all tests\n pass ", checks=(" make ",), minutes=5), there)
+    assert resumes_goal(asked(goal='"all tests pass"', checks=("make",), minutes=5), there)
+
+
+@pytest.mark.parametrize(
+    "status", [GoalStatus.EXHAUSTED, GoalStatus.ACHIEVED, GoalStatus.IMPOSSIBLE, GoalStatus.CLEARED]
+)
+def test_a_goal_that_has_ended_is_set_anew_when_it_is_typed_again(status: GoalStatus) -> None:
+    assert opening_commands(asked(goal=GOAL), at(status)) == (OpeningCommand("goal", GOAL),)
+
+
+@pytest.mark.parametrize("change", [{"goal": "the docs are there"}, {"checks": ("make",)}, {"minutes": 9}])
+def test_another_goal_replaces_the_one_that_is_there(change: dict[str, Any]) -> None:
+    orders = opening_commands(asked(**{"goal": GOAL, **change}), KNOWN)
+    assert [order.name for order in orders] == ["goal"]
+
+
+@pytest.mark.parametrize(
+    ("status", "orders"),
+    [
+        (GoalStatus.ACTIVE, ()),
+        (GoalStatus.PAUSED, (OpeningCommand("goal", "resume"),)),
+        (GoalStatus.STALLED, (OpeningCommand("goal", "resume"),)),
+        (GoalStatus.UNVERIFIED, (OpeningCommand("goal", "resume"),)),
+    ],
+)
+def test_without_a_goal_the_sessions_own_goes_on(
+    status: GoalStatus, orders: tuple[OpeningCommand, ...]
+) -> None:
+    assert opening_commands(asked(), at(status)) == orders
+
+
+@over_table(
+    ("wish", "standing", "why"),
+    [
+        ({}, NEW, "has no goal"),
+        ({}, at(GoalStatus.ACHIEVED), "is achieved"),
+        ({}, at(GoalStatus.IMPOSSIBLE), "is impossible"),
+        ({}, at(GoalStatus.EXHAUSTED, continuations=16), "greater --max-iterations"),
+        ({"most": 17}, at(GoalStatus.EXHAUSTED, continuations=16), "greater --max-iterations"),
+        (
+            {"most": 40},
+            at(GoalStatus.EXHAUSTED, continuations=16, seconds_left=-1.0),
+            "greater --max-iterations",
+        ),
+        ({}, at(GoalStatus.ACTIVE, seconds_left=0.0), "time of this goal is spent"),
+        ({"project": "/other"}, KNOWN, "belongs to /shop"),
+        ({"goal": "Resume"}, NEW, "a goal is a condition"),
+        ({"goal": "x" * 4001}, NEW, "at most 4000 characters"),
+        ({"checks": ("make",)}, KNOWN, "type --goal too"),
+        ({"minutes": 3}, KNOWN, "type --goal too"),
+    ],
+)
+def test_what_cannot_begin_is_refused_with_what_to_do(
+    wish: dict[str, Any], standing: RunStatus, why: str
+) -> None:
+    with pytest.raises(CommandRefusal, match=why):
+        opening_commands(asked(**wish), standing)
+
+
+def test_a_greater_number_of_iterations_lets_an_exhausted_goal_go_on() -> None:
+    spent = at(GoalStatus.EXHAUSTED, continuations=3, budget=3)
+    assert opening_commands(asked(most=6), spent) == (OpeningCommand("retry", "5"),)
+
+
+# --- how many, how long ---
+
+
+def test_a_budget_of_n_is_n_plus_one_agents_unless_the_person_says_otherwise() -> None:
+    assert agent_limit(asked(), KNOWN) == 17
+    assert agent_limit(asked(most=4), KNOWN) == 4
+    assert agent_limit(asked(), replace(KNOWN, budget=budget.MAX_CONTINUATIONS)) == MAX_AGENTS
+
+
+@pytest.mark.parametrize(
+    ("arrived", "pending", "which"), [(0, "", 1), (0, "abc", 2), (3, "", 4), (3, "abc", 5)]
+)
+def test_an_agent_is_counted_by_the_continuations_before_it(arrived: int, pending: str, which: int) -> None:
+    assert next_agent_number(replace(KNOWN, continuations=arrived, pending=pending)) == which
+
+
+def test_an_agent_may_take_what_is_left_of_the_goals_time() -> None:
+    assert next_agent_seconds(KNOWN, 3600.0) == 1800.0
+    assert next_agent_seconds(KNOWN, 60.0) == 60.0
+    assert next_agent_seconds(replace(KNOWN, seconds_left=-5.0), 60.0) == 1.0
+
+
+@pytest.mark.parametrize("goal", ['mend it --check "touch /tmp/x"', "mend it --max-minutes 3"])
+def test_options_in_the_words_of_a_goal_are_refused_and_never_carried_out(goal: str) -> None:
+    with pytest.raises(CommandRefusal, match="no words of a condition"):
+        opening_commands(asked(goal=goal), NEW)
+
+
+def test_at_most_n_agents_holds_over_the_goals_life() -> None:
+    spent = at(GoalStatus.ACTIVE, continuations=1)
+    with pytest.raises(CommandRefusal, match=r"iterations of this goal are spent \(1 of 1\)"):
+        opening_commands(asked(goal=GOAL, most=1), spent)
+    assert opening_commands(asked(goal=GOAL, most=2), spent) == (OpeningCommand("retry", "1"),)
+    assert opening_commands(asked(goal="another one", most=1), spent)[-1] == OpeningCommand(
+        "goal", "another one"
+    )
+
+
+@pytest.mark.parametrize(
+    "status", [GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED]
+)
+def test_a_goal_whose_time_is_spent_does_not_go_on(status: GoalStatus) -> None:
+    with pytest.raises(CommandRefusal, match="time of this goal is spent"):
+        opening_commands(asked(), at(status, seconds_left=0.0))
+
+
+# --- how it goes on ---
+
+
+def test_a_continuation_is_another_agent_while_iterations_are_left() -> None:
+    waits = replace(KNOWN, continuations=1, pending="abc")
+    assert run_end_after_stop(CONTINUE, waits, 3, 2) is None
+    end = run_end_after_stop(CONTINUE, replace(waits, last_reason="a test fails"), 2, 2)
+    assert end is not None
+    assert (end.outcome, end.exit_code, end.iterations) == ("exhausted", 1, 2)
+    assert "still missing: a test fails" in end.detail
+
+
+def test_one_iteration_is_one_agent_though_the_least_budget_is_one_continuation() -> None:
+    assert opening_commands(asked(goal=GOAL, most=1), NEW)[0] == OpeningCommand("retry", "1")
+    end = run_end_after_stop(CONTINUE, replace(KNOWN, budget=1, pending="abc"), 1, 1)
+    assert end is not None
+    assert end.outcome == "exhausted"
+
+
+@pytest.mark.parametrize("status", [GoalStatus.PAUSED, GoalStatus.CLEARED, None])
+def test_a_run_does_not_go_on_with_a_goal_that_the_user_took_away_meanwhile(
+    status: GoalStatus | None,
+) -> None:
+    end = run_end_after_stop(CONTINUE, at(status, exit_code=3), 9, 1)
+    assert end is not None
+    assert end.outcome in ("paused", "cleared")
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"), [("achieved", 0), ("exhausted", 1), ("stalled", 1), ("waiting", 1), ("unverified", 2)]
+)
+def test_a_rest_ends_the_run_as_the_sidecar_says(reason: str, code: int) -> None:
+    end = run_end_after_stop(
+        StopDecision(decision="rest", reason=reason, detail="why"), replace(KNOWN, exit_code=code), 9, 3
+    )
+    assert end is not None
+    assert (end.outcome, end.detail, end.exit_code, end.iterations) == (reason, "why", code, 3)
+
+
+def test_only_so_many_failures_in_a_row_end_a_run() -> None:
+    assert run_end_after_failure("it was killed", MAX_AGENT_FAILURES - 1, 5) is None
+    end = run_end_after_failure("it was killed", MAX_AGENT_FAILURES, 5)
+    assert end is not None
+    assert (end.outcome, end.exit_code) == ("agent-failed", 1)
+    assert "it was killed" in end.detail
+
+
+# --- tasks ---
+
+
+def task(ident: str, status: TaskStatus) -> Task:
+    return Task(id=ident, content=ident, status=status)
+
+
+def test_a_task_is_completed_when_it_was_open_or_not_there() -> None:
+    before = Journal(tasks=(task("T1", TaskStatus.COMPLETED), task("T2", TaskStatus.BLOCKED)))
+    now = Journal(tasks=tuple(task(f"T{each}", TaskStatus.COMPLETED) for each in (1, 2, 3)))
+    assert [each.id for each in newly_completed_tasks(before, now)] == ["T2", "T3"]
+    assert newly_completed_tasks(now, before) == ()

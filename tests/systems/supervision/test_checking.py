@@ -1,0 +1,297 @@
+"""The table "Gates" of the design, and what follows from changes to the checks and from claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.policy import build_gate_baseline
+from sidecar.evidence.proof import policy as proof
+from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.effects import RestReason
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.settings import GateSettings, Settings
+from support.cases import (
+    PYTEST,
+    UNREACHABLE,
+    complete,
+    edited,
+    gate_run,
+    incomplete,
+    judged,
+    ran,
+    session,
+    turn,
+    with_goal,
+)
+from support.play import Played, World, play
+
+FAILED, COULD_NOT_RUN = Outcome.FAILED, Outcome.COULD_NOT_RUN
+TESTS_PASS = with_goal("all tests pass")
+LINT = Gate(
+    id="lint", command="ruff check", why="", kind=Kind.LINT, origin=GateOrigin.DETECTED, approved=True
+)
+SKIPPED = IntegrityFinding(
+    change=CheckChange.OLD_FAILURE_REMAINS,
+    weight=FindingSeverity.GRAVE,
+    file="tests/test_a.py",
+    line=12,
+    after="@pytest.mark.skip",
+)
+CORRECTED = IntegrityFinding(
+    change=CheckChange.EXPECTATION_CHANGED,
+    weight=FindingSeverity.SHOWN,
+    file="tests/test_a.py",
+    line=9,
+    before="3",
+    after="4",
+)
+
+
+def again(first: Played, **world: Any) -> Played:
+    """Let the continuation arrive, and stop once more."""
+    seen = world.pop("turn", turn())
+    seen = replace(seen, arrived=(first.sent_back.feedback.id,), last_message_id="m2")
+    return play(first.session, World(turn=seen, **world))
+
+
+def test_a_grave_change_is_asked_about_with_file_and_line_although_every_test_passes() -> None:
+    played = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
+    assert played.kind == "checks-changed"
+    assert played.sent_back.feedback.missing == (
+        "tests/test_a.py:12: as it was when the work began, it still fails: @pytest.mark.skip",
+    )
+
+
+def test_a_grave_change_that_was_undone_lets_the_gates_decide() -> None:
+    first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
+    second = again(first, runner=PYTEST)
+    assert second.goal.status is GoalStatus.ACHIEVED
+    assert second.case is None
+
+
+def test_a_grave_change_that_stays_is_asked_about_once_and_then_weighed_by_the_judge() -> None:
+    first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
+    second = again(first, runner=PYTEST, findings=(SKIPPED,), judge=judged(complete("E1", "E2")))
+    assert second.case is not None
+    assert second.case.evidence[1].bad
+    assert second.goal.status is GoalStatus.ACHIEVED
+    assert "tests/test_a.py:12: as it was when the work began" in second.rest.note
+
+
+def test_a_verdict_that_overlooks_a_grave_change_counts_for_nothing() -> None:
+    first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
+    second = again(first, runner=PYTEST, findings=(SKIPPED,), judge=judged(complete("E1")))
+    assert second.kind is RestReason.UNJUDGED
+    assert second.goal.status is GoalStatus.ACTIVE
+
+
+def test_another_grave_change_is_asked_about_too() -> None:
+    first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
+    other = replace(SKIPPED, file="tests/test_b.py")
+    second = again(first, runner=PYTEST, findings=(SKIPPED, other))
+    assert second.sent_back.feedback.missing == (proof.describe_finding(other),)
+
+
+def test_a_lost_question_about_a_change_is_asked_again() -> None:
+    world = World(runner=PYTEST, findings=(SKIPPED,))
+    assert play(play(TESTS_PASS, world).session, world).kind == "checks-changed"
+
+
+def test_a_change_that_is_as_often_right_as_wrong_is_weighed_and_not_sent_back() -> None:
+    world = World(runner=PYTEST, findings=(CORRECTED,), judge=judged(complete("E1")))
+    played = play(TESTS_PASS, world)
+    assert played.case is not None
+    assert played.goal.status is GoalStatus.ACHIEVED
+    assert "please look at what changed in the checks: tests/test_a.py:9" in played.rest.note
+
+
+def test_no_change_lets_a_goal_be_achieved_where_no_judge_can_be_had() -> None:
+    played = play(TESTS_PASS, World(runner=PYTEST, findings=(CORRECTED,), judge=UNREACHABLE))
+    assert played.kind is RestReason.UNJUDGED
+    assert played.goal.status is GoalStatus.ACTIVE
+
+
+def test_where_changes_could_not_be_seen_gates_alone_achieve_nothing() -> None:
+    played = play(TESTS_PASS, World(runner=PYTEST, unseen="no git", judge=UNREACHABLE))
+    assert played.kind is RestReason.UNJUDGED
+
+
+def test_a_failing_test_is_told_before_any_change_is() -> None:
+    world = World(runner=PYTEST, findings=(SKIPPED,), outcomes={"tests": FAILED})
+    assert play(TESTS_PASS, world).kind == "gates-failed"
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+
+def test_advisory_gates_run_after_every_required_one_passed_with_a_deadline_of_their_own() -> None:
+    played = play(TESTS_PASS, World(runner=PYTEST, gates=(LINT,)))
+    assert played.gates == ("tests", "lint")
+    assert play(TESTS_PASS, World(runner=PYTEST, gates=(LINT,), outcomes={"tests": FAILED})).gates == (
+        "tests",
+    )
+
+
+def test_an_advisory_gate_that_fails_keeps_nobody_from_being_done() -> None:
+    played = play(TESTS_PASS, World(runner=PYTEST, gates=(LINT,), outcomes={"lint": FAILED}))
+    assert played.goal.status is GoalStatus.ACHIEVED
+
+
+def test_new_failures_of_an_advisory_gate_are_named_when_the_goal_is_achieved() -> None:
+    before = with_goal("all tests pass", baseline=build_gate_baseline([gate_run(LINT)]))
+    played = play(before, World(runner=PYTEST, gates=(LINT,), outcomes={"lint": FAILED}))
+    assert played.goal.status is GoalStatus.ACHIEVED
+    assert played.rest.detail.endswith("; `ruff check` has 1 new failure")
+
+
+def test_an_unapproved_required_gate_leaves_the_goal_unverified_and_says_what_to_type() -> None:
+    own = replace(LINT, origin=GateOrigin.PROJECT, approved=False, required=True)
+    played = play(TESTS_PASS, World(runner=PYTEST, gates=(own,)))
+    assert played.gates == ("tests",)
+    assert played.goal.status is GoalStatus.UNVERIFIED
+    assert "supervisor trust" in played.rest.note
+
+
+def test_an_unapproved_gate_that_only_advises_is_left_alone() -> None:
+    played = play(TESTS_PASS, World(runner=PYTEST, gates=(replace(LINT, approved=False),)))
+    assert played.gates == ("tests",)
+
+
+@pytest.mark.parametrize("mark", ["flaky", "moved"])
+def test_a_pass_that_shows_less_than_it_seems_is_for_the_judge(mark: str) -> None:
+    world = World(runner=PYTEST, runs={"tests": {mark: True}}, judge=judged(incomplete()))
+    played = play(TESTS_PASS, world)
+    assert played.kind == "incomplete"
+    assert played.case is not None
+
+
+OWN_PASS = ran("pytest -q", output="5 passed in 0.1s")
+OWN_FAILURE = ran("pytest -q", 1, output="1 failed, 4 passed in 0.1s")
+PASSES = "All tests pass."
+
+
+def test_two_runs_that_differ_are_both_shown_and_neither_counts() -> None:
+    seen = turn(edited(), OWN_PASS, message=PASSES)
+    world = World(turn=seen, runner=PYTEST, outcomes={"tests": FAILED})
+    first = play(TESTS_PASS, world)
+    assert first.kind == "gates-disagree"
+    assert first.goal.asked_to_run == ("disagree:tests",)
+    second = again(first, turn=seen, runner=PYTEST, outcomes={"tests": FAILED})
+    assert second.goal.status is GoalStatus.UNVERIFIED
+
+
+def test_a_failure_after_an_edit_is_no_disagreement() -> None:
+    seen = turn(OWN_PASS, edited(), message=PASSES)
+    played = play(TESTS_PASS, World(turn=seen, runner=PYTEST, outcomes={"tests": FAILED}))
+    assert played.kind == "gates-failed"
+
+
+def test_a_pass_of_ours_against_the_agents_own_failure_is_for_the_judge() -> None:
+    seen = turn(edited(), OWN_FAILURE, message=PASSES)
+    world = World(turn=seen, runner=PYTEST, judge=judged(complete("E1")))
+    played = play(TESTS_PASS, world)
+    assert played.case is not None
+
+
+# --- claims -------------------------------------------------------------------------------------------------
+
+
+def test_a_claim_that_git_contradicts_is_sent_back() -> None:
+    seen = turn(edited(), message="I committed the changes.")
+    known = RepositoryState(head="abc", branch="main", commits=0, dirty=2)
+    played = play(with_goal(), World(turn=seen, repository=known))
+    assert played.kind == "false-complete"
+    assert "committed" in played.sent_back.feedback.missing[0]
+
+
+# --- without a goal -----------------------------------------------------------------------------------------
+
+EAGER = Settings(gates=GateSettings(without_goal=True))
+
+
+def test_without_a_goal_configured_gates_run_only_where_the_user_wants_it() -> None:
+    own = replace(LINT, required=True)
+    assert play(session(), World(gates=(own,))).gates == ()
+    assert play(session(), World(gates=(own,)), settings=EAGER).kind is RestReason.CLEAN
+    sent = play(session(), World(gates=(own,), outcomes={"lint": FAILED}), settings=EAGER)
+    assert sent.gates == ("lint",)
+    assert sent.kind == "gates-failed"
+
+
+def test_without_a_goal_an_unapproved_gate_never_runs() -> None:
+    own = replace(LINT, required=True, approved=False)
+    assert play(session(), World(gates=(own,)), settings=EAGER).gates == ()
+
+
+def test_without_a_goal_a_skipped_test_under_a_claim_is_for_the_judge_and_not_certain() -> None:
+    seen = turn(edited("tests/test_a.py"), OWN_PASS, message=PASSES)
+    played = play(session(), World(turn=seen, findings=(SKIPPED,), judge=judged(incomplete())))
+    assert played.case is not None
+    assert "tests/test_a.py:12" in played.case.suspicion
+    assert played.kind == "checks-changed"
+
+
+def test_without_a_goal_a_true_claim_after_an_edited_test_rests() -> None:
+    seen = turn(edited("tests/test_a.py"), OWN_PASS, message=PASSES)
+    assert play(session(), World(turn=seen)).kind is RestReason.CLEAN
+
+
+# --- Proof by execution -------------------------------------------------------------------------------------
+
+NOW = gate_run(PYTEST)
+BEFORE = gate_run(
+    PYTEST, FAILED, failing=("t.py::test_minus",), failures=("t.py::test_minus: assert 5 == 1",)
+)
+HIDDEN = CheckComparison(now=NOW, files=("t.py",), old=BEFORE, base=BEFORE, copy=NOW)
+
+
+def test_an_old_failure_that_remains_is_sent_back_once_and_then_weighed() -> None:
+    first = play(TESTS_PASS, World(runner=PYTEST, comparisons=(HIDDEN,)))
+    assert first.sent_back.feedback.missing == (
+        "t.py: as it was when the work began, it still fails: t.py::test_minus: assert 5 == 1",
+    )
+    second = again(first, runner=PYTEST, comparisons=(HIDDEN,), judge=UNREACHABLE)
+    assert second.kind is RestReason.UNJUDGED
+
+
+def test_what_the_goal_asks_to_change_is_weighed_and_not_sent_back() -> None:
+    goal = with_goal("rename minus to less; all tests pass")
+    played = play(goal, World(runner=PYTEST, comparisons=(HIDDEN,), judge=judged(complete("E1", "E2"))))
+    assert played.case is not None
+    assert "it still fails" in played.case.evidence[1].fact
+    assert played.goal.status is GoalStatus.ACHIEVED
+
+
+def test_tests_that_changed_and_hide_nothing_are_no_reason_to_ask_anybody() -> None:
+    cleared = CheckComparison(now=NOW, files=("t.py",), old=NOW)
+    played = play(TESTS_PASS, World(runner=PYTEST, comparisons=(cleared,)))
+    assert played.goal.status is GoalStatus.ACHIEVED
+
+
+def test_a_failing_test_that_passes_now_is_proof_though_the_agent_ran_nothing() -> None:
+    repaired = CheckComparison(now=NOW, old=NOW, base=BEFORE)
+    goal = with_goal("fix the failing test")
+    played = play(goal, World(runner=PYTEST, comparisons=(repaired,)))
+    assert played.goal.status is GoalStatus.ACHIEVED
+    unchanged = CheckComparison(now=NOW, old=NOW, base=NOW)
+    played = play(goal, World(runner=PYTEST, comparisons=(unchanged,), judge=UNREACHABLE))
+    assert played.kind is RestReason.UNJUDGED
+
+
+def test_a_silenced_linter_bears_on_a_goal_of_the_linter_alone() -> None:
+    silenced = IntegrityFinding(
+        change=CheckChange.CHECK_SILENCED,
+        weight=FindingSeverity.GRAVE,
+        file="a.py",
+        line=3,
+        after="x = 1  # noqa",
+        kinds=(Kind.LINT,),
+    )
+    assert play(TESTS_PASS, World(runner=PYTEST, findings=(silenced,))).goal.status is GoalStatus.ACHIEVED
+    lint = play(with_goal("the linter is clean"), World(gates=(LINT,), findings=(silenced,)))
+    assert lint.sent_back.feedback.missing == ("a.py:3: check silenced: `x = 1  # noqa`",)

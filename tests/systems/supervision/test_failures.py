@@ -1,0 +1,174 @@
+"""A stop fails open, loudly; a command fails closed (law 4). What cannot be saved is not said (law 6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from sidecar.kernel.effects import HostAnswer, NoReply, Rest, RestReason
+from sidecar.kernel.events import AnyHostEvent, SessionEnded, SessionOrigin
+from sidecar.kernel.settings import Settings
+from support.cases import KEY, PROJECT, complete, incomplete, ran, stopped, turn, with_goal
+from support.fakes import LIMIT, Fakes, command, prompt, started
+from support.memory_stores import FixedConfiguration
+from support.scripted_gates import ScriptedEnding
+
+LIE = turn(ran("pytest", 1), message="All tests pass.")
+FULL = "the state could not be saved: No space left on device"
+Jump = Callable[[float], None]
+
+
+@pytest.fixture
+def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
+    """Move the running loop's clock on by so many seconds."""
+
+    def jump(seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        real = loop.time
+        monkeypatch.setattr(loop, "time", lambda: real() + seconds)
+
+    return jump
+
+
+async def stop_that_takes_too_long(fakes: Fakes, begun: asyncio.Event, jump: Jump) -> Rest:
+    """Stop, and let the deadline pass once `begun` is set; only the later wait is bounded after the jump."""
+    task: asyncio.Task[HostAnswer] = asyncio.create_task(fakes.supervisor.tell(stopped()))
+    async with asyncio.timeout(LIMIT):
+        await begun.wait()
+    jump(841)
+    async with asyncio.timeout(LIMIT):
+        answer = await task
+    assert isinstance(answer, Rest)
+    return answer
+
+
+async def test_a_judge_that_never_answers_lets_the_agent_rest_at_the_deadline(
+    fakes: Fakes, jump: Jump
+) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.hold()
+    answer = await stop_that_takes_too_long(fakes, fakes.judge.asked, jump)
+    assert answer.reason is RestReason.UNJUDGED
+    assert answer.note == (
+        "Supervisor: this stop was not judged: judging took longer than 840 seconds. The goal stays active."
+    )
+    assert fakes.judge.cancelled == 1
+    assert fakes.goal().unjudged == "judging took longer than 840 seconds"
+
+
+async def test_gates_that_never_end_hold_nobody_beyond_the_deadline(jump: Jump) -> None:
+    fakes = Fakes(configuration=FixedConfiguration(Settings(stop_seconds=30)))
+    fakes.store.save(with_goal(checks=("make",)))
+    fakes.gates.script("make", ScriptedEnding(released=asyncio.Event()))
+    answer = await stop_that_takes_too_long(fakes, fakes.gates.started, jump)
+    assert answer.detail == "judging took longer than 30 seconds"
+    assert fakes.gates.cancelled == ["make"]
+
+
+async def test_at_the_deadline_what_arrived_stays_charged(fakes: Fakes, jump: Jump) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete())
+    fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
+    first = await fakes.sent_back()
+    fakes.transcripts.arrived.append(first.feedback.id)
+    fakes.judge.hold()
+    fakes.judge.asked.clear()
+    await stop_that_takes_too_long(fakes, fakes.judge.asked, jump)
+    assert (fakes.goal().spent.continuations, fakes.state().pending) == (1, None)
+
+
+async def test_a_continuation_that_cannot_be_saved_is_not_said(fakes: Fakes) -> None:
+    fakes.transcripts.script(LIE)
+    fakes.store.full = True
+    assert await fakes.rest() == Rest(
+        reason=RestReason.UNJUDGED, detail=FULL, note=f"Supervisor: this stop was not judged: {FULL}."
+    )
+    assert fakes.store.load(KEY) is None
+    assert fakes.story() == ["stop: unjudged"]
+
+
+async def test_an_achieved_goal_that_cannot_be_saved_is_not_announced(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(complete())
+    fakes.store.full = True
+    answer = await fakes.rest()
+    assert (answer.reason, answer.alarm) == (RestReason.UNJUDGED, False)
+    assert fakes.state() == with_goal()
+
+
+async def test_a_stop_that_needs_no_state_is_let_go_on_a_full_disk(fakes: Fakes) -> None:
+    fakes.store.full = True
+    assert (await fakes.rest(read_only=True)).reason is RestReason.PLAN_MODE
+
+
+@pytest.mark.parametrize("typed", ["all tests pass", "clear", "pause", ""])
+async def test_a_command_that_cannot_be_saved_is_refused_with_what_to_type(fakes: Fakes, typed: str) -> None:
+    fakes.store.save(with_goal())
+    fakes.store.full = True
+    reply = await fakes.reply(command(typed))
+    assert reply.refused
+    assert not reply.work
+    assert reply.text == (
+        "Supervisor: refused: the state could not be saved (No space left on device), "
+        "so nothing would be enforced. Type in a shell: supervisor doctor"
+    )
+    assert fakes.state() == with_goal()
+
+
+async def test_a_command_without_a_readable_state_is_refused_with_what_to_type(fakes: Fakes) -> None:
+    fakes.store.unreadable = True
+    reply = await fakes.reply(command("all tests pass"))
+    assert reply.refused
+    assert reply.text.startswith("Supervisor: refused: the state could not be read (Permission denied)")
+    assert "supervisor doctor" in reply.text
+
+
+async def test_a_stop_without_a_readable_state_is_let_go_loudly(fakes: Fakes) -> None:
+    fakes.store.unreadable = True
+    answer = await fakes.rest()
+    assert (answer.reason, answer.note) == (
+        RestReason.UNJUDGED,
+        "Supervisor: this stop was not judged: the state could not be read (Permission denied).",
+    )
+
+
+EVENTS: list[AnyHostEvent] = [
+    prompt(),
+    prompt(human=False),
+    started(SessionOrigin.RESUME),
+    SessionEnded(key=KEY, project=PROJECT, reason="clear"),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("fault", ["full", "unreadable"])
+async def test_an_event_that_nobody_waits_for_holds_no_host_up(
+    fakes: Fakes, event: AnyHostEvent, fault: str
+) -> None:
+    setattr(fakes.store, fault, True)
+    assert await fakes.tell(event) == NoReply()
+
+
+async def test_a_record_that_cannot_be_written_breaks_nothing(fakes: Fakes) -> None:
+    fakes.record.full = True
+    fakes.transcripts.script(LIE)
+    reply = await fakes.reply(command("status"))
+    assert not reply.refused
+    assert (await fakes.sent_back()).feedback.kind == "false-complete"
+    ended = SessionEnded(key=KEY, project=PROJECT, reason="clear")
+    assert await fakes.tell(ended) == NoReply()
+    assert fakes.story() == []
+
+
+async def test_a_record_that_cannot_be_written_hides_no_letting_go(fakes: Fakes) -> None:
+    fakes.record.full = True
+    fakes.store.save(with_goal())
+    fakes.judge.hold()
+    task = asyncio.create_task(fakes.supervisor.tell(stopped()))
+    async with asyncio.timeout(LIMIT):
+        await fakes.judge.asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

@@ -1,0 +1,254 @@
+"""/supervisor:goal, in every form."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.goal import CONDITION_LIMIT, Goal, GoalSpending, GoalStatus
+from sidecar.kernel.session import ProgressSnapshot, Session
+from sidecar.systems.supervision.policy.commands import (
+    CLEARABLE_STATUSES,
+    NO_GOAL,
+    PAUSABLE_STATUSES,
+    RESUMABLE_STATUSES,
+    TypedCommand,
+    run_typed_command,
+)
+from support.cases import SETTINGS, at_status, goal, said, session, with_goal
+from support.table import over_table
+
+CLEAR_WORDS = ("clear", "stop", "off", "reset", "none", "cancel")
+
+
+def command(arguments: str, before: Session | None = None) -> tuple[Session, CommandReply]:
+    typed_now = TypedCommand(name="goal", arguments=arguments, at=50.0, position=7)
+    return run_typed_command(before or session(), SETTINGS, typed_now)
+
+
+def goal_after(arguments: str, before: Session | None = None) -> Goal:
+    after, _ = command(arguments, before)
+    assert after.goal is not None
+    return after.goal
+
+
+def test_a_condition_sets_an_active_goal_and_starts_the_work() -> None:
+    after, reply = command("all tests pass")
+    assert after.goal == Goal(id=goal_after("all tests pass").id, condition="all tests pass", set_at=50.0)
+    assert reply == CommandReply(
+        text="Supervisor: goal set, up to 16 continuations: all tests pass", work=True
+    )
+
+
+def test_options_are_kept_with_the_goal_and_the_checks_are_shown() -> None:
+    text = 'builds --check "make" --check "make docs" --max-minutes 5 --max-tokens 9'
+    after, reply = command(text)
+    kept = after.goal
+    assert kept is not None
+    assert (kept.checks, kept.max_seconds, kept.max_tokens) == (("make", "make docs"), 300, 9)
+    assert reply.text.endswith("builds; checks: make, make docs")
+
+
+def test_work_is_counted_from_the_command_on() -> None:
+    after, _ = command("all tests pass", session(counted_to=3, active_since=1.0))
+    assert (after.counted_to, after.active_since) == (7, 50.0)
+
+
+def test_the_users_own_budget_is_named() -> None:
+    _, reply = command("all tests pass", session(retry=3))
+    assert "up to 3 continuations" in reply.text
+
+
+def test_a_new_condition_replaces_the_goal_and_nothing_counts_towards_it_yet() -> None:
+    old = goal(spent=GoalSpending(continuations=9, tokens=5, seconds=5.0), lifetime=90, last_reason="x")
+    before = session(
+        goal=old,
+        pending=said(),
+        serial=4,
+        unasked=2,
+        stalls=2,
+        streak=5,
+        movement=ProgressSnapshot(tree="t"),
+        judged="m1",
+        waited_for=("b1",),
+        told_native=True,
+        retry=20,
+    )
+    after, reply = command("the docs build", before)
+    assert reply.work
+    new = after.goal
+    assert new is not None
+    assert (new.condition, new.spent, new.lifetime, new.status) == (
+        "the docs build",
+        GoalSpending(),
+        0,
+        "active",
+    )
+    assert new.id != old.id
+    assert replace(after, goal=None) == session(serial=5, retry=20, counted_to=7, active_since=50.0)
+
+
+@over_table("status", GoalStatus)
+def test_a_condition_replaces_a_goal_wherever_that_stands(status: GoalStatus) -> None:
+    assert goal_after("the docs build", at_status(status)).status is GoalStatus.ACTIVE
+
+
+def test_the_same_condition_twice_makes_two_goals() -> None:
+    once, _ = command("all tests pass")
+    assert once.goal is not None
+    assert goal_after("all tests pass", once).id != once.goal.id
+
+
+def test_prose_that_only_begins_like_a_word_is_a_condition() -> None:
+    assert goal_after("stop the flicker").condition == "stop the flicker"
+    assert goal_after("clear.").condition == "clear."
+
+
+def test_the_longest_condition_is_taken_whole() -> None:
+    assert len(goal_after("x" * CONDITION_LIMIT).condition) == 4000
+
+
+def test_options_do_not_count_towards_the_limit_of_the_condition() -> None:
+    assert len(goal_after("x" * 4000 + ' --check "make"').condition) == 4000
+
+
+REFUSALS = {
+    "x" * 4001: (
+        "Supervisor: the condition has 4001 characters, 4000 are allowed. "
+        "Write the details into a file and name the file in the condition."
+    ),
+    '--check "make"': ("Supervisor: a goal needs a condition, for example: /supervisor:goal all tests pass"),
+    "--max-minutes 5": ("Supervisor: a goal needs a condition, for example: /supervisor:goal all tests pass"),
+    "x --check": (
+        'Supervisor: --check needs a value. Example: /supervisor:goal the build is clean --check "make build"'
+    ),
+    "x --max-minutes 0": (
+        "Supervisor: --max-minutes takes a whole number of at least 1, not '0'. "
+        "Example: /supervisor:goal all tests pass --max-minutes 60"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", REFUSALS, ids=lambda text: repr(text[:30]))
+def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(text: str) -> None:
+    before = with_goal(spent=GoalSpending(continuations=2))
+    assert command(text, before) == (before, CommandReply(text=REFUSALS[text], refused=True))
+
+
+@pytest.mark.parametrize("word", ["", "  ", "status", "STATUS", " status\n"])
+def test_the_status_is_shown_at_no_cost_and_changes_nothing(word: str) -> None:
+    before = with_goal(spent=GoalSpending(continuations=2))
+    after, reply = command(word, before)
+    assert after == before
+    assert reply.text.startswith("Supervisor: goal active: the parser accepts comments\ncontinuations 2/16")
+    assert not reply.work
+
+
+def test_the_status_without_a_goal_says_what_to_type() -> None:
+    assert command("")[1] == CommandReply(text=NO_GOAL)
+
+
+WORDS = [
+    *((word, CLEARABLE_STATUSES, GoalStatus.CLEARED, "Supervisor: goal cleared: ") for word in CLEAR_WORDS),
+    (
+        "pause",
+        PAUSABLE_STATUSES,
+        GoalStatus.PAUSED,
+        "Supervisor: goal paused; /supervisor:goal resume goes on: ",
+    ),
+    (
+        "resume",
+        RESUMABLE_STATUSES,
+        GoalStatus.ACTIVE,
+        "Supervisor: goal active again; type a prompt to go on: ",
+    ),
+]
+
+
+@over_table("word", WORDS, ids=lambda row: row[0])
+@over_table("status", GoalStatus)
+def test_a_word_moves_a_goal_only_from_where_it_may(
+    word: tuple[str, frozenset[GoalStatus], GoalStatus, str], status: GoalStatus
+) -> None:
+    name, allowed, to, words = word
+    before = at_status(status)
+    if (name, status) == ("resume", GoalStatus.EXHAUSTED):
+        return  # refused: see below
+    after, reply = command(name, before)
+    assert after.goal is not None
+    if status in allowed:
+        assert after.goal.status is to
+        assert reply == CommandReply(text=f"{words}the parser accepts comments")
+    else:
+        assert after == before
+        assert reply.text.startswith("Supervisor: nothing to do, ")
+
+
+def test_only_these_moves_are_allowed() -> None:
+    assert {GoalStatus.CLEARED} == set(GoalStatus) - CLEARABLE_STATUSES
+    assert {GoalStatus.ACTIVE} == PAUSABLE_STATUSES
+    assert {GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED} == RESUMABLE_STATUSES
+
+
+@pytest.mark.parametrize("word", ["clear", "pause"])
+def test_a_word_without_a_goal_does_nothing_and_says_so(word: str) -> None:
+    assert command(word) == (
+        session(),
+        CommandReply(text="Supervisor: nothing to do, " + NO_GOAL.removeprefix("Supervisor: ")),
+    )
+
+
+@pytest.mark.parametrize("word", ["Clear", " CANCEL ", "Off\n"])
+def test_words_are_read_whatever_their_case_and_the_space_around(word: str) -> None:
+    assert goal_after(word, with_goal()).status is GoalStatus.CLEARED
+
+
+def test_resuming_an_exhausted_goal_is_refused_with_what_to_type() -> None:
+    before = at_status(GoalStatus.EXHAUSTED)
+    assert command("resume", before) == (
+        before,
+        CommandReply(
+            text="Supervisor: the budget is spent. "
+            "A greater one makes the goal active again: /supervisor:retry N",
+            refused=True,
+        ),
+    )
+
+
+def test_resuming_forgets_what_stalled_and_what_could_not_run() -> None:
+    before = session(
+        goal=goal(status=GoalStatus.STALLED, asked_to_run=("tests",), unjudged="x"),
+        stalls=3,
+        streak=7,
+        movement=ProgressSnapshot(tree="t"),
+    )
+    after, _ = command("resume", before)
+    assert after == session(goal=goal())
+
+
+def test_clearing_gives_a_continuation_back_that_is_on_its_way() -> None:
+    after, _ = command("clear", session(goal=goal(), pending=said()))
+    assert after.pending is None
+
+
+def test_pausing_does_not_give_back_a_continuation_that_may_have_arrived() -> None:
+    paused, _ = command("pause", session(goal=goal(), pending=said()))
+    resumed, _ = command("resume", paused)
+    assert resumed.pending == said()
+
+
+def test_what_was_done_while_the_goal_was_paused_does_not_count_towards_it() -> None:
+    paused, _ = command("pause", session(goal=goal(), counted_to=3))
+    resumed, _ = command("resume", paused)
+    assert (paused.counted_to, resumed.counted_to) == (3, 7)
+
+
+def test_resuming_looks_for_a_continuation_that_was_on_its_way_where_it_may_have_arrived() -> None:
+    resumed, _ = command("resume", session(goal=goal(status=GoalStatus.PAUSED), pending=said(), counted_to=3))
+    assert resumed.counted_to == 3
+
+
+def test_the_limits_that_were_typed_are_said() -> None:
+    _, reply = command("all tests pass --max-minutes 5 --max-tokens 9000")
+    assert "up to 16 continuations, 5 minutes, 9000 tokens: all tests pass" in reply.text

@@ -1,0 +1,82 @@
+"""The door for hooks: bytes in, bytes out, and every text for a model comes from the messages."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sidecar.kernel.effects import Continue, HostAnswer, NoReply
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import AnyHostEvent
+from sidecar.kernel.session import Environment
+from sidecar.systems.supervision.hook_events import HookHandler
+from sidecar.systems.supervision.offer import OFFER
+from support.cases import ran, stopped, turn
+from support.fakes import LIMIT, Fakes, prompt
+from support.memory_stores import PlainMessages
+
+LIE = turn(ran("pytest", 1), message="All tests pass.")
+
+
+class Codec:
+    """A codec that decodes to one event and keeps what it was asked to encode."""
+
+    def __init__(self, event: AnyHostEvent) -> None:
+        self._event = event
+        self.decoded: list[tuple[bytes, Environment, int]] = []
+        self.encoded: list[tuple[bytes, HostAnswer, str]] = []
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
+        self.decoded.append((raw, environment, host_pid))
+        return self._event
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
+        self.encoded.append((raw, answer, feedback))
+        return b"answered"
+
+
+class Refusing(Codec):
+    """A codec that cannot read anything."""
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
+        super().decode(raw, environment, host_pid)
+        raise BadInputError("no event")
+
+
+async def handle(fakes: Fakes, codec: Codec, host: str = "claude-code") -> bytes:
+    door = HookHandler(
+        fakes.services,
+        {"claude-code": codec, "opencode": codec},
+        dict.fromkeys(OFFER.events, fakes.supervisor.tell),
+    )
+    async with asyncio.timeout(LIMIT):
+        return await door.handle(host, b"raw", {"PATH": "/bin"}, 4711)
+
+
+async def test_a_continuation_is_worded_by_the_phrasebook(fakes: Fakes) -> None:
+    fakes.transcripts.script(LIE)
+    codec = Codec(stopped())
+    assert await handle(fakes, codec) == b"answered"
+    assert codec.decoded == [(b"raw", {"PATH": "/bin"}, 4711)]
+    ((raw, answer, feedback),) = codec.encoded
+    assert isinstance(answer, Continue)
+    assert (raw, feedback) == (b"raw", PlainMessages().continuation(answer.feedback))
+    assert answer.feedback.id in feedback
+
+
+async def test_any_other_answer_goes_without_words_for_a_model(fakes: Fakes) -> None:
+    codec = Codec(prompt())
+    await handle(fakes, codec)
+    assert codec.encoded == [(b"raw", NoReply(), "")]
+
+
+async def test_an_unknown_host_is_refused_with_those_that_are_known(fakes: Fakes) -> None:
+    with pytest.raises(BadInputError, match=r"^unknown host 'x{40}'; known: claude-code, opencode$"):
+        await handle(fakes, Codec(prompt()), host="x" * 1000)
+
+
+async def test_an_event_that_cannot_be_read_reaches_nobody(fakes: Fakes) -> None:
+    with pytest.raises(BadInputError, match="no event"):
+        await handle(fakes, Refusing(prompt()))
+    assert fakes.store.known() == ()

@@ -1,0 +1,177 @@
+"""One stop, from the host's word to the ruling: the order of the cascade, the case, shadow mode."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.kernel.effects import AskJudge, Effect, ReadProjectState, ReadTurn, Rest, RestReason, RunGates
+from sidecar.kernel.events import GatesRan
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.goal import GoalSpending, GoalStatus
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.settings import GateSettings, Settings
+from sidecar.systems.supervision.policy.stop import advance_inquiry
+from support.cases import (
+    PYTEST,
+    RUBRIC,
+    SETTINGS,
+    after,
+    complete,
+    edited,
+    gate_run,
+    goal,
+    incomplete,
+    judged,
+    ran,
+    session,
+    stopped,
+    turn,
+    with_goal,
+)
+from support.play import World, play
+
+SHADOW = Settings(mode="shadow")
+LIE = turn(ran("pytest", 1), message="All tests pass.")
+
+
+def kinds(orders: tuple[Effect, ...]) -> list[type[Effect]]:
+    return [type(order) for order in orders]
+
+
+def test_the_cascade_goes_from_cheap_to_dear() -> None:
+    played = play(with_goal(checks=("make",)), World(judge=judged(complete())))
+    assert kinds(played.orders) == [ReadTurn, ReadProjectState, RunGates, AskJudge]
+
+
+def test_no_gate_and_no_model_is_paid_for_what_a_rule_settles() -> None:
+    assert kinds(play(session(), World(turn=LIE)).orders) == [ReadTurn, ReadProjectState]
+
+
+def test_no_model_is_paid_for_what_a_gate_settles() -> None:
+    before = with_goal("all tests pass")
+    assert kinds(play(before, World(runner=PYTEST)).orders) == [ReadTurn, ReadProjectState, RunGates]
+    failed = World(runner=PYTEST, outcomes={"tests": Outcome.FAILED})
+    assert kinds(play(before, failed).orders) == [ReadTurn, ReadProjectState, RunGates]
+
+
+def test_the_judge_sees_the_case_and_nothing_else() -> None:
+    seen = turn(ran("make"), message="I did it.")
+    case = play(with_goal(), World(turn=seen, judge=judged(complete()))).case
+    assert case is not None
+    assert (case.condition, case.suspicion, case.prompts, case.rubric, case.last_message) == (
+        "the parser accepts comments",
+        "",
+        ("Do it.",),
+        RUBRIC,
+        "I did it.",
+    )
+    assert [fact.fact for fact in case.evidence] == ["the agent ran `make`: ok, exit code 0"]
+
+
+STAGES: list[tuple[World, str]] = [
+    (World(turn=turn(queued=True)), "skip rules"),
+    (World(turn=LIE), "rules"),
+    (World(runner=PYTEST), "gates"),
+    (World(judge=judged(complete())), "judge"),
+]
+
+
+@pytest.mark.parametrize(("world", "stage"), STAGES, ids=[stage for _, stage in STAGES])
+def test_the_record_learns_how_far_the_stop_came(world: World, stage: str) -> None:
+    condition = "all tests pass" if stage == "gates" else "the parser accepts comments"
+    assert play(with_goal(condition), world).inquiry.stage == stage
+
+
+def test_a_goal_that_is_sent_back_remembers_why_and_forgets_that_it_was_not_judged() -> None:
+    played = play(with_goal(unjudged="earlier"), World(judge=judged(incomplete("comments", "docs"))))
+    assert (played.goal.last_reason, played.goal.unjudged) == ("comments; docs", "")
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        World(turn=LIE),
+        World(judge=judged(incomplete())),
+        World(outcomes={"check:1": Outcome.FAILED}),
+        World(outcomes={"check:1": Outcome.COULD_NOT_RUN}),
+    ],
+    ids=["rule", "verdict", "failed gate", "gate that could not run"],
+)
+def test_in_shadow_mode_it_says_what_it_would_have_said_and_says_nothing(world: World) -> None:
+    before = with_goal(checks=("make",))
+    meant = play(before, world).sent_back.feedback.kind
+    played = play(before, world, settings=SHADOW)
+    assert played.rest.reason is RestReason.SHADOW
+    assert played.rest.detail.startswith(f"would have sent back: {meant}: ")
+    assert (played.session.pending, played.session.serial) == (None, before.serial)
+    assert played.goal.status is GoalStatus.ACTIVE
+
+
+def test_in_shadow_mode_nothing_is_sent_back_without_a_goal_either() -> None:
+    assert play(session(), World(turn=LIE), settings=SHADOW).rest.reason is RestReason.SHADOW
+
+
+def test_in_shadow_mode_a_goal_is_judged_all_the_same() -> None:
+    played = play(with_goal(), World(judge=judged(complete())), settings=SHADOW)
+    assert played.goal.status is GoalStatus.ACHIEVED
+
+
+def test_in_shadow_mode_other_limits_still_end_a_goal() -> None:
+    before = with_goal(spent=GoalSpending(tokens=10**6))
+    assert (
+        play(before, World(judge=judged(incomplete())), settings=SHADOW).goal.status is GoalStatus.EXHAUSTED
+    )
+
+
+@pytest.mark.parametrize(
+    "of",
+    [session(), session(goal=goal(status=GoalStatus.CLEARED))],
+    ids=["none", "cleared"],
+)
+def test_gates_that_come_back_when_nobody_waits_for_them_decide_nothing(of: object) -> None:
+    inquiry = Inquiry(session=of, stop=stopped(), settings=SETTINGS)  # type: ignore[arg-type] # rows
+    assert advance_inquiry(inquiry, GatesRan((gate_run(),)), 0.0) == (
+        inquiry,
+        Rest(reason=RestReason.SUPERSEDED),
+    )
+
+
+def test_tests_that_pass_for_supervisor_outweigh_an_earlier_failing_run_of_the_agents() -> None:
+    before = with_goal("all tests pass and the changelog says so")
+    played = play(before, World(turn=LIE, runner=PYTEST, judge=judged(complete("E1"))))
+    assert kinds(played.orders) == [ReadTurn, ReadProjectState, RunGates, AskJudge]
+    assert played.goal.status is GoalStatus.ACHIEVED
+
+
+LACKS = "I cannot go on: the AWS credentials are missing here. Please give me the access key."
+RED = {PYTEST.id: Outcome.FAILED}
+REFUSED = ran("aws s3 ls", 255, output="Unable to locate credentials")
+
+
+@pytest.mark.parametrize("settings", [Settings(), SHADOW], ids=["on", "shadow"])
+@pytest.mark.parametrize("spent", [0, 16])
+def test_where_only_the_user_can_go_on_a_failing_check_is_no_reason_to_go_on(
+    spent: int, settings: Settings
+) -> None:
+    stop = turn(edited(), REFUSED, message=LACKS)
+    before = session(goal=after(spent, condition="all tests pass"))
+    played = play(before, World(turn=stop, runner=PYTEST, outcomes=RED), settings=settings)
+    assert (played.rest.reason, played.goal.status) == (RestReason.WAITING, GoalStatus.ACTIVE)
+    assert played.session.pending is None
+
+
+def test_where_only_the_user_can_go_on_a_goal_that_holds_is_achieved_all_the_same() -> None:
+    stop = turn(edited(), REFUSED, message=LACKS)
+    played = play(with_goal("all tests pass"), World(turn=stop, runner=PYTEST))
+    assert played.goal.status is GoalStatus.ACHIEVED
+
+
+def test_without_a_goal_a_failing_gate_does_not_nag_who_waits_for_the_user() -> None:
+    gates = Settings(gates=GateSettings(without_goal=True))
+    must = replace(PYTEST, required=True, approved=True)
+    stop = turn(edited(), REFUSED, message=LACKS)
+    played = play(session(), World(turn=stop, gates=(must,), outcomes=RED), settings=gates)
+    assert played.rest.reason is RestReason.CLEAN
+    nagged = play(session(), World(turn=turn(), gates=(must,), outcomes=RED), settings=gates)
+    assert nagged.sent_back.feedback.kind == "gates-failed"

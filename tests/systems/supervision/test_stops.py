@@ -1,0 +1,305 @@
+"""The loop of one stop: orders are carried out, the outcome is saved before it is said, the story is told."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.kernel.changes import FileChange, ProjectChanges
+from sidecar.kernel.effects import Continue, NoReply, RestReason
+from sidecar.kernel.events import BackgroundActivity, JudgeFailed
+from sidecar.kernel.gate import GateRun
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import GateSettings, Settings
+from sidecar.kernel.turn import CallOutcome, ToolAction
+from sidecar.platform.session_store import RecordFiles, SessionFiles
+from support.cases import (
+    KEY,
+    PYTEST,
+    UNREACHABLE,
+    called,
+    complete,
+    incomplete,
+    ran,
+    stopped,
+    talk,
+    todos,
+    turn,
+    with_goal,
+)
+from support.fakes import LIMIT, Fakes
+from support.memory_stores import FixedConfiguration
+from support.scripted_gates import FAILED, PASSED
+
+LIE = turn(ran("pytest", 1), message="All tests pass.", last_message_id="m1")
+
+
+async def test_a_stop_without_a_goal_is_let_go_and_written_down(fakes: Fakes) -> None:
+    assert (await fakes.rest()).reason is RestReason.CLEAN
+    (entry,) = fakes.record.read(KEY)
+    assert (entry.event, entry.decided, entry.stage, entry.at) == (
+        "stop",
+        "nothing-suspicious",
+        "rules",
+        fakes.clock.now(),
+    )
+
+
+async def test_a_stop_that_is_let_go_by_the_transcript_alone_looks_at_no_file(fakes: Fakes) -> None:
+    fakes.transcripts.script(talk(), LIE)
+    assert (await fakes.rest()).reason is RestReason.TALK
+    assert fakes.workspace.looks == 0
+    await fakes.sent_back()
+    assert fakes.workspace.looks == 1
+
+
+async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes) -> None:
+    fakes.transcripts.script(LIE)
+    answer = await fakes.sent_back()
+    pending = fakes.state().pending
+    assert pending is not None
+    assert (pending.id, pending.said_at) == (answer.feedback.id, fakes.clock.now())
+    (entry,) = fakes.record.read(KEY)
+    assert (entry.decided, entry.continuation) == ("continue", answer.feedback.id)
+    assert "you say that tests pass" in entry.detail
+
+
+async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fakes) -> None:
+    fakes.store.save(with_goal("all tests pass", checks=("make",)))
+    fakes.catalog.gates = (PYTEST,)
+    fakes.gates.script("make", PASSED)
+    fakes.gates.script("pytest -q", PASSED)
+    assert (await fakes.rest()).reason is RestReason.ACHIEVED
+    assert fakes.gates.ran == ["make", "pytest -q"]
+    (entry,) = fakes.record.read(KEY)
+    assert entry.gates == ("check:1: passed", "tests: passed")
+    assert (entry.tree, entry.stage) == ("tree-1", "gates")
+
+
+async def test_a_gate_gets_the_deadline_of_the_settings(fakes: Fakes) -> None:
+    fakes.catalog.settings = GateSettings(seconds=7)
+    fakes.store.save(with_goal(checks=("make",)))
+    await fakes.sent_back()
+    assert fakes.gates.deadlines == [7]
+
+
+async def test_a_failing_gate_sends_back_though_no_judge_can_be_reached(fakes: Fakes) -> None:
+    fakes.store.save(with_goal(checks=("make",)))
+    fakes.gates.script("make", FAILED)
+    answer = await fakes.sent_back()
+    assert answer.feedback.kind == "gates-failed"
+    assert fakes.judge.cases == []
+
+
+async def test_the_judge_is_asked_in_the_sessions_own_environment_about_the_case(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(complete())
+    assert (await fakes.rest()).reason is RestReason.ACHIEVED
+    assert [case.condition for case in fakes.judge.cases] == ["the parser accepts comments"]
+    assert fakes.goal().status is GoalStatus.ACHIEVED
+
+
+async def test_a_whole_goal_from_sent_back_to_achieved(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), complete())
+    fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
+    first = await fakes.sent_back()
+    fakes.transcripts.arrived.append(first.feedback.id)
+    fakes.clock.advance(60)
+    assert (await fakes.rest(continued=True)).alarm
+    spent = fakes.goal().spent
+    assert (fakes.goal().status, spent.continuations, spent.seconds) == (GoalStatus.ACHIEVED, 1, 60.0)
+    assert fakes.story() == ["stop: continue", "stop: achieved"]
+
+
+async def test_a_continuation_that_never_arrived_is_given_back(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), incomplete())
+    first = await fakes.sent_back()
+    second = await fakes.sent_back()
+    assert second.feedback.number == first.feedback.number == 1
+    assert second.feedback.id != first.feedback.id
+
+
+async def test_tokens_are_counted_from_where_the_last_stop_ended(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), complete())
+    fakes.transcripts.script(
+        turn(last_message_id="m1", tokens=5, position=100), turn(last_message_id="m2", tokens=7, position=200)
+    )
+    await fakes.sent_back()
+    await fakes.rest()
+    assert [counted_to for _, counted_to in fakes.transcripts.reads] == [0, 100]
+    assert (fakes.goal().spent.tokens, fakes.state().counted_to) == (12, 200)
+
+
+UNTOUCHED = {
+    RestReason.SUBAGENT: {"subagent": True},
+    RestReason.PLAN_MODE: {"read_only": True},
+}
+
+
+@pytest.mark.parametrize("reason", UNTOUCHED, ids=str)
+async def test_a_stop_that_is_none_of_our_business_leaves_no_trace_in_the_state(
+    fakes: Fakes, reason: RestReason
+) -> None:
+    assert (await fakes.rest(**UNTOUCHED[reason])).reason is reason
+    assert fakes.store.load(KEY) is None
+    assert fakes.story() == [f"stop: {reason}"]
+
+
+async def test_a_paused_goal_is_left_alone(fakes: Fakes) -> None:
+    fakes.store.save(with_goal(status=GoalStatus.PAUSED))
+    assert (await fakes.rest()).reason is RestReason.PAUSED
+    assert fakes.state() == with_goal(status=GoalStatus.PAUSED)
+
+
+async def test_our_own_judges_and_workers_are_not_even_written_down(fakes: Fakes) -> None:
+    assert await fakes.tell(stopped(ours=True)) == NoReply()
+    assert fakes.story() == []
+
+
+@pytest.mark.parametrize("project", [None, "/home/user/project"], ids=["for you", "for this project"])
+async def test_switched_off_nothing_is_judged_and_the_record_says_for_whom(
+    fakes: Fakes, project: str | None
+) -> None:
+    fakes.transcripts.script(LIE)
+    fakes.switches.turn(on=False, project=project)
+    answer = await fakes.rest()
+    assert answer.reason is RestReason.OFF
+    assert answer.detail == f"off for {'you' if project is None else 'this project'}"
+    fakes.switches.turn(on=True, project=project)
+    await fakes.sent_back()
+
+
+async def test_in_shadow_mode_the_record_says_what_would_have_been_said() -> None:
+    fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
+    fakes.transcripts.script(LIE)
+    assert (await fakes.rest()).reason is RestReason.SHADOW
+    (entry,) = fakes.record.read(KEY)
+    assert entry.detail.startswith("would have sent back: false-complete: ")
+    assert fakes.state().pending is None
+
+
+async def test_a_judge_that_fails_leaves_the_goal_active_and_everyone_can_see_why(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(UNREACHABLE)
+    answer = await fakes.rest()
+    assert answer.note.startswith("Supervisor: this stop was not judged: no backend can be reached")
+    assert (fakes.goal().status, fakes.goal().unjudged) == (GoalStatus.ACTIVE, "no backend can be reached")
+
+
+async def test_a_question_that_is_open_lets_the_agent_wait(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.transcripts.script(turn(called(ToolAction.ASK, CallOutcome.PENDING)))
+    assert (await fakes.rest()).reason is RestReason.QUESTION
+
+
+async def test_a_prompt_that_was_queued_before_the_ruling_keeps_the_continuation_back(fakes: Fakes) -> None:
+    fakes.transcripts.script(LIE)
+    fakes.transcripts.waits = True
+    assert (await fakes.rest()).reason is RestReason.QUEUED
+    assert fakes.store.load(KEY) is None
+
+
+async def test_two_sessions_do_not_disturb_each_other(fakes: Fakes) -> None:
+    one, other = KEY, SessionKey(host=KEY.host, id="s2")
+    fakes.store.save(with_goal())
+    fakes.judge.hold()
+    fakes.judge.script(incomplete())
+    fakes.transcripts.script(LIE, session="s2")
+    async with asyncio.timeout(LIMIT):
+        first = asyncio.create_task(fakes.supervisor.tell(stopped(key=one)))
+        await fakes.judge.asked.wait()
+        second = await fakes.tell(stopped(key=other))
+        fakes.judge.released.set()
+        answer = await first
+    assert isinstance(answer, Continue)
+    assert isinstance(second, Continue)
+    assert answer.feedback.id != second.feedback.id
+    assert (fakes.state(one).goal is None, fakes.state(other).goal is None) == (False, True)
+
+
+async def test_a_secret_of_the_session_reaches_no_judge(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.transcripts.script(turn(ran("env", output="API_KEY=abc-def-ghi"), message="It is abc-def-ghi."))
+    fakes.judge.script(JudgeFailed("no"))
+    await fakes.tell(stopped(environment={"API_KEY": "abc-def-ghi"}))
+    assert "abc-def-ghi" not in repr(fakes.judge.cases)
+    assert "[masked]" in repr(fakes.judge.cases)
+
+
+async def test_the_record_says_what_a_judgement_cost(fakes: Fakes) -> None:
+    fakes.store.save(with_goal("all tests pass and the parser is fast"))
+    fakes.judge.script(JudgeFailed("no", tokens=12))
+    await fakes.tell(stopped())
+    (entry,) = fakes.record.read(KEY)
+    assert (entry.stage, entry.judge_tokens) == ("judge", 12)
+
+
+async def test_the_record_says_of_a_gate_that_it_was_cached_or_flaky(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = fakes.gates.run
+
+    async def remembered(*asked: Any) -> tuple[GateRun, ...]:
+        return tuple(replace(run, cached=True, flaky=True) for run in await real(*asked))
+
+    fakes.gates.script("make", PASSED)
+    monkeypatch.setattr(fakes.gates, "run", remembered)
+    fakes.store.save(with_goal(checks=("make",)))
+    await fakes.tell(stopped())
+    assert fakes.record.read(KEY)[0].gates == ("check:1: passed (cached, flaky)",)
+
+
+async def test_a_file_that_was_claimed_and_is_not_there_is_sent_back(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.workspace.missing = {"docs/usage.md", "NOTES.md"}
+    fakes.transcripts.script(turn(message="I added docs/usage.md with an explanation."))
+    answer = await fakes.sent_back()
+    assert answer.feedback.missing == (
+        "you say \u201cI added docs/usage.md with an explanation.\u201d: there is no docs/usage.md",
+    )
+
+
+async def test_a_file_that_was_claimed_by_its_bare_name_may_stand_in_a_folder(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    fakes.workspace.missing = {"NOTES.md"}
+    fakes.workspace.changes = ProjectChanges(
+        files=(FileChange(path="docs/NOTES.md", after="Notes."), FileChange(path="a.py", after="x = 1\n"))
+    )
+    fakes.transcripts.script(turn(message="I added NOTES.md with an explanation."))
+    fakes.judge.script(complete())
+    assert (await fakes.rest()).reason is RestReason.ACHIEVED
+
+
+async def test_a_file_name_that_is_no_utf_8_keeps_nothing_from_being_judged_and_recorded(
+    fakes: Fakes, tmp_path: Path
+) -> None:
+    fakes.store.save(with_goal())
+    knows = "import sys\n\nTESTED = 'pytest' in sys.modules\n"
+    change = FileChange(path="shop_\udcff.py", before="", after=knows)
+    fakes.workspace.changes = ProjectChanges(files=(change,))
+    answer = await fakes.sent_back()
+    assert answer.feedback.kind == "checks-changed"
+    assert "shop_\\udcff.py" in answer.feedback.missing[0]
+    RecordFiles(tmp_path).append(KEY, fakes.record.read(KEY)[-1])
+    SessionFiles(tmp_path).save(fakes.state())
+
+
+async def test_secrets_in_to_dos_and_background_work_reach_neither_agent_nor_record(fakes: Fakes) -> None:
+    fakes.store.save(with_goal())
+    secret = "s3cr3t-value-of-a-token"
+    fakes.transcripts.script(turn(todos=todos(f"rotate {secret}")))
+    answer = await fakes.sent_back(environment={"MY_TOKEN": secret})
+    assert answer.feedback.missing == ("rotate [masked]",)
+    work = BackgroundActivity("b1", f"curl -H {secret}")
+    fakes.transcripts.script(turn(last_message_id="m2"))
+    answer = await fakes.sent_back(environment={"MY_TOKEN": secret}, background=(work,), headless=True)
+    assert answer.feedback.missing == ("curl -H [masked]",)
+    assert secret not in repr(fakes.record.read(KEY)) + repr(fakes.state())

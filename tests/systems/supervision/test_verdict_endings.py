@@ -1,0 +1,133 @@
+"""What a judge's answer leads to."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.kernel.effects import RestReason
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.verdict import Verdict
+from support.cases import (
+    UNREACHABLE,
+    abstain,
+    complete,
+    edited,
+    impossible,
+    incomplete,
+    judged,
+    ran,
+    session,
+    turn,
+    waiting,
+    with_goal,
+)
+from support.play import Played, World, play
+
+TRIED = turn(ran("./deploy", 1), edited(), ran("pytest -q", output="5 passed in 0.10s"))
+"""E1: tried, and failed. E2: an edit. E3: tests that pass."""
+
+
+def rule(verdict: Verdict) -> Played:
+    return play(with_goal(), World(turn=TRIED, judge=judged(verdict, tokens=10, cents=0.5)))
+
+
+def test_a_complete_verdict_achieves_the_goal_and_says_by_what() -> None:
+    played = rule(complete("E3"))
+    assert (played.goal.status, played.rest.alarm) == (GoalStatus.ACHIEVED, True)
+    assert played.rest.note == "Supervisor: goal achieved. The condition holds (E3)"
+
+
+def test_an_incomplete_verdict_sends_back_with_what_is_missing_and_the_next_step() -> None:
+    feedback = rule(incomplete("comments", "docs")).sent_back.feedback
+    assert (feedback.kind, feedback.missing, feedback.next_step) == (
+        "incomplete",
+        ("comments", "docs"),
+        "Accept them.",
+    )
+
+
+def test_a_verdict_that_waits_lets_the_agent_rest_with_the_goal_active() -> None:
+    played = rule(waiting())
+    assert (played.goal.status, played.rest.reason) == (GoalStatus.ACTIVE, RestReason.WAITING)
+    assert played.rest.note == "Supervisor: waiting for you: Which syntax?"
+
+
+def test_an_impossible_verdict_ends_the_goal() -> None:
+    played = rule(impossible())
+    assert (played.goal.status, played.rest.alarm) == (GoalStatus.IMPOSSIBLE, True)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [abstain(), complete("E9"), complete("E3", confidence=0.1), incomplete(confidence=0.1), impossible("E9")],
+    ids=["abstains", "cites nothing", "unsure complete", "unsure incomplete", "impossible for nothing"],
+)
+def test_a_verdict_that_does_not_count_leaves_the_goal_active_and_says_so(verdict: Verdict) -> None:
+    played = rule(verdict)
+    assert (played.goal.status, played.rest.reason) == (GoalStatus.ACTIVE, RestReason.UNJUDGED)
+    assert played.goal.unjudged == played.rest.detail != ""
+    assert played.rest.note.endswith("The goal stays active.")
+    assert not played.rest.alarm
+
+
+def test_a_judge_that_cannot_be_reached_leaves_the_goal_active_and_says_so() -> None:
+    played = play(with_goal(), World(judge=UNREACHABLE))
+    assert (played.goal.status, played.goal.unjudged) == (GoalStatus.ACTIVE, "no backend can be reached")
+    assert played.rest.note == (
+        "Supervisor: this stop was not judged: no backend can be reached. The goal stays active."
+    )
+
+
+def test_a_failed_command_of_the_agent_is_no_evidence_that_the_goal_holds() -> None:
+    assert rule(complete("E1")).rest.reason is RestReason.UNJUDGED
+
+
+def test_an_edit_makes_an_earlier_run_stale_evidence() -> None:
+    world = World(turn=turn(ran("make"), edited()), judge=judged(complete("E1")))
+    assert play(with_goal(), world).rest.reason is RestReason.UNJUDGED
+
+
+@pytest.mark.parametrize(
+    "verdict", [waiting(), incomplete(), complete("E3"), impossible()], ids=lambda v: type(v).__name__
+)
+def test_a_stop_that_was_judged_clears_the_reason_why_the_one_before_was_not(verdict: Verdict) -> None:
+    played = play(with_goal(unjudged="no backend"), World(turn=TRIED, judge=judged(verdict)))
+    assert played.goal.unjudged == ""
+
+
+@pytest.mark.parametrize("verdict", [complete(), incomplete(), waiting(), abstain()])
+def test_judging_is_charged_to_the_goal_whatever_the_verdict(verdict: Verdict) -> None:
+    spent = rule(verdict).goal.spent
+    assert (spent.judge_tokens, spent.judge_cents) == (10, 0.5)
+
+
+def test_judging_without_an_active_goal_is_charged_to_none() -> None:
+    before = with_goal(status=GoalStatus.ACHIEVED)
+    world = World(turn=turn(message="All tests pass."), judge=judged(complete(), tokens=10))
+    assert play(before, world).session.goal == before.goal
+
+
+SUSPICIOUS = turn(ran("./deploy", 1), edited(), message="All tests pass.")
+UNASKED: list[tuple[Verdict, str | RestReason]] = [
+    (complete("E2"), RestReason.CLEAN),
+    (incomplete(), "false-complete"),
+    (incomplete(confidence=0.6), RestReason.UNJUDGED),
+    (waiting(), RestReason.WAITING),
+    (impossible(), RestReason.IMPOSSIBLE),
+    (abstain(), RestReason.UNJUDGED),
+]
+
+
+@pytest.mark.parametrize(("verdict", "kind"), UNASKED)
+def test_without_a_goal_a_verdict_on_a_suspicion_decides_and_bothers_nobody(
+    verdict: Verdict, kind: str | RestReason
+) -> None:
+    played = play(session(), World(turn=SUSPICIOUS, judge=judged(verdict)))
+    assert played.kind == kind
+    if kind != "false-complete":
+        assert (played.rest.note, played.rest.alarm) == ("", False)
+
+
+def test_without_a_goal_a_judge_that_cannot_be_reached_lets_the_agent_rest() -> None:
+    played = play(session(), World(turn=SUSPICIOUS, judge=UNREACHABLE))
+    assert (played.rest.reason, played.rest.note) == (RestReason.UNJUDGED, "")
