@@ -82,12 +82,13 @@ def remove_stale_temporaries(folder: Path) -> None:
         for path in folder.iterdir():
             found = _TEMPORARY.fullmatch(path.name)
             if found and (
-                int(found["process"]) == os.getpid() or not _is_process_alive(int(found["process"]))
+                int(found["process"]) == os.getpid() or not is_process_alive(int(found["process"]))
             ):
                 path.unlink(missing_ok=True)
 
 
-def _is_process_alive(process: int) -> bool:
+def is_process_alive(process: int) -> bool:
+    """Whether a process of this id runs, whoever's it is."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -131,6 +131,32 @@ def test_a_patched_runner_is_told_and_one_as_its_installer_wrote_it_is_not(tmp_p
     assert find_unexplained_changes(written, project, files["late.pth"].stat().st_ctime + 3600) == ()
 
 
+def test_a_copy_with_the_same_content_is_this_projects_code(tmp_path: Path) -> None:
+    """So tox and nox test: they install what they were called for."""
+    for place, value in (("src/shop", 1), (".venv/lib/site-packages/shop", 1), ("elsewhere/shop", 2)):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "__init__.py").write_text("")
+        (tmp_path / place / "cart.py").write_text(f"x = {value}\n")
+        (tmp_path / place / "_version.py").write_text(f"version = '{place}'\n")
+    written = tmp_path / "written"
+    written.mkdir()
+
+    def other(place: str) -> str:
+        loaded = {
+            f"shop.{name}".removesuffix(".__init__"): str(tmp_path / place / f"{name}.py")
+            for name in ("__init__", "_version", "gone", "cart")
+        }
+        (written / "origins-1.json").write_text(json.dumps(loaded))
+        return find_other_copy(written, tmp_path, tmp_path)
+
+    assert other(".venv/lib/site-packages/shop") == ""
+    assert other("elsewhere/shop") == "", "a file of the project is its own, wherever it lies"
+    assert find_other_copy(written, tmp_path, tmp_path / "src") == f"shop.cart from {tmp_path}/elsewhere/shop"
+    (tmp_path / "src/shop/cart.py").write_text("x = broken\n")
+    installed = f"{tmp_path}/.venv/lib/site-packages/shop"
+    assert other(".venv/lib/site-packages/shop") == f"shop.cart from {installed}"
+
+
 def test_modules_that_every_project_has_are_no_copy(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     for name in ("tests/__init__.py", "conftest.py", "logging.py", "shop.py"):
@@ -141,6 +167,7 @@ def test_modules_that_every_project_has_are_no_copy(tmp_path: Path) -> None:
     (tmp_path / "origins-1.json").write_text(other)
     (tmp_path / "origins-2.json").write_text(f'{{"shop": "{tmp_path}/shop.py"}}')
     assert find_other_copy(tmp_path, tmp_path, tmp_path) == ""
+    (tmp_path / "shop.py").write_text("x = 1")
     (tmp_path / "origins-3.json").write_text('{"shop": "/usr/lib/shop.py"}')
     assert find_other_copy(tmp_path, tmp_path, tmp_path) == "shop from /usr/lib"
     (tmp_path / "origins-3.json").write_text("[damaged")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from real_hosts.opencode_desk import decided, noted, toasted
+from real_hosts.opencode_desk import decided, noted, project_requests, toasted
 from real_hosts.opencode_server import Desk
 from real_hosts.opencode_supervised import Supervised, agent, reads_shop, runs, says, writes_shop
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
@@ -190,13 +190,12 @@ def test_an_edit_by_the_agent_is_held_until_the_user_accepts_it(
 
 def test_the_rubric_command_costs_no_model_request(shop: Supervised, desk: Desk) -> None:
     rubric(shop, PLAIN)
-    before = len(shop.model.requests)
     session = desk.session()
     desk.command(session, "supervisor:rubric")
     toasted(desk, "rubric in force: ")
     desk.command(session, "supervisor:rubric", "everything")
     toasted(desk, "takes nothing, `accept` or `edit`")
-    assert len(shop.model.requests) == before
+    assert project_requests(shop) == 0
 
 
 def test_without_a_goal_a_plain_answer_rests(shop: Supervised, desk: Desk) -> None:

@@ -9,7 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from real_hosts.opencode_desk import UNJUDGED, decided, judging, noted, running, toasted, typed
+from real_hosts.opencode_desk import (
+    UNJUDGED,
+    decided,
+    judging,
+    noted,
+    project_requests,
+    running,
+    toasted,
+    typed,
+)
 from real_hosts.opencode_host import MODEL, SMALL_MODEL
 from real_hosts.opencode_server import Desk, Server
 from real_hosts.opencode_supervised import (
@@ -65,7 +74,7 @@ def test_commands_about_the_goal_cost_no_model_request_and_leave_a_line(shop: Su
     shop.script(says("Hello.", shop.host.project))
     session = desk.session()
     desk.prompt(session, "Hello.", agent="careful")
-    before = len(shop.model.requests)
+    before = project_requests(shop)
     assert desk.command(session, "supervisor:retry", "3").status_code == 500
     note = noted(desk, session, "budget of 3 continuations")
     assert all(part.ignored for part in note.parts)
@@ -74,7 +83,7 @@ def test_commands_about_the_goal_cost_no_model_request_and_leave_a_line(shop: Su
     noted(desk, session, "1 to 100")
     assert desk.command(session, "supervisor:goal").status_code == 500
     noted(desk, session, "no goal is set")
-    assert len(shop.model.requests) == before
+    assert project_requests(shop) == before
 
 
 def test_a_command_typed_first_leaves_no_line_that_would_choose_an_agent(desk: Desk) -> None:

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,9 @@ IMPORT_FAILED: Final = f'Error importing plugin "{PLUGIN}"'
 SOURCE_FOLDERS: Final = ("", "src", "lib", "python")
 """Folders of a project that hold its packages."""
 SITE_FOLDERS: Final = ("site-packages", "dist-packages")
+COPY_FOLDERS: Final = frozenset((*SITE_FOLDERS, "build"))
+WRITTEN_BY_BUILDS: Final = "version"
+"""The last letters of modules that a build writes anew each time: `_version`."""
 CUSTOMIZING: Final = ("sitecustomize", "usercustomize")
 """Modules that Python loads at every start."""
 UNRECORDED: Final = ("_virtualenv",)
@@ -73,12 +76,44 @@ def with_origins_plugin(environment: Mapping[str, str], folder: Path) -> dict[st
 
 
 def find_other_copy(written: Path, folder: Path, project: Path) -> str:
-    """Name a package of the folder that was imported from outside the project, and from where; "" if none."""
-    top, own = project.resolve(), set(_own_names(folder))
+    """Name a module of the folder that was imported with another content, and from where; "" if none.
+
+    A copy that was installed from these very files, as tox and nox do, is this project's code.
+    """
+    top, own = project.resolve(), _own_sources(folder)
     for name, origin in _origins(written):
-        if name in own and not Path(origin).resolve().is_relative_to(top):
-            return f"{name} from {Path(origin).parent}"
+        head, _, rest = name.partition(".")
+        file = Path(origin)
+        if head not in own or rest.endswith(WRITTEN_BY_BUILDS) or not _is_copy(file, top):
+            continue
+        sources = [source for source in _module_files(own[head], rest) if source.is_file()]
+        if sources and all(_content(source) != _content(file) for source in sources):
+            return f"{name} from {file.parent}"
     return ""
+
+
+def _is_copy(file: Path, top: Path) -> bool:
+    """Whether a Python module came from outside the project, or from where installers copy to."""
+    if file.suffix != ".py":
+        return False
+    return not file.resolve().is_relative_to(top) or not COPY_FOLDERS.isdisjoint(file.parts)
+
+
+def _module_files(places: Iterable[Path], rest: str) -> Iterator[Path]:
+    """Yield the files that may hold a module of a package, or the one file that is a module."""
+    for place in places:
+        if place.suffix == ".py":
+            yield place
+        else:
+            inner = place.joinpath(*filter(None, rest.split(".")))
+            yield from (inner / "__init__.py", inner.with_name(f"{inner.name}.py"))
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 def find_unexplained_changes(written: Path, project: Path, since: float) -> tuple[str, ...]:
@@ -95,7 +130,7 @@ def find_unexplained_changes(written: Path, project: Path, since: float) -> tupl
         file
         for name, file in origins.items()
         if name in CUSTOMIZING
-        or file.parent in top.parents
+        or file.parent.resolve() in top.parents
         or any(place in file.parents for place in (*sites, library))
     }
     changed = [
@@ -138,7 +173,7 @@ def find_missing_package(run: GateRun, folder: Path) -> str:
     """Name a package of others whose absence alone made a run fail, and the remedy; "" if none."""
     missing = [MISSING_MODULE.search(line) for line in run.failures]
     names = [found[1].partition(".")[0] for found in missing if found]
-    if not names or len(names) < len(run.failures) or set(names) & set(_own_names(folder)):
+    if not names or len(names) < len(run.failures) or set(names) & set(_own_sources(folder)):
         return ""
     named = (line for file, line in REMEDIES.items() if (folder / file).is_file())
     remedy = next(named, f"pip install {names[0]}")
@@ -153,11 +188,13 @@ def _origins(written: Path) -> Iterator[tuple[str, str]]:
             continue
 
 
-def _own_names(folder: Path) -> Iterator[str]:
-    """Yield the names under which packages and modules of this folder are imported."""
+def _own_sources(folder: Path) -> dict[str, list[Path]]:
+    """Return by name the packages and modules of this folder."""
+    found: dict[str, list[Path]] = {}
     for source in SOURCE_FOLDERS:
         for place in (folder / source).glob("*"):
             name = place.stem if place.suffix == ".py" else place.name
             importable = place.suffix == ".py" or (place / "__init__.py").is_file()
             if importable and name not in NOT_UNDER_TEST and name not in sys.stdlib_module_names:
-                yield name
+                found.setdefault(name, []).append(place)
+    return found

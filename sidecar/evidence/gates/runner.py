@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,6 +38,7 @@ from sidecar.evidence.reports.tools import ReportingLine
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
 from sidecar.platform import processes
 from sidecar.platform.project_python import PythonMissingError, with_project_python
+from sidecar.platform.scratch import scratch_folder
 
 OUTPUT_LIMIT: Final = 1 << 18
 """Bytes of output kept while a gate runs; they must contain the summary."""
@@ -60,12 +60,12 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
     if why := gate_folder_objection(gate, at.project):
         return replace(blank, reason=why)
     try:
-        with tempfile.TemporaryDirectory(prefix="supervisor-gate-", ignore_cleanup_errors=True) as scratch:
+        async with scratch_folder("gate") as scratch:
             folder = Path(at.project, gate.folder)
             line, environment = await with_project_python(
                 gate.command, str(folder), at.environment, at.project
             )
-            place = _RunPlace(folder=folder, scratch=Path(scratch), environment=environment, until=until)
+            place = _RunPlace(folder=folder, scratch=scratch, environment=environment, until=until)
             return await _run_with_origins(blank, line, place, at)
     except (PythonMissingError, OSError) as error:
         return replace(blank, reason=str(error))
@@ -87,17 +87,17 @@ def gate_folder_objection(gate: Gate, project: str) -> str:
 
 async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: GateContext) -> GateRun:
     """Run the line; a result for another copy, or without a package that it needs, says nothing."""
-    with tempfile.TemporaryDirectory(prefix="supervisor-origins-", ignore_cleanup_errors=True) as name:
-        probed = replace(place, environment=with_origins_plugin(place.environment, Path(name)))
+    async with scratch_folder("origins") as written:
+        probed = replace(place, environment=with_origins_plugin(place.environment, written))
         run = await _run_with_report(blank, line, probed)
         if IMPORT_FAILED in run.output:
             return await _run_with_report(blank, line, place)
         if run.outcome is Outcome.COULD_NOT_RUN:
             return run
         project = Path(at.project)
-        other = await asyncio.to_thread(find_other_copy, Path(name), place.folder, project)
+        other = await asyncio.to_thread(find_other_copy, written, place.folder, project)
         if at.since:
-            found = await asyncio.to_thread(find_unexplained_changes, Path(name), project, at.since)
+            found = await asyncio.to_thread(find_unexplained_changes, written, project, at.since)
             run = replace(run, unexplained=found)
     reason = (
         f"it tested another copy: {other}; install this one, for example with: pip install -e ."

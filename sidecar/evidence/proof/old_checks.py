@@ -13,10 +13,8 @@ A comparison is remembered as long as neither version of the files changes.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections import OrderedDict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -25,6 +23,7 @@ from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, GateRun, Outcome
+from sidecar.platform.scratch import scratch_folder
 
 MEMORY_SIZE: Final = 64
 """Comparisons that are remembered."""
@@ -114,9 +113,9 @@ class _Comparing:
         self, version: CopyVersion, runs: Sequence[GateRun]
     ) -> tuple[tuple[str, ...], list[GateRun] | str]:
         """Run the gates in a copy; return its mixed check files, and the runs or why there are none."""
-        with tempfile.TemporaryDirectory(prefix="supervisor-copy-", ignore_cleanup_errors=True) as name:
+        async with scratch_folder("copy") as folder:
             at = self._at
-            copy = await self._workspace.copy(self._base, at.project, at.environment, version, Path(name))
+            copy = await self._workspace.copy(self._base, at.project, at.environment, version, folder)
             if copy.unseen:
                 return (), copy.unseen
             if version is CopyVersion.OLD_CHECKS and not copy.checks:
