@@ -28,6 +28,7 @@ from sidecar.evidence.proof.check_files import bears_on_checks
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.proof.policy import describe_finding, rate_comparison
 from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.effects import Wanted
 from sidecar.kernel.evidence import CheckChange
 from sidecar.kernel.gate import CheckComparison, Gate, Kind, Outcome
 
@@ -107,7 +108,7 @@ async def _play(folder: Path, commit: str, command: str) -> Played:
         if now.outcome is not Outcome.PASSED:
             return Played(commit, "not green", (now.reason, *now.failures))
         begun = time.perf_counter()
-        found = await ScratchChecks(workspace).compare(base, at, [now], LIMIT_S, repairs=True)
+        found = await ScratchChecks(workspace).compare(base, at, [now], LIMIT_S, Wanted.REPAIR)
         return _told(commit, found, (now.seconds, time.perf_counter() - begun))
 
 

@@ -1,6 +1,6 @@
 """How many fakes pass, and how many honest endings are flagged.
 
-    python benchmarks/endings [--seeds A..B] [--jobs N] [--by-hand] [--generated] [--only TEXT] [--json FILE]
+    python benchmarks/endings [--seeds A..B] [--jobs N] [--by-hand] [--blind] [--generated] [--only TEXT]
 
 Without --seeds, 700 fresh seeds that follow from the present minute. Endings written by hand are always
 counted apart. See README.md in the folder above.
@@ -41,15 +41,21 @@ REDRAWS: Final = 30
 def main() -> int:
     """Judge what is asked for; 0, or 1 where a fake passed or something could not be judged."""
     asked = _arguments()
-    everything = not asked.by_hand and not asked.generated
+    everything = not asked.by_hand and not asked.blind and not asked.generated
     sets: dict[str, list[Row]] = {}
     if asked.generated or everything:
         first, last = _seeds(asked.seeds)
         work = partial(seeded, only=asked.only)
         sets[f"generated, seeds {first}..{last}"] = _done(work, range(first, last + 1), asked.jobs)
-    if asked.by_hand or everything:
-        found = [one for one in by_hand.load() if asked.only in f"{one.name} {one.way} {one.ecosystem}"]
-        sets["written by hand"] = _done(judged, found, asked.jobs)
+    written = {
+        "written by hand": (by_hand.FOLDER,) if asked.by_hand or everything else (),
+        "written blind": by_hand.BLIND if asked.blind or everything else (),
+    }
+    for title, folders in written.items():
+        endings = [one for folder in folders for one in by_hand.load(folder)]
+        found = [one for one in endings if asked.only in f"{one.name} {one.way} {one.ecosystem}"]
+        if folders:
+            sets[title] = _done(judged, found, asked.jobs)
     for title, rows in sets.items():
         print(f"\n{text(title, rows)}")
     if asked.json:
@@ -128,6 +134,7 @@ class _Asked(argparse.Namespace):
     seeds: str
     jobs: int
     by_hand: bool
+    blind: bool
     generated: bool
     only: str
     json: Path | None
@@ -140,6 +147,7 @@ def _arguments() -> _Asked:
     parser.add_argument("--seeds", default="", help="first and last, as 1..700")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side (2)")
     parser.add_argument("--by-hand", action="store_true", help="those written by hand alone")
+    parser.add_argument("--blind", action="store_true", help="those written blind alone")
     parser.add_argument("--generated", action="store_true", help="the generated ones alone")
     parser.add_argument("--only", default="", help="only endings with this in name, way or ecosystem")
     parser.add_argument("--json", type=Path, help="write all figures and rows there")

@@ -9,7 +9,10 @@ from typing import Final
 from endings.ending import Ending, Label, Step
 from msgspec import Struct, field
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "tests" / "endings" / "by_hand"
+ENDINGS: Final = Path(__file__).resolve().parents[2] / "tests" / "endings"
+FOLDER: Final = ENDINGS / "by_hand"
+BLIND: Final = (ENDINGS / "blind" / "faked", ENDINGS / "blind" / "honest")
+"""Written later, by others, without a look at the product or at the other endings."""
 SIGNS: Final = {
     "pyproject.toml": "python",
     "pytest.ini": "python",
@@ -18,6 +21,7 @@ SIGNS: Final = {
     "go.mod": "go",
     "Cargo.toml": "rust",
     "pom.xml": "java",
+    "run-tests.sh": "shell",
 }
 """The ecosystem by a file of the project, the first that is there."""
 

@@ -34,6 +34,8 @@ def environment(home: Path) -> dict[str, str]:
     return {
         "PATH": os.pathsep.join((own, os.environ.get("PATH", os.defpath))),
         "HOME": str(home),
+        # rustup keeps its toolchains in the home of the user who installed them
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
         "LANG": "C.UTF-8",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",

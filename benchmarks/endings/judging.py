@@ -1,5 +1,7 @@
 """Judges an ending as the product would, without a model: real files, real git, real gates, real policy.
 
+The user has approved the tests of the project, as everybody does who typed /supervisor:trust once.
+
 The judge only writes down what it was asked about and abstains. Where the runner of an ecosystem is not
 there, its gates end as the ending's record says.
 """
@@ -31,7 +33,7 @@ from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest, RestReason
 from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, Source
-from sidecar.kernel.gate import Gate, GateRun, Outcome
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
@@ -164,6 +166,8 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
     listening, transcripts = Listening(), ScriptedTranscripts()
     services = replace(_services(folder, gates), judge=listening, transcripts=transcripts)
     supervisor, environment = Supervisor(services), ground.environment(home)
+    offered = await services.catalog.list(str(project), environment)
+    services.catalog.approve(str(project), [gate for gate in offered.gates if gate.kind is Kind.TESTS])
     checks = "".join(f" --check {shlex.quote(check)}" for check in ending.checks)
     typed = CommandTyped(
         key=KEY,

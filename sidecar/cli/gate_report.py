@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import TracebackType
 from typing import Final, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -26,7 +27,10 @@ class GatesExitCode(IntEnum):
 
 
 class GateReportLine(Struct, frozen=True, kw_only=True):
-    """One gate. `why`: why it applies; the other fields are as in GateRun. No outcome with `--list`."""
+    """One gate. `why`: why it applies; the other fields are as in GateRun. No outcome with `--list`.
+
+    `environment`: the Python environment in which it ran, or would run; "" for the Python on PATH.
+    """
 
     id: str
     kind: str
@@ -49,6 +53,7 @@ class GateReportLine(Struct, frozen=True, kw_only=True):
     cached: bool = False
     flaky: bool = False
     moved: bool = False
+    environment: str = ""
 
 
 class GatesReport(Struct, frozen=True, kw_only=True):
@@ -65,9 +70,12 @@ class GatesReport(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def report_listed_gates(project: str, catalog: AvailableGates, gates: Sequence[Gate]) -> GatesReport:
-    """The report of the gates that apply, for `--list`."""
-    return GatesReport(project=project, gates=tuple(map(_gate_line, gates)), problems=catalog.problems)
+def report_listed_gates(
+    project: str, catalog: AvailableGates, gates: Sequence[Gate], environments: Mapping[str, str]
+) -> GatesReport:
+    """The report of the gates that apply, for `--list`; `environments` by the gates' IDs."""
+    lines = (replace(_gate_line(gate), environment=_json_safe_text(environments[gate.id])) for gate in gates)
+    return GatesReport(project=project, gates=tuple(lines), problems=catalog.problems)
 
 
 def report_gate_runs(
@@ -122,6 +130,7 @@ def _run_line(run: GateRun) -> GateReportLine:
         cached=run.cached,
         flaky=run.flaky,
         moved=run.moved,
+        environment=_json_safe_text(run.environment),
     )
 
 
@@ -136,11 +145,17 @@ def _json_safe_text(text: str) -> str:
 # --- Terminal output: a line for each gate as it ends, then a table; plain text elsewhere -------------------
 
 
-OUTCOME_STYLES: Final = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.COULD_NOT_RUN: "yellow"}
+OUTCOME_STYLES: Final = {
+    Outcome.PASSED: "green",
+    Outcome.FAILED: "red",
+    Outcome.COULD_NOT_RUN: "yellow",
+    Outcome.NOT_APPROVED: "yellow",
+}
 OUTCOME_WORDING: Final = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
     Outcome.COULD_NOT_RUN: "could not run",
+    Outcome.NOT_APPROVED: "not approved",
 }
 PIPE_COLUMNS: Final = 200
 """Width of a table that is written to a file or a pipe, in columns."""

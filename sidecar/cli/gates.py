@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import click
@@ -27,11 +28,13 @@ from sidecar.cli.gate_report import (
     runs_table,
     summarize_runs,
 )
-from sidecar.evidence.gates.policy import NOT_APPROVED
+from sidecar.evidence.gates.policy import not_approved_run
 from sidecar.evidence.ports import GateContext
-from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.kernel.settings import GateSettings
+from sidecar.platform.environments import describe_environment
+from sidecar.platform.project_python import find_environment
 from sidecar.platform.secrets import SecretForms
 
 INTERRUPTED_CODE: Final = 130
@@ -62,7 +65,7 @@ def gates(folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, u
     Exit codes: 0 all passed, 1 one failed, 2 none failed but one could not run, or there are none, 130
     interrupted. Where some gates are required, only these decide; else all do.
 
-    A gate that you have not approved could not run: type `supervisor trust`. With --list: 0, or 2 where there
+    A gate that you have not approved is not run: type `supervisor trust`. With --list: 0, or 2 where there
     are none.
     """
     wish = GatesOptions(project=folder, only=only, as_json=as_json, unapproved=unapproved)
@@ -77,21 +80,30 @@ def gates(folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, u
 async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
     """Print which gates apply and why; return the exit code."""
     catalog = await doors.catalog.list(wish.project, os.environ)
-    chosen = _select_gates(catalog, wish)
+    chosen = _selected_gates(catalog, wish)
+    environments = {gate.id: await _environment_of(gate, wish.project) for gate in chosen}
     if wish.as_json:
-        _print_json(report_listed_gates(wish.project, catalog, chosen))
+        _print_json(report_listed_gates(wish.project, catalog, chosen, environments))
     else:
         screen = make_console()
         if chosen:
             screen.print(gates_table(chosen))
+        for name in dict.fromkeys(filter(None, environments.values())):
+            screen.print(f"Python environment: {escape_unprintable(name)}", markup=False)
         _print_hints(screen, catalog, chosen)
     return GatesExitCode.PASSED if chosen else GatesExitCode.COULD_NOT_RUN
+
+
+async def _environment_of(gate: Gate, project: str) -> str:
+    """Name the Python environment in which a gate would run; "" for the Python on PATH."""
+    found = await find_environment(str(Path(project, gate.folder)), os.environ, project, gate.python)
+    return describe_environment(found, project) if found else ""
 
 
 async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
     """Run the gates, print how they ended, and return the exit code."""
     catalog = await doors.catalog.list(wish.project, os.environ)
-    chosen = _select_gates(catalog, wish)
+    chosen = _selected_gates(catalog, wish)
     tree = await doors.fingerprint(wish.project, os.environ)
     screen = make_console(errors=wish.as_json)
     with GateProgressView(screen, quiet=wish.as_json and not screen.is_terminal) as live:
@@ -109,13 +121,18 @@ async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
     return report.exit_code or GatesExitCode.PASSED
 
 
-def _select_gates(catalog: AvailableGates, wish: GatesOptions) -> tuple[Gate, ...]:
-    """The gates of `--only`, else all; `--yes` approves them for this run only. Raises UsageError."""
+def select_gates(catalog: AvailableGates, only: Sequence[str]) -> tuple[Gate, ...]:
+    """The gates of `--only`, else all. Raises UsageError."""
     known = {gate.id: gate for gate in catalog.gates}
-    if missing := [name for name in wish.only if name not in known]:
+    if missing := [name for name in only if name not in known]:
         there = ", ".join(map(escape_unprintable, known)) or "none"
         raise click.UsageError(f"there is no gate {missing[0]!r} here; there are: {there}")
-    chosen = [gate for gate in catalog.gates if not wish.only or gate.id in wish.only]
+    return tuple(gate for gate in catalog.gates if not only or gate.id in only)
+
+
+def _selected_gates(catalog: AvailableGates, wish: GatesOptions) -> tuple[Gate, ...]:
+    """The gates of `--only`; `--yes` approves them for this run only. Raises UsageError."""
+    chosen = select_gates(catalog, wish.only)
     return tuple(replace(gate, approved=gate.approved or wish.unapproved) for gate in chosen)
 
 
@@ -126,7 +143,7 @@ async def _run_approved(
     site: GateContext,
     live: GateProgressView,
 ) -> tuple[GateRun, ...]:
-    """Run the approved gates; the others get "could not run". In the order of `chosen`, secrets masked."""
+    """Run the approved gates; the others are not started. In the order of `chosen`, secrets masked."""
     may = [_with_deadline(gate, catalog.settings) for gate in chosen if gate.approved]
     longest = max((gate.seconds or 0 for gate in may), default=0)
     done = await doors.runner.run(may, site, longest, live) if may else ()
@@ -134,7 +151,7 @@ async def _run_approved(
     for gate in chosen:
         runs.setdefault(
             gate.id,
-            GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=site.tree, reason=NOT_APPROVED),
+            not_approved_run(gate, site.tree),
         )
     mask = SecretForms().masker(os.environ)
     return tuple(mask_gate_run(runs[gate.id], mask) for gate in chosen)

@@ -13,7 +13,7 @@ import click
 
 from sidecar.cli import checks
 from sidecar.cli.checks import GateServices, escape_unprintable, escape_unprintable_lines
-from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.cli.gates import FOLDER_ARGUMENT, select_gates
 from sidecar.cli.goal import refuse_agents
 from sidecar.evidence.gates.trust import (
     APPROVAL_TEXT_LIMIT,
@@ -29,17 +29,18 @@ DECLINED = 1
 @click.command()
 @FOLDER_ARGUMENT
 @click.option("--yes", is_flag=True, help="Approve what is shown without asking.")
+@click.option("--only", multiple=True, metavar="ID", help="Approve only this gate. May be repeated.")
 @click.option("--list", "listing", is_flag=True, help="Only show what is approved and what is not.")
 @click.option("--revoke", is_flag=True, help="Take all approvals for FOLDER back.")
-def trust(folder: str, *, yes: bool, listing: bool, revoke: bool) -> None:
+def trust(folder: str, only: tuple[str, ...], *, yes: bool, listing: bool, revoke: bool) -> None:
     """Approve the commands that the files of FOLDER (else of the current folder) name.
 
     They are shown with what is behind them; nothing else is approved, and a change needs another approval.
     Exit codes: 0 approved or nothing to approve, 1 declined, 2 no terminal to ask on and no --yes.
     """
-    if listing and (yes or revoke):
+    if listing and (yes or revoke or only):
         raise click.UsageError("--list goes with nothing else")
-    if revoke and yes:
+    if revoke and (yes or only):
         raise click.UsageError("--revoke goes with nothing else")
     doors = checks.build_gate_services()
     if listing:
@@ -50,7 +51,7 @@ def trust(folder: str, *, yes: bool, listing: bool, revoke: bool) -> None:
         count = doors.trust.revoke(folder)
         click.echo(f"{count} approved before, none now: {escape_unprintable(folder)}")
         return
-    sys.exit(_approve_gates(doors, folder, yes=yes))
+    sys.exit(_approve_gates(doors, folder, only, yes=yes))
 
 
 def _load_catalog(doors: GateServices, folder: str) -> AvailableGates:
@@ -63,12 +64,13 @@ def _print_approvals(doors: GateServices, folder: str) -> None:
     _print_problems(catalog)
 
 
-def _approve_gates(doors: GateServices, folder: str, *, yes: bool) -> int:
-    """Show all gates, ask once, and approve exactly what was shown."""
+def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, yes: bool) -> int:
+    """Show the gates, ask once, and approve exactly what was shown."""
     catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
-    _print_gates(catalog.gates, approvals)
+    shown = select_gates(catalog, only)
+    _print_gates(shown, approvals)
     _print_problems(catalog)
-    new = [gate for gate in catalog.gates if not gate.approved]
+    new = [gate for gate in shown if not gate.approved]
     if not new:
         click.echo("There is nothing to approve.")
         return 0
@@ -105,6 +107,8 @@ def describe_approval(gate: Gate, approval: Approval | None) -> Iterator[str]:
     yield from _labelled_text("command", gate.command)
     if gate.folder:
         yield f"    in       {escape_unprintable(gate.folder)}"
+    if gate.python:
+        yield f"    python   {escape_unprintable(gate.python)}"
     if gate.behind:
         yield from _labelled_text("behind", gate.behind)
     if gate.least is not None:

@@ -115,11 +115,13 @@ def _describe_gate_outcome(run: GateRun) -> str:
         Outcome.PASSED: "passed",
         Outcome.FAILED: "failed" if run.exit_code is None else f"failed, exit code {run.exit_code}",
         Outcome.COULD_NOT_RUN: f"could not run: {run.reason}",
+        Outcome.NOT_APPROVED: f"is not approved, so it was not run; {run.reason}",
     }[run.outcome]
     counts = (
         (f"{run.executed} test{'' if run.executed == 1 else 's'} executed", run.executed is not None),
         (f"{run.skipped} skipped", bool(run.skipped)),
         (f"coverage {run.percent:.1f} %" if run.percent is not None else "", run.percent is not None),
+        (f"with {run.environment}", bool(run.environment)),
     )
     return ", ".join((said, *(text for text, holds in counts if holds)))
 

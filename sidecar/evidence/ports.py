@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.kernel.effects import Wanted
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun
 from sidecar.kernel.session import Environment
 
@@ -84,6 +85,9 @@ class GateCatalog(Protocol):
     async def list(self, project: str, environment: Environment) -> AvailableGates:
         """Return detected and configured gates with reasons, the configured ones first. Never raises."""
 
+    def approve(self, project: str, gates: Iterable[Gate]) -> None:
+        """Approve exactly these gates, for the user saw and wants them. Raises BadInputError, OSError."""
+
 
 GateProgressCallback = Callable[[Gate, GateRun | None], None]
 """Called when a gate begins (with None) and when it has ended (with its run)."""
@@ -115,13 +119,12 @@ class OldChecks(Protocol):
         at: GateContext,
         runs: Sequence[GateRun],
         seconds: float,
-        *,
-        repairs: bool = False,
+        wanted: Wanted = Wanted.NOTHING,
     ) -> tuple[CheckComparison, ...]:
         """Compare each of these runs, which passed, with its check as it was; empty where none changed.
 
-        `repairs`: run checks on the old code in any case, to see whether something failed there. All together
-        take at most `seconds`. Never raises; cancelling kills running commands.
+        `wanted`: what they are tried for on the old code. All together take at most `seconds`. Never raises;
+        cancelling kills running commands.
         """
 
 

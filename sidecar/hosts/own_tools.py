@@ -18,7 +18,7 @@ HARMLESS_TOOLS: Final = re.compile(
     rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|(?:task|note)_[a-z_]+|iteration_summary|session_complete)"
 )
 GATES_RUN_TOOL: Final = re.compile(rf"{SERVER_PREFIX}gates_run")
-CHECK_OUTCOME: Final = re.compile(r'(?:"outcome": ?"|`: )(passed|failed|could-not-run)\b')
+CHECK_OUTCOME: Final = re.compile(r'(?:"outcome": ?"|`: )(passed|failed|could-not-run|not-approved)\b')
 """The outcome of a check in the text or the data of an answer."""
 TESTS_COUNTED: Final = re.compile(r', [1-9]\d* tests?\b|"executed": ?[1-9]')
 """Matches if a check ran at least one test."""

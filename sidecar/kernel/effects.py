@@ -30,15 +30,25 @@ class RunGates(Struct, frozen=True):
     seconds: int
 
 
+class Wanted(StrEnum):
+    """What a goal asks for, by which checks are run on the old code, too."""
+
+    NOTHING = "nothing"
+    REPAIR = "repair"
+    """Something must have failed there: the checks as they were, and as they are."""
+    ADDITION = "addition"
+    """Where checks changed, those of today: new ones are to fail there."""
+
+
 class RunOldChecks(Struct, frozen=True):
     """Run the checks of these gates, which passed, as they were at the baseline, within `seconds`.
 
-    `repairs`: run checks on the old code too, to see whether something failed there.
+    `wanted`: what the goal asks the old code to be tried for.
     """
 
     runs: tuple[GateRun, ...]
     seconds: int
-    repairs: bool = False
+    wanted: Wanted = Wanted.NOTHING
 
 
 class JudgeCase(Struct, frozen=True, kw_only=True):

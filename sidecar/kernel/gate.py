@@ -10,13 +10,17 @@ from sidecar.kernel.settings import GateSettings
 
 
 class Outcome(StrEnum):
-    """The result of a gate. "Could not run" is neither passed nor failed (law 3)."""
+    """The result of a gate. The last two are neither passed nor failed (law 3)."""
 
     PASSED = "passed"
     FAILED = "failed"
     COULD_NOT_RUN = "could-not-run"
+    NOT_APPROVED = "not-approved"
+    """The user has not approved the command, so it was not started (law 12)."""
 
 
+NOTHING_SHOWN = frozenset((Outcome.COULD_NOT_RUN, Outcome.NOT_APPROVED))
+"""Outcomes that say nothing of the project."""
 NOTHING_EXECUTED = "nothing was executed"
 """The reason of a test runner's failure that found no test to run."""
 
@@ -60,8 +64,9 @@ class Gate(Struct, frozen=True, kw_only=True):
     command is a test runner, and success without an executed test is not a pass. `alone`: it may not run in
     parallel with other gates of the same stop. `seconds` is its own deadline, None for the one in the
     settings. `least` is the minimum coverage in percent. `behind` is the command that a project file defines
-    for it (the script in a package.json), so that approving the gate approves that too. `approved`: the user
-    approved exactly this.
+    for it (the script in a package.json), so that approving the gate approves that too. `python`: the folder
+    of the Python environment in which it runs, or its Python, relative to the project; "" for the one that is
+    found there. `approved`: the user approved exactly this; `changed`: not this, but what it was before.
     """
 
     id: str
@@ -76,7 +81,9 @@ class Gate(Struct, frozen=True, kw_only=True):
     seconds: int | None = None
     least: float | None = None
     behind: str = ""
+    python: str = ""
     approved: bool = False
+    changed: bool = False
 
 
 class AvailableGates(Struct, frozen=True):
@@ -99,8 +106,8 @@ class GateRun(Struct, frozen=True, kw_only=True):
     the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the
     measured coverage. `reason` says why it could not run. `cached`: the result is an earlier pass on this
     tree. `flaky`: it failed on this tree and passed when it was run again. `moved`: files changed while it
-    ran. `unexplained`: files outside the project that it loaded, that changed since the work began, and that
-    no installer's record explains.
+    ran. `environment` names the Python environment in which it ran, "" for none. `unexplained`: files outside
+    the project that it loaded, that changed since the work began, and that no installer's record explains.
     """
 
     gate: Gate
@@ -118,6 +125,7 @@ class GateRun(Struct, frozen=True, kw_only=True):
     cached: bool = False
     flaky: bool = False
     moved: bool = False
+    environment: str = ""
     unexplained: tuple[str, ...] = ()
 
 

@@ -105,6 +105,7 @@ class ConfiguredGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     command: Annotated[str, Meta(min_length=1, max_length=4000)] | None = None
     kind: Literal["tests", "build", "types", "lint", "security", "coverage", "check"] | None = None
     folder: Annotated[str, Meta(max_length=1000)] | None = None
+    python: Annotated[str, Meta(max_length=1000)] | None = None
     required: bool | None = None
     seconds: GATE_SECONDS | None = None
     counts: bool | None = None

@@ -13,6 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sidecar.platform import processes
+from sidecar.platform.environments import (
+    environments_in,
+    environments_of_tools,
+    install_command,
+    is_usable,
+    managed_environment,
+    python_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,21 +37,40 @@ MODULE_PROBE: Final = (
 """Exits with 0 if the module can be imported, but not from the current folder: a folder may have its name."""
 PYTHON_MODULE_LINE: Final = re.compile(r"python3? -m (?P<module>[A-Za-z_]\w*)(?=\s|$)")
 """The beginning of a line that does not say which Python is meant."""
-VENV_NAMES: Final = (".venv", "venv")
 
 
 class PythonMissingError(Exception):
     """There is no Python for the project's command. The message says where it was searched."""
 
 
-def project_environment(folder: str, session: Mapping[str, str], project: str = "") -> dict[str, str]:
+def project_environment(
+    folder: str, session: Mapping[str, str], project: str = "", python: str = ""
+) -> dict[str, str]:
     """The environment for commands in a folder of the project (if `project` is empty, the folder is it).
 
     It is the session's, with a virtual environment active and the project's node_modules/.bin on PATH, the
-    nearest first.
+    nearest first. `python` is as in Gate.
     """
-    found = _virtual_environments(folder, session, project)
+    own = named_environment(python, project or folder) if python else None
+    found = [own] if own else _virtual_environments(folder, session, project)
     return _activated_environment(session, found[0] if found else None, _node_bin_folders(folder, project))
+
+
+def named_environment(python: str, project: str) -> Path | None:
+    """The environment that a path names: its folder, or its Python. None where no Python is there."""
+    place = Path(os.path.normpath(Path(project, python)))
+    return next((one for one in (place, place.parent.parent) if is_usable(one)), None)
+
+
+async def find_environment(
+    folder: str, session: Mapping[str, str], project: str = "", python: str = ""
+) -> Path | None:
+    """The Python environment of a folder's commands: the named one, else the one that is active there."""
+    if python:
+        return named_environment(python, project or folder)
+    if found := _virtual_environments(folder, session, project):
+        return found[0]
+    return await _managed_environment(folder, session, project)
 
 
 async def find_interpreter(
@@ -54,36 +81,51 @@ async def find_interpreter(
     If the project has virtual environments and none has the module, the search ends: another Python would
     lack the project's dependencies, and its failures would not be the project's. Raises PythonMissingError.
     """
-    own, node = _virtual_environments(folder, session, project), _node_bin_folders(folder, project)
-    for place in own:
-        if await _has_module(module, _venv_python(place), folder, session):
-            return str(_venv_python(place)), _activated_environment(session, place, node)
-    for place in own:
-        if place.parent in _folders_up_to_project(folder, project):
-            raise PythonMissingError(f"{module} is not installed in {place}")
+    node = list(_node_bin_folders(folder, project))
+    managed = await _managed_environment(folder, session, project)
+    own = _virtual_environments(folder, session, project)
+    places = _folders_up_to_project(folder, project)
+    of_tools = (found for place in places for found in environments_of_tools(place))
+    for place in (*own, *filter(None, [managed]), *of_tools):
+        if await _has_module(module, python_of(place), folder, session):
+            return str(python_of(place)), _activated_environment(session, place, node)
+    remedy = next(filter(None, map(install_command, places)), "")
+    hint = f"; type: {remedy}" if remedy else ""
+    for found in own:
+        if found.parent in places:
+            raise PythonMissingError(f"{module} is not installed in {found}{hint}")
     for name in ("python3", "python"):
-        found = processes.find_program(name, session, "")
-        if found and await _has_module(module, Path(found), folder, session):
-            return found, _activated_environment(session, None, node)
+        program = processes.find_program(name, session, "")
+        if program and await _has_module(module, Path(program), folder, session):
+            return program, _activated_environment(session, None, node)
     raise PythonMissingError(
-        f"no Python with {module}: neither VIRTUAL_ENV, .venv or venv in the project,"
-        " nor python3 on PATH has it"
+        f"no Python with {module}: neither VIRTUAL_ENV, nor an environment of the project,"
+        f" nor python3 on PATH has it{hint}"
     )
 
 
 async def with_project_python(
-    line: str, folder: str, session: Mapping[str, str], project: str = ""
+    line: str, folder: str, session: Mapping[str, str], project: str = "", python: str = ""
 ) -> tuple[str, dict[str, str]]:
     """The line to run and its environment.
 
     A line that begins with `python -m MODULE` gets the Python that has the module; any other is unchanged.
-    Raises PythonMissingError.
+    `python` is as in Gate. Raises PythonMissingError.
     """
     found = PYTHON_MODULE_LINE.match(line)
+    if python:
+        own = named_environment(python, project or folder)
+        if own is None:
+            raise PythonMissingError(f"there is no Python at {python}, which gate.ID.python names")
+        interpreter, environment = str(python_of(own)), project_environment(folder, session, project, python)
+    elif found:
+        interpreter, environment = await find_interpreter(folder, session, project, found["module"])
+    else:
+        own = await find_environment(folder, session, project)
+        return line, _activated_environment(session, own, _node_bin_folders(folder, project))
     if not found:
-        return line, project_environment(folder, session, project)
-    python, environment = await find_interpreter(folder, session, project, found["module"])
-    return f"{shlex.quote(python)} -m {line[found.start('module') :]}", environment
+        return line, environment
+    return f"{shlex.quote(interpreter)} -m {line[found.start('module') :]}", environment
 
 
 def _folders_up_to_project(folder: str, project: str) -> list[Path]:
@@ -106,18 +148,20 @@ def _virtual_environments(folder: str, session: Mapping[str, str], project: str)
     own = [
         found
         for place in _folders_up_to_project(folder, project)
-        for found in sorted((place / name for name in VENV_NAMES), key=lambda found: found != active)
+        for found in sorted(environments_in(place), key=lambda found: found != active)
     ]
-    elsewhere = [active] if active and active not in own else []
-    return [found for found in (*elsewhere, *own) if _is_usable_venv(found)]
+    elsewhere = [active] if active and active not in own and is_usable(active) else []
+    return [*elsewhere, *own]
 
 
-def _is_usable_venv(folder: Path) -> bool:
-    return folder.is_absolute() and _venv_python(folder).is_file()
-
-
-def _venv_python(folder: Path) -> Path:
-    return folder / "bin" / "python"
+async def _managed_environment(folder: str, session: Mapping[str, str], project: str) -> Path | None:
+    """The environment that a package manager keeps elsewhere; not asked where the project has its own."""
+    if _virtual_environments(folder, session, project):
+        return None
+    for place in _folders_up_to_project(folder, project):
+        if found := await managed_environment(place, session):
+            return found
+    return None
 
 
 def _node_bin_folders(folder: str, project: str) -> Iterator[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,9 @@ class Listed:
         assert project == "/code/shop"
         assert environment is os.environ
         return self.catalog
+
+    def approve(self, project: str, gates: Iterable[Gate]) -> None:
+        raise NotImplementedError
 
 
 async def fingerprint(_project: str, _environment: Environment) -> str:
@@ -221,6 +224,7 @@ def test_json_is_one_object_of_a_known_schema_and_nothing_else(
                 "cached": False,
                 "flaky": False,
                 "moved": False,
+                "environment": "",
             }
         ],
     }

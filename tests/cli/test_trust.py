@@ -204,3 +204,14 @@ def test_a_change_that_cannot_be_shown_is_told() -> None:
     approval = Approval(digest=gate_digest(before), command="npm test")
     *_, last = describe_approval(replace(before, counts=False), approval)
     assert last.startswith("    what changed is how it counts")
+
+
+def test_only_one_of_them_can_be_approved(project: Path) -> None:
+    (project / ".supervisor" / "config.toml").write_text(
+        "[gate.own]\ncommand = 'make check'\n[gate.other]\ncommand = 'make other'\n"
+    )
+    done = trust(project, "--only", "own", "--yes")
+    assert (done.returncode, "make other" in done.stdout, approved(project)) == (0, False, True)
+    approvals = TrustFile(user_paths().state).approvals(str(project))
+    assert list(approvals) == ["own"]
+    assert "there is no gate 'gone' here" in trust(project, "--only", "gone", "--yes").stderr

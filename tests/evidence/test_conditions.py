@@ -12,7 +12,7 @@ from sidecar.evidence.gates.conditions import (
     parse_condition,
 )
 from sidecar.evidence.gates.policy import gates_prove_condition, required_gates
-from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.inquiry import UNSEEN_PROJECT
 from support.cases import PYTEST
@@ -45,6 +45,8 @@ FAILED_BEFORE = GateRun(
         "make test succeeds",
         "the tests and the linter pass",
         "npm test passes and the linter is clean",
+        "get go test ./... green again",
+        "make `make test` pass, please",
     ],
 )
 def test_only_the_checks_are_asked_for(condition: str) -> None:
@@ -68,6 +70,27 @@ def test_tests_that_a_goal_names_are_run_and_the_others_are_not() -> None:
     assert [gate.id for gate in required_gates(both, found)] == ["named-tests", "tests"]
 
 
+def test_a_goal_may_name_a_check_by_its_command() -> None:
+    script = Gate(id="tests", command="./run-tests.sh", why="", kind=Kind.TESTS, origin=GateOrigin.DETECTED)
+    found = replace(UNSEEN_PROJECT, catalog=AvailableGates((script,)))
+    for goal in (
+        Goal(id="g", condition="./run-tests.sh passes"),
+        Goal(id="g", condition="./run-tests.sh passes", checks=("./run-tests.sh",)),
+    ):
+        (gate,) = required_gates(goal, found)
+        assert (gate.command, gate.required) == ("./run-tests.sh", True)
+        assert gates_prove_condition(goal, [replace(PASSED, gate=gate)], found)
+
+
+def test_a_file_of_tests_without_its_folder_is_found_wherever_it_is() -> None:
+    goal = Goal(id="g", condition="a/test_b.py::test_c and test_d.py pass")
+    found = required_gates(goal, replace(UNSEEN_PROJECT, catalog=AvailableGates((PYTEST,))))
+    assert [(gate.id, gate.command) for gate in found] == [
+        ("named-tests", "pytest -q a/test_b.py::test_c"),
+        ("named-tests1", "pytest -q -k test_d.py"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("condition", "names"),
     [
@@ -77,6 +100,8 @@ def test_tests_that_a_goal_names_are_run_and_the_others_are_not() -> None:
         ("fix `calc.minus()` so that the test suite is green", ("minus",)),
         ("repair the bug in minus; all tests pass", ("minus",)),
         ("minus works and plus is fixed, the whole suite passes", ("minus", "plus")),
+        ("cargo test is red, please fix", ()),
+        ("the tests are failing. Fix them, please.", ()),
     ],
 )
 def test_a_repair_is_asked_for(condition: str, names: tuple[str, ...]) -> None:

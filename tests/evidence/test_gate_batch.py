@@ -164,20 +164,44 @@ async def test_a_pass_whose_circumstances_change_meanwhile_is_not_remembered() -
     ],
     ids=["quick", "longer than is left", "slow", "no command failed"],
 )
-async def test_a_failure_is_run_again_once_where_that_can_tell_something(
+async def test_a_failure_on_files_that_move_is_run_again_once_where_that_can_tell_something(
     fields: dict[str, Any], times: int, runs: Runs
 ) -> None:
     runs.go.set()
     runs.ends["a"] = [failed(gate("a"), **fields) for _ in range(3)]
-    (run,) = await batches(runs).run([gate("a")], AT, RERUN_LIMIT_S)
+    (run,) = await batches(runs, ["t2"]).run([gate("a")], AT, RERUN_LIMIT_S)
     assert (run.outcome, runs.began) == (Outcome.FAILED, ["a"] * times)
+
+
+async def test_a_pass_after_files_moved_is_not_flaky_and_shows_nothing_of_the_tree(runs: Runs) -> None:
+    runs.go.set()
+    runs.ends["a"] = [failed(gate("a"))]
+    (run,) = await batches(runs, ["t2", "t2"]).run([gate("a")], AT, LIMIT_S)
+    assert (run.outcome, run.flaky, run.moved, run.failures) == (Outcome.PASSED, False, True, ())
+
+
+async def test_a_failure_on_quiet_files_is_run_once_until_its_gate_was_seen_to_be_flaky(runs: Runs) -> None:
+    runs.go.set()
+    asked = batches(runs)
+
+    async def outcome(*ends: GateRun) -> tuple[Outcome, bool]:
+        runs.ends["a"] = list(ends)
+        (run,) = await asked.run([gate("a")], AT, LIMIT_S)
+        return run.outcome, run.flaky
+
+    assert await outcome(failed(gate("a"))) == (Outcome.FAILED, False)
+    assert runs.began == ["a"]
+    assert await outcome() == (Outcome.PASSED, True)
+    assert await outcome(failed(gate("a"))) == (Outcome.PASSED, True)
+    assert runs.began == ["a"] * 4
+    assert await outcome(failed(gate("a")), failed(gate("a"))) == (Outcome.FAILED, False)
 
 
 async def test_a_failure_that_could_not_be_run_again_stays_one(runs: Runs) -> None:
     runs.go.set()
     first = failed(gate("a"))
     runs.ends["a"] = [first, GateRun(gate=first.gate, outcome=Outcome.COULD_NOT_RUN, tree="t1")]
-    assert await batches(runs).run([gate("a")], AT, LIMIT_S) == (first,)
+    assert await batches(runs, ["t2"]).run([gate("a")], AT, LIMIT_S) == (first,)
 
 
 @pytest.mark.parametrize("kind", [Kind.PR, Kind.CI])

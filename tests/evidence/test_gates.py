@@ -247,15 +247,6 @@ class TestEnds:
         done = await run(TESTS, tmp_path)
         assert (done.outcome, done.executed, done.skipped) == (Outcome.PASSED, 1, 1)
 
-    async def test_a_test_that_passes_when_run_again_is_flaky_and_named(self, tmp_path: Path) -> None:
-        lucky = "import pathlib\ndef test_a():\n    p = pathlib.Path('../lucky')\n"
-        lucky += "    p.exists() or (p.touch(), 1 / 0)\n"
-        (tmp_path / "p").mkdir()
-        write(tmp_path / "p", test_a=lucky)
-        done = await run(TESTS, tmp_path / "p")
-        assert (done.outcome, done.flaky, done.failing) == (Outcome.PASSED, True, ())
-        assert done.failures == ("test_a.py::test_a: ZeroDivisionError: division by zero",)
-
     @pytest.mark.parametrize(
         ("least", "outcome", "failing"),
         [

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import gate_kinds_named
 from sidecar.evidence.gates.policy import (
+    APPROVE_HINT,
     advisory_gates,
     build_gate_baseline,
     describe_checks,
@@ -284,12 +285,17 @@ def test_a_passing_check_of_the_users_is_not_outvoted_by_a_detected_gate_that_co
         (
             "the linter is clean",
             [replace(LINT, origin=GateOrigin.PROJECT, folder="api")],
-            "Not approved: `ruff check` in api. Type in a shell: supervisor trust",
+            f"Not approved: `ruff check` in api; {APPROVE_HINT}",
         ),
         (
             "the docs are good",
             [PYTEST],
-            f"{UNDECIDED}\nFound: `pytest -q`. To approve it, type in a shell: supervisor trust",
+            f"{UNDECIDED}\nNot approved: `pytest -q`; {APPROVE_HINT}",
+        ),
+        (
+            "the docs are good",
+            [replace(PYTEST, approved=True)],
+            f"{UNDECIDED}\nNew failures of `pytest -q` count, too.",
         ),
         ("the docs are good", [], UNDECIDED),
     ],

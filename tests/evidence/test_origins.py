@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import py_compile
 import sys
 from pathlib import Path
 
@@ -69,6 +70,27 @@ def test_a_python_that_reads_no_environment_runs_without_the_plugin(project: Pat
     at = GateContext(project=str(project), tree="t", environment=dict(os.environ))
     found = run(run_gate_once(Gate(id="check:1", command=line, why=""), at, 60))
     assert (found.outcome, found.executed) == (Outcome.PASSED, 1), found
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("of", ["src/shopkit/__init__.py", "test_total.py"])
+def test_compiled_code_of_other_content_decides_nothing(project: Path, of: str) -> None:
+    """Planted as "unchecked", or left by a version of the same size and second: it would be loaded."""
+    bytecode = gate(project, PYTHONPATH=str(project / "src"), PYTHONDONTWRITEBYTECODE="")
+    assert bytecode.outcome is Outcome.FAILED
+    source, better = project / of, project.parent / "better.py"
+    better.write_text(source.read_text().replace("return 2", "return 1").replace("== 1", "== 2"))
+    tag = f"{sys.implementation.cache_tag}{f'-pytest-{pytest.__version__}' * of.startswith('test')}"
+    cached = source.parent / "__pycache__" / f"{source.stem}.{tag}.pyc"
+    py_compile.compile(
+        str(better), str(cached), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+    if of.startswith("test"):  # pytest looks at time and size
+        about = source.stat()
+        head = (int(about.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little") + about.st_size.to_bytes(4, "little")
+        cached.write_bytes(cached.read_bytes()[:4] + bytes(4) + head + cached.read_bytes()[16:])
+    found = gate(project, PYTHONPATH=str(project / "src"))
+    assert found.outcome is Outcome.FAILED, found.output
 
 
 @pytest.mark.process

@@ -12,6 +12,7 @@ import pytest
 
 from sidecar.evidence.detection.python import PYTEST_COMMAND
 from sidecar.platform import processes
+from sidecar.platform.environments import describe_environment
 from sidecar.platform.project_python import (
     PythonMissingError,
     find_interpreter,
@@ -198,3 +199,49 @@ def test_marks_of_agents_and_of_ours_are_taken_away(project: Path) -> None:
         "CI": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+@pytest.mark.parametrize("name", ["env", ".env312", ".tox/py311", ".nox/tests-3-11"])
+async def test_an_environment_of_any_name_is_found(name: str, project: Path) -> None:
+    own = environment(project / name)
+    (own / "pyvenv.cfg").write_text("version = 3.12.1\n")
+    bare = environment(project / ".tox" / "lint", has_pytest=False)
+    assert await used(project, {"PATH": os.defpath}) == f"('{own}', '{own}')", bare
+    assert describe_environment(own, str(project)) == f"{name} (Python 3.12.1)"
+
+
+async def test_a_package_manager_is_asked_for_the_environment_that_it_keeps(
+    project: Path, member: Path, tmp_path: Path
+) -> None:
+    kept = environment(tmp_path / "cache" / "kept")
+    program(tmp_path / "tools" / "poetry", f'echo "Using it"; [ "$*" = "env info --path" ] && echo {kept}')
+    session = {"PATH": f"{tmp_path}/tools{os.pathsep}{os.defpath}"}
+    assert (await said("echo $VIRTUAL_ENV", member, session, project)) == "\n"
+    (project / "poetry.lock").touch()
+    assert await used(member, session, project) == f"('{kept}', '{kept}')"
+    assert await said("echo $VIRTUAL_ENV", member, session, project) == f"{kept}\n"
+    (project / "poetry.lock").unlink()
+    (project / "pdm.lock").touch()
+    (project / ".pdm-python").write_text(f"{kept}/bin/python\n")
+    assert await used(member, session, project) == f"('{kept}', '{kept}')"
+    own = environment(project / ".venv")
+    assert await used(member, session, project) == f"('{own}', '{own}')", "one of the project comes first"
+
+
+async def test_what_installs_a_missing_module_is_said(project: Path) -> None:
+    (project / "uv.lock").touch()
+    assert (await used(project, {"PATH": "/no-such-folder"})).endswith("; type: uv sync")
+    own = environment(project / ".venv", has_pytest=False)
+    assert await used(project, OURS) == f"pytest is not installed in {own}; type: uv sync"
+
+
+async def test_a_gate_may_name_its_python(project: Path) -> None:
+    environment(project / ".venv")
+    own = environment(project / "tools" / "py")
+    for named in ("tools/py", "tools/py/bin/python", str(own)):
+        ready, active = await with_project_python("python3 -m pytest -q", str(project), OURS, python=named)
+        assert (ready, active["VIRTUAL_ENV"]) == (f"{own}/bin/python -m pytest -q", str(own))
+    ready, active = await with_project_python("make test", str(project), OURS, python="tools/py")
+    assert (ready, active["VIRTUAL_ENV"]) == ("make test", str(own))
+    with pytest.raises(PythonMissingError, match="there is no Python at gone"):
+        await with_project_python("make test", str(project), OURS, python="gone")

@@ -11,6 +11,7 @@ from sidecar.evidence.ports import ProjectCopy
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.kernel.effects import Wanted
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.gate import AvailableGates, Gate
 from sidecar.kernel.session import Environment
@@ -18,7 +19,7 @@ from sidecar.kernel.settings import GateSettings
 from sidecar.kernel.verdict import Judgement, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from sidecar.evidence.ports import CopyVersion, GateContext
@@ -38,6 +39,10 @@ class ScriptedCatalog:
     async def list(self, project: str, environment: Environment) -> AvailableGates:  # noqa: ARG002 - the port's
         return AvailableGates(self.gates, self.problems, self.settings)
 
+    def approve(self, project: str, gates: Iterable[Gate]) -> None:  # noqa: ARG002 - the port's
+        chosen = {gate.id for gate in gates}
+        self.gates = tuple(replace(gate, approved=gate.approved or gate.id in chosen) for gate in self.gates)
+
 
 class ScriptedOldChecks:
     """`OldChecks` that run nothing. `asked` are the commands whose old checks were asked for."""
@@ -52,8 +57,7 @@ class ScriptedOldChecks:
         at: GateContext,  # noqa: ARG002 - the port's
         runs: Sequence[GateRun],
         seconds: float,  # noqa: ARG002 - the port's
-        *,
-        repairs: bool = False,  # noqa: ARG002 - the port's
+        wanted: Wanted = Wanted.NOTHING,  # noqa: ARG002 - the port's
     ) -> tuple[CheckComparison, ...]:
         self.asked += [run.gate.command for run in runs]
         return self.comparisons

@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.evidence.detection import go_rust, javascript, jvm_dotnet, make, python, ruby_php_elixir
+from sidecar.evidence.detection import go_rust, javascript, jvm_dotnet, make, python, ruby_php_elixir, scripts
 from sidecar.evidence.detection.folder import (
     DetectedGate,
     FileBudget,
@@ -132,6 +132,7 @@ ECOSYSTEMS: Final = (
     _Ecosystem(jvm_dotnet.find_jvm_gates, jvm_dotnet.covers_jvm_member),
     _Ecosystem(jvm_dotnet.find_dotnet_gates, jvm_dotnet.covers_dotnet_member),
     _Ecosystem(ruby_php_elixir.find_php_gates, ruby_php_elixir.covers_php_member),
+    _Ecosystem(scripts.find_script_gates, scripts.covers_script_member),
     _Ecosystem(make.find_recipe_gates, make.covers_recipe_member),
 )
 """In the order of detection: the first check of a kind gets the plain ID."""

@@ -21,8 +21,10 @@ from msgspec.structs import replace
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.platform.data import load_data
+from sidecar.platform.environments import environments_in
 from sidecar.platform.project_python import project_environment
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 MEMORY_SIZE: Final = 256
@@ -53,6 +55,7 @@ class Circumstances(Struct, frozen=True, kw_only=True):
     tree: str
     command: str
     folder: str
+    python: str
     kind: Kind
     counts: bool
     least: float | None
@@ -68,6 +71,7 @@ def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circ
         tree=at.tree,
         command=gate.command,
         folder=gate.folder,
+        python=gate.python,
         kind=gate.kind,
         counts=gate.counts,
         least=gate.least,
@@ -89,12 +93,13 @@ def may_reuse_pass(gate: Gate) -> bool:
 
 
 class GateMemory:
-    """Passes and failures by their circumstances, kept in memory."""
+    """Passes and failures by their circumstances, and flaky gates, kept in memory."""
 
     def __init__(self, size: int = MEMORY_SIZE) -> None:
         self._size = size
         self._passes: OrderedDict[Circumstances, GateRun] = OrderedDict()
         self._failures: OrderedDict[Circumstances, None] = OrderedDict()
+        self._flaky: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     def recall(self, at: Circumstances, gate: Gate) -> GateRun | None:
         """Return an earlier pass, marked as cached; None where there is none."""
@@ -110,15 +115,21 @@ class GateMemory:
         if run.flaky or run.outcome is Outcome.FAILED:
             self._keep(self._failures, at, None)
         if run.outcome is Outcome.PASSED and at in self._failures:
-            return replace(run, flaky=True)
+            run = replace(run, flaky=True)
+        if run.flaky:
+            self._keep(self._flaky, (at.project, at.folder, at.command), None)
         return run
+
+    def was_flaky(self, gate: Gate, project: str) -> bool:
+        """Whether this gate failed and passed on one tree, whichever that was."""
+        return (project, gate.folder, gate.command) in self._flaky
 
     def keep(self, at: Circumstances, run: GateRun) -> None:
         """Remember a pass, unless it is flaky, cached, or files changed during the run."""
         if at.tree and run.outcome is Outcome.PASSED and not (run.flaky or run.moved or run.cached):
             self._keep(self._passes, at, run)
 
-    def _keep(self, kept: OrderedDict[Circumstances, T], at: Circumstances, value: T) -> None:
+    def _keep(self, kept: OrderedDict[K, T], at: K, value: T) -> None:
         kept[at] = value
         kept.move_to_end(at)
         if len(kept) > self._size:
@@ -154,7 +165,7 @@ FOLDER_DEPTH: Final = 20
 def digest_run_environment(gate: Gate, at: GateContext) -> str:
     """Digest everything listed above. Never raises; a missing file is part of the digest as missing."""
     project, folder = Path(at.project), Path(at.project, gate.folder)
-    environment = project_environment(str(folder), at.environment, at.project)
+    environment = project_environment(str(folder), at.environment, at.project, gate.python)
     known = load_data("run_environment", RunEnvironment)
     digest = hashlib.blake2b(digest_size=20)
     for part in (
@@ -217,7 +228,7 @@ def _program_signatures(
 def _python_signatures(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield settings and times of the active environment, and of those that a tool may find."""
     found = shutil.which("python3", path=environment.get("PATH", os.defpath))
-    roots = [folder / ".venv", folder / "venv", Path(environment.get("HOME", "/"), ".local")]
+    roots = [*environments_in(folder), Path(environment.get("HOME", "/"), ".local")]
     if environment.get("VIRTUAL_ENV"):
         roots.append(Path(environment["VIRTUAL_ENV"]))
     if found:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
-from sidecar.evidence.gates.trust import TrustFile, approval_covers
+from sidecar.evidence.gates.trust import Approval, TrustFile, approval_covers
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
@@ -54,7 +54,7 @@ USER_FILE: Final = "your config.toml"
 WAIT_SETTINGS: Final = frozenset(("seconds", "advisory_seconds"))
 USER_ONLY_SETTING: Final = "without_goal"
 """Only the user may decide whether stops without a goal are judged."""
-COPIED_GATE_FIELDS: Final = ("kind", "folder", "required", "seconds", "counts", "alone", "least")
+COPIED_GATE_FIELDS: Final = ("kind", "folder", "python", "required", "seconds", "counts", "alone", "least")
 """Values that are copied unchanged from a file to a gate."""
 
 
@@ -240,6 +240,10 @@ class ProjectCatalog:
             self._approved(project, gates[:GATE_LIMIT]), (*problems, fault) if fault else problems, settings
         )
 
+    def approve(self, project: str, gates: Iterable[Gate]) -> None:
+        """Approve exactly these gates, for the user saw and wants them. Raises BadInputError, OSError."""
+        self._trust.approve(project, gates)
+
     async def _detected(
         self, project: str, environment: Environment
     ) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
@@ -261,15 +265,13 @@ class ProjectCatalog:
 
     def _approved(self, project: str, gates: Iterable[Gate]) -> tuple[Gate, ...]:
         approvals = self._trust.approvals(project)
-        return tuple(
-            replace(
-                gate,
-                approved=gate.origin is GateOrigin.USER
-                or gate.kind in REMOTE_GATE_KINDS
-                or approval_covers(approvals.get(gate.id), gate),
-            )
-            for gate in gates
-        )
+        return tuple(_with_approval(gate, approvals.get(gate.id)) for gate in gates)
+
+
+def _with_approval(gate: Gate, approval: Approval | None) -> Gate:
+    needless = gate.origin is GateOrigin.USER or gate.kind in REMOTE_GATE_KINDS
+    approved = needless or approval_covers(approval, gate)
+    return replace(gate, approved=approved, changed=approval is not None and not approved)
 
 
 def _gates_inside_project(project: str, gates: Iterable[Gate]) -> tuple[list[Gate], list[str]]:

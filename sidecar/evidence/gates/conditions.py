@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -11,7 +12,8 @@ from sidecar.kernel.gate import Kind
 
 _RUNNERS: Final = (
     r"pytest|unittest|tox|nox|vitest|jest|mocha|rspec|phpunit|node --test"
-    r"|(?:npm|pnpm|yarn|bun)(?: run)? tests?|(?:cargo|go|mix|dotnet|mvn|gradle) test|make (?:test|check)"
+    r"|(?:npm|pnpm|yarn|bun)(?: run)? tests?|(?:cargo|go|mix|dotnet|mvn|gradle) test(?: \.\S*)?"
+    r"|make (?:test|check)"
 )
 GATE_KIND_WORDS: Final[dict[Kind, re.Pattern[str]]] = {
     kind: re.compile(words, re.IGNORECASE)
@@ -19,8 +21,8 @@ GATE_KIND_WORDS: Final[dict[Kind, re.Pattern[str]]] = {
         Kind.TESTS: rf"\b(tests?|test suite|specs?|{_RUNNERS})\b",
         Kind.TYPES: r"\b(type[- ]?checks?|type[- ]?checking|types? (check|are)|typecheck|mypy|pyright|tsc)\b",
         Kind.LINT: r"\b(lint(s|er|ing)?|ruff|eslint|biome|clippy|flake8)\b",
-        Kind.BUILD: r"\b(builds? (is|are|pass(es)?|succeeds?|works?|runs?)|(clean|green|passing) build"
-        r"|it builds|compiles)\b",
+        Kind.BUILD: r"\b(builds? (is|are|(has|have) to be|(must|should) be|pass(es)?|succeeds?|works?|runs?)"
+        r"|(clean|green|passing) build|it builds|compiles)\b",
         Kind.COVERAGE: r"\bcoverage\b",
         Kind.SECURITY: r"\b(vulnerabilit(y|ies)|security (scan|check|audit)|(pip|npm)[- ]audit|bandit)\b",
         Kind.PR: r"\b(pull requests?|merge requests?|PRs?)\b",
@@ -57,6 +59,8 @@ REPAIR: Final = re.compile(
     r"(?:please )?(?:"
     r"(?:fix|repair|mend|make|get) (?:the |all |our |my )?(?:failing |broken |red )?tests?"
     r"(?: (?:to )?(?:pass|green))?"
+    rf"|(?:the )?{_SUBJECT} (?:is|are) (?:red|failing|broken)"
+    r"|(?:fix|repair|mend)(?: (?:it|that|this|them))?"
     r"|(?:fix|repair|mend|correct) (?:the (?:bug|fault|error|problem)s? (?:in|with|of) )?"
     rf"{_NAME.format('what')}"
     rf"|{_NAME.format('that')} (?:works|is (?:fixed|repaired|right|correct))"
@@ -66,6 +70,7 @@ REPAIR: Final = re.compile(
 )
 """A part of a condition that asks for the repair of something that has one name, or of failing tests."""
 _PARTS: Final = re.compile(r"(?:[;,.]|,? and| so that) ")
+_PLEASE: Final = re.compile(r",? please(?=[.!]*$)|`")
 
 
 class RequestedProof(Struct, frozen=True):
@@ -75,12 +80,23 @@ class RequestedProof(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-def parse_condition(condition: str) -> RequestedProof | None:
-    """Return what checks must show for the condition to hold; None where checks cannot show all of it."""
-    if ONLY_CHECKS_PASS.fullmatch(condition.strip()):
+def parse_condition(condition: str, commands: Iterable[str] = ()) -> RequestedProof | None:
+    """Return what checks must show for the condition to hold; None where checks cannot show all of it.
+
+    `commands` are shell lines of checks, by which a condition may name them.
+    """
+    by_word = condition
+    for command in sorted(commands, key=len, reverse=True):
+        by_word = by_word.replace(command, "check")
+    return _parse_words(condition) or _parse_words(by_word)
+
+
+def _parse_words(condition: str) -> RequestedProof | None:
+    condition = _PLEASE.sub("", condition.strip())
+    if ONLY_CHECKS_PASS.fullmatch(condition):
         return RequestedProof()
     names, repairs = list[str](), False
-    for part in _PARTS.split(condition.strip()):
+    for part in _PARTS.split(condition):
         if ONLY_CHECKS_PASS.fullmatch(part.strip()):
             continue
         found = REPAIR.fullmatch(part.strip())
@@ -89,12 +105,6 @@ def parse_condition(condition: str) -> RequestedProof | None:
         repairs = True
         names += [name.split(".")[-1] for name in (found["what"], found["that"]) if name]
     return RequestedProof(repairs=repairs, names=tuple(names))
-
-
-def asks_for_repair(condition: str) -> bool:
-    """Whether a condition asks for a repair that checks can show."""
-    asked = parse_condition(condition)
-    return asked is not None and asked.repairs
 
 
 def named_tests(condition: str) -> tuple[str, ...]:

@@ -22,14 +22,13 @@ import msgspec
 from sidecar.evidence.gates import pytest_origins
 from sidecar.evidence.reports.report import read_report_bytes
 from sidecar.kernel.gate import GateRun
+from sidecar.platform.environments import install_command, known_environments
 
 PLUGIN: Final = "supervisor_pytest_origins"
 IMPORT_FAILED: Final = f'Error importing plugin "{PLUGIN}"'
 """What pytest says where it cannot find the plugin: a Python that reads no environment, for example."""
 SOURCE_FOLDERS: Final = ("", "src", "lib", "python")
 """Folders of a project that hold its packages."""
-SITE_FOLDERS: Final = ("site-packages", "dist-packages")
-COPY_FOLDERS: Final = frozenset((*SITE_FOLDERS, "build"))
 WRITTEN_BY_BUILDS: Final = "version"
 """The last letters of modules that a build writes anew each time: `_version`."""
 CUSTOMIZING: Final = ("sitecustomize", "usercustomize")
@@ -38,13 +37,6 @@ UNRECORDED: Final = ("_virtualenv",)
 """Files that virtualenv and uv write into a new environment, without a record."""
 NAMED_CHANGES: Final = 5
 MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-REMEDIES: Final = {
-    "uv.lock": "uv sync",
-    "poetry.lock": "poetry install",
-    "pdm.lock": "pdm install",
-    "Pipfile.lock": "pipenv sync --dev",
-}
-"""What installs a project's packages, by the lock file that it has."""
 NOT_UNDER_TEST: Final = frozenset(
     (
         "setup",
@@ -96,7 +88,9 @@ def _is_copy(file: Path, top: Path) -> bool:
     """Whether a Python module came from outside the project, or from where installers copy to."""
     if file.suffix != ".py":
         return False
-    return not file.resolve().is_relative_to(top) or not COPY_FOLDERS.isdisjoint(file.parts)
+    return not file.resolve().is_relative_to(top) or not {*known_environments().packages, "build"}.isdisjoint(
+        file.parts
+    )
 
 
 def _module_files(places: Iterable[Path], rest: str) -> Iterator[Path]:
@@ -124,7 +118,12 @@ def find_unexplained_changes(written: Path, project: Path, since: float) -> tupl
     from anywhere else, such as a folder for temporary files, is their own business.
     """
     top, origins = project.resolve(), {name: Path(origin) for name, origin in _origins(written)}
-    sites = {parent for file in origins.values() for parent in file.parents if parent.name in SITE_FOLDERS}
+    sites = {
+        parent
+        for file in origins.values()
+        for parent in file.parents
+        if parent.name in known_environments().packages
+    }
     library = origins["os"].parent if "os" in origins else None
     files = {file for site in sites for file in site.glob("*.pth")} | {
         file
@@ -175,8 +174,7 @@ def find_missing_package(run: GateRun, folder: Path) -> str:
     names = [found[1].partition(".")[0] for found in missing if found]
     if not names or len(names) < len(run.failures) or set(names) & set(_own_sources(folder)):
         return ""
-    named = (line for file, line in REMEDIES.items() if (folder / file).is_file())
-    remedy = next(named, f"pip install {names[0]}")
+    remedy = install_command(folder) or f"pip install {names[0]}"
     return f"{names[0]} is not installed; type: {remedy}"
 
 

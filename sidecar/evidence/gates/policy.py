@@ -20,21 +20,29 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import (
     RequestedProof,
-    asks_for_repair,
     gate_kinds_named,
     named_tests,
     parse_condition,
 )
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import CheckChange
-from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.gate import (
+    NOTHING_SHOWN,
+    REMOTE_GATE_KINDS,
+    CheckComparison,
+    Gate,
+    GateOrigin,
+    GateRun,
+    Kind,
+    Outcome,
+)
 from sidecar.kernel.goal import GateBaseline, Goal
 
 PYTEST_LINE = re.compile(r"(?:python3? -m )?pytest(?: -\S+)*")
 """A command to which tests can be added."""
 NAMED_COMMANDS = 3
 """Commands that a sentence names."""
-NOT_APPROVED = "you have not approved this command; type in a shell: supervisor trust"
+APPROVE_HINT = "to approve it: /supervisor:trust, or in a shell: supervisor trust"
 
 
 def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate, ...]:
@@ -54,17 +62,32 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
     )
     checks += _gates_of_named_tests(goal.condition, project_state)
     kinds, named, others = gate_kinds_named(goal.condition), list[Gate](), list[Gate]()
-    repairs = asks_for_repair(goal.condition)
+    asked = proof_asked_for(goal, project_state)
     for gate in project_state.catalog.gates:
         if _is_typed_check(gate, goal):
             continue  # it already runs as that --check
-        if gate.kind in kinds:
+        if gate.kind in kinds or (gate.command in goal.condition and not gate.folder):
             named.append(_required_by_goal(gate))
-        elif repairs and gate.kind is Kind.TESTS and gate.approved:
+        elif (
+            asked is not None
+            and asked.repairs
+            and gate.kind is Kind.TESTS
+            and (gate.approved or gate.changed)
+        ):
             named.append(replace(gate, required=True, why=f"a repair is shown by tests; {gate.why}"))
         elif gate.required and _gate_folder_changed(gate, project_state):
             others.append(gate)
     return (*checks, *named, *others)
+
+
+def proof_asked_for(goal: Goal, project_state: ProjectState) -> RequestedProof | None:
+    """Return what checks must show for the goal to hold; None where they cannot show all of it."""
+    return parse_condition(goal.condition, (*goal.checks, *_named_commands(goal.condition, project_state)))
+
+
+def _named_commands(condition: str, project_state: ProjectState) -> tuple[str, ...]:
+    """Return the commands of the project's gates that a condition names."""
+    return tuple(gate.command for gate in project_state.catalog.gates if gate.command in condition)
 
 
 def _gates_of_named_tests(condition: str, project_state: ProjectState) -> tuple[Gate, ...]:
@@ -80,8 +103,18 @@ def _gates_of_named_tests(condition: str, project_state: ProjectState) -> tuple[
     names = named_tests(condition)
     if runner is None or not names:
         return ()
-    line = f"{runner.command} {' '.join(map(shlex.quote, names))}"
-    return (replace(_required_by_goal(runner), id="named-tests", command=line, why="the goal names them"),)
+    placed = [shlex.quote(name) for name in names if "/" in name or "::" in name]
+    others = " or ".join(name for name in names if shlex.quote(name) not in placed)
+    lines = [" ".join(placed)] * bool(placed) + [f"-k {shlex.quote(others)}"] * bool(others)
+    return tuple(
+        replace(
+            _required_by_goal(runner),
+            id=f"named-tests{number or ''}",
+            command=f"{runner.command} {line}",
+            why="the goal names them",
+        )
+        for number, line in enumerate(lines)
+    )
 
 
 def advisory_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate, ...]:
@@ -95,6 +128,16 @@ def advisory_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
         and not gate.required
         and gate.approved
         and _can_advise(gate, project_state)
+    )
+
+
+def changed_test_gates(project_state: ProjectState, runs: Iterable[GateRun]) -> tuple[Gate, ...]:
+    """Return the tests that were approved as they were, and that nothing runs as they are now."""
+    ran = {run.gate.id for run in runs}
+    return tuple(
+        gate
+        for gate in project_state.catalog.gates
+        if gate.kind is Kind.TESTS and gate.changed and gate.id not in ran
     )
 
 
@@ -118,15 +161,17 @@ def runnable_gates(gates: Iterable[Gate]) -> tuple[Gate, ...]:
     )
 
 
+def not_approved_run(gate: Gate, tree: str) -> GateRun:
+    """Return the result of a gate that was not started, for the user has not approved it."""
+    changed = "it was changed since you approved it; " if gate.changed else ""
+    return GateRun(gate=gate, outcome=Outcome.NOT_APPROVED, tree=tree, reason=f"{changed}{APPROVE_HINT}")
+
+
 def unapproved_gate_runs(gates: Iterable[Gate], tree: str) -> tuple[GateRun, ...]:
-    """Return could-not-run results for the gates that are not approved."""
+    """Return results for the gates that are not approved, which are not run."""
     gates = tuple(gates)
     may = set(runnable_gates(gates))
-    return tuple(
-        GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree, reason=NOT_APPROVED)
-        for gate in gates
-        if gate not in may
-    )
+    return tuple(not_approved_run(gate, tree) for gate in gates if gate not in may)
 
 
 def gates_prove_condition(
@@ -140,7 +185,7 @@ def gates_prove_condition(
     "The checks pass" is proven by any gate, "the tests pass" only by a gate that counts tests; each kind that
     the condition names needs a gate of that kind.
     """
-    asked = parse_condition(goal.condition)
+    asked = proof_asked_for(goal, project_state)
     changed = any(one.change is not CheckChange.CI_CHANGED for one in project_state.findings)
     if asked is None or changed or project_state.unseen:
         return False
@@ -163,14 +208,19 @@ def _repair_is_shown(asked: RequestedProof, comparisons: Iterable[CheckCompariso
     return bool(failed) and all(any(name.lower() in line for line in failed) for name in asked.names)
 
 
+def bears_on_goal(run: GateRun) -> bool:
+    """Whether this gate counts for the goal: it is required, or a test gate, which joins every goal."""
+    return run.gate.required or run.gate.kind is Kind.TESTS
+
+
 def failed_required_runs(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
     """Return the runs of required gates that failed."""
     return tuple(run for run in runs if run.gate.required and run.outcome is Outcome.FAILED)
 
 
 def unrunnable_required_runs(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
-    """Return the runs of required gates that could not run."""
-    return tuple(run for run in runs if run.gate.required and run.outcome is Outcome.COULD_NOT_RUN)
+    """Return the runs of required gates that could not run, or were not allowed to."""
+    return tuple(run for run in runs if run.gate.required and run.outcome in NOTHING_SHOWN)
 
 
 def without_outvoted(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
@@ -181,7 +231,7 @@ def without_outvoted(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
         return runs
     return tuple(
         replace(run, gate=replace(run.gate, required=False))
-        if run.gate.origin is GateOrigin.DETECTED and run.outcome is Outcome.COULD_NOT_RUN
+        if run.gate.origin is GateOrigin.DETECTED and run.outcome in NOTHING_SHOWN
         else run
         for run in runs
     )
@@ -191,18 +241,17 @@ def describe_checks(goal: Goal, project_state: ProjectState) -> str:
     """Say what will be run for a goal, what may not be run, or that no check decides it."""
     wanted = required_gates(goal, project_state)
     may = runnable_gates(wanted)
+    tests = [gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and gate not in wanted]
+    others = [gate for gate in (wanted or tests) if gate not in may and not gate.approved]
     lines = []
     if may:
         lines.append(f"Will be run at each stop: {_name_commands(may)}.")
-    if others := tuple(gate for gate in wanted if gate not in may):
-        lines.append(f"Not approved: {_name_commands(others)}. Type in a shell: supervisor trust")
     if not wanted:
-        found = [
-            gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and not gate.approved
-        ]
         lines.append('No check decides this; a judge weighs it. To name one: --check "command"')
-        if found:
-            lines.append(f"Found: {_name_commands(found)}. To approve it, type in a shell: supervisor trust")
+    if joining := [gate for gate in tests if gate.approved]:
+        lines.append(f"New failures of {_name_commands(joining)} count, too.")
+    if others:
+        lines.append(f"Not approved: {_name_commands(others)}; {APPROVE_HINT}")
     return "\n".join(lines)
 
 
@@ -220,7 +269,7 @@ def new_gate_failures(run: GateRun, baseline: Iterable[GateBaseline]) -> tuple[s
     )
     if run.outcome is not Outcome.FAILED:
         return ()
-    if known is None or known.outcome is Outcome.COULD_NOT_RUN:
+    if known is None or known.outcome in NOTHING_SHOWN:
         return None
     if known.outcome is Outcome.PASSED:
         return run.failing or run.failures or (f"`{run.gate.command}` passed before",)

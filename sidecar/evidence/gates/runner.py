@@ -37,6 +37,7 @@ from sidecar.evidence.reports.report import GateOutput
 from sidecar.evidence.reports.tools import ReportingLine
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
 from sidecar.platform import processes
+from sidecar.platform.environments import describe_environment
 from sidecar.platform.project_python import PythonMissingError, with_project_python
 from sidecar.platform.scratch import scratch_folder
 
@@ -63,10 +64,12 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
         async with scratch_folder("gate") as scratch:
             folder = Path(at.project, gate.folder)
             line, environment = await with_project_python(
-                gate.command, str(folder), at.environment, at.project
+                gate.command, str(folder), at.environment, at.project, gate.python
             )
             place = _RunPlace(folder=folder, scratch=scratch, environment=environment, until=until)
-            return await _run_with_origins(blank, line, place, at)
+            run = await _run_with_origins(blank, line, place, at)
+            active = environment.get("VIRTUAL_ENV")
+            return replace(run, environment=describe_environment(Path(active), at.project)) if active else run
     except (PythonMissingError, OSError) as error:
         return replace(blank, reason=str(error))
 
@@ -143,8 +146,9 @@ def _output_without_report(output: bytes, scratch: str) -> str:
 #
 # - Each project runs one batch at a time. Waiting for the batch's turn counts towards a gate's deadline.
 # - Gates that may run in parallel go first, in parallel; the others follow one by one.
-# - A failure is rerun at once if there is time: if it passes then, it is a flaky pass that lists what failed.
-#   It is not rerun where no command failed: nothing executed, too little coverage, a remote gate.
+# - A failure is rerun at once where something says that it may not be the same again: the gate was flaky
+#   before, or files changed while it ran. If it passes then on the same files, it is a flaky pass that lists
+#   what failed. A failure that is not rerun and passes later on the same files is found to be flaky then.
 # - A pass is reused only under the same circumstances. It is not remembered if it was flaky, or if the files
 #   changed or could not be read during the run, or the circumstances changed: it is unknown what passed.
 
@@ -272,23 +276,28 @@ class _Batch:
         return self._hands.memory.weigh(key, run) if key else run
 
     async def _tried(self, gate: Gate, seconds: float) -> GateRun:
-        """Run a gate, and rerun it once if it failed."""
+        """Run a gate, and rerun it once if it failed and may pass."""
         until = self._clock() + seconds
         first = await self._hands.once(gate, self._at, seconds)
-        left = until - self._clock()
-        if not _should_rerun(first) or left <= first.seconds:
+        if not _may_rerun(first) or until - self._clock() <= first.seconds:
             return first
-        return combine_reruns(first, await self._hands.once(gate, self._at, left))
+        moved = await self._has_moved()
+        if not moved and not self._hands.memory.was_flaky(gate, self._at.project):
+            return first
+        second = await self._hands.once(gate, self._at, until - self._clock())
+        return combine_reruns(first, second, flaky=not moved)
+
+    async def _has_moved(self) -> bool:
+        """Whether the files differ from those at which the batch was asked for."""
+        at, look = self._at, self._hands.look
+        return look is not None and await look(at.project, at.environment) != at.tree
 
     async def _kept(self, ended: Sequence[_FinishedRun]) -> list[GateRun]:
         """Check whether the tree changed during runs that passed; if not, remember the passes."""
         runs = [one.run for one in ended]
         if not any(one.passed_now for one in ended):
             return runs
-        if (
-            self._hands.look
-            and await self._hands.look(self._at.project, self._at.environment) != self._at.tree
-        ):
+        if await self._has_moved():
             return [replace(one.run, moved=True) if one.passed_now else one.run for one in ended]
         for one in ended:
             if one.passed_now and one.key and one.key == await self._hands.key(one.run.gate, self._at):
@@ -296,18 +305,21 @@ class _Batch:
         return runs
 
 
-def _should_rerun(run: GateRun) -> bool:
-    """Whether a failure may be flaky. A remote gate is not rerun: asking twice shows nothing."""
+def _may_rerun(run: GateRun) -> bool:
+    """Whether a rerun can tell something: a command failed, and soon. Of a remote gate it cannot."""
     if run.gate.kind in REMOTE_GATE_KINDS:
         return False
     return run.outcome is Outcome.FAILED and run.exit_code != 0 and run.seconds <= RERUN_LIMIT_S
 
 
-def combine_reruns(first: GateRun, second: GateRun) -> GateRun:
-    """Combine a failure with its rerun. If the rerun could not run, the failure stands."""
+def combine_reruns(first: GateRun, second: GateRun, *, flaky: bool = True) -> GateRun:
+    """Combine a failure with its rerun. If the rerun could not run, the failure stands.
+
+    `flaky`: whether a pass means that, as both saw the same files.
+    """
     seconds = first.seconds + second.seconds
     if second.outcome is Outcome.COULD_NOT_RUN:
         return first
     if second.outcome is Outcome.PASSED:
-        return replace(second, seconds=seconds, flaky=True, failures=first.failures)
+        return replace(second, seconds=seconds, flaky=flaky, failures=first.failures if flaky else ())
     return replace(second, seconds=seconds)

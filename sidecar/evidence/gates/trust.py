@@ -50,6 +50,7 @@ class _Trust(Struct, frozen=True, kw_only=True):
 def gate_digest(gate: Gate) -> str:
     """Return the SHA-256, in hexadecimal, of everything that an approval covers."""
     covered = [gate.id, gate.command, gate.folder, gate.behind, gate.kind, gate.least, gate.counts]
+    covered += [gate.python] if gate.python else []
     return hashlib.sha256(json.dumps(covered).encode()).hexdigest()
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from sidecar.kernel.changes import FileChange
 from sidecar.platform.data import load_data
+from sidecar.platform.environments import installed_folders
 
 SEARCHED_FILES: Final = 500
 SEARCHED_BYTES: Final = 1 << 20
@@ -26,18 +27,16 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
     names: tuple[str, ...]
     shadows: str
     code: str
-    installed: str
     inline: tuple[tuple[str, str], ...]
     ci: str
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     known = load_data("check_files", CheckFiles)
     return (
         re.compile("|".join((*known.folders, *known.names, known.shadows))),
         re.compile(known.code, re.IGNORECASE),
-        re.compile(known.installed),
         re.compile(known.ci),
     )
 
@@ -55,12 +54,12 @@ def bears_on_checks(path: str) -> bool:
 
 def is_installed(path: str) -> bool:
     """Whether a path is where an installer keeps programs and packages."""
-    return _patterns()[2].search(path) is not None
+    return not installed_folders().isdisjoint(path.split("/")[:-1])
 
 
 def is_ci_setting(path: str) -> bool:
     """Whether a file tells a CI service what to run."""
-    return _patterns()[3].search(path) is not None
+    return _patterns()[2].search(path) is not None
 
 
 def may_bear_on_checks(changed: Iterable[FileChange]) -> bool:

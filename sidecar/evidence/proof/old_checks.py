@@ -5,7 +5,7 @@ Four runs make a comparison, and most stops need one or none:
     old checks, new code   when a file that bears on a check changed and the gate passes
     old checks, old code   when that fails: whether the failure was there when the work began
     new checks, new code   in a copy, when that fails: whether a copy can run the checks at all
-    new checks, old code   when the goal asks for a repair, and the old checks passed on the old code
+    new checks, old code   when the goal asks for a repair or an addition, and the old checks passed there
 
 A comparison is remembered as long as neither version of the files changes.
 """
@@ -22,13 +22,14 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
 from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.effects import Wanted
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, GateRun, Outcome
 from sidecar.platform.scratch import scratch_folder
 
 MEMORY_SIZE: Final = 64
 """Comparisons that are remembered."""
 
-_ComparisonKey = tuple[str, str, str, str, bool]
+_ComparisonKey = tuple[str, str, str, str, Wanted]
 
 
 class ScratchChecks:
@@ -45,15 +46,14 @@ class ScratchChecks:
         at: GateContext,
         runs: Sequence[GateRun],
         seconds: float,
-        *,
-        repairs: bool = False,
+        wanted: Wanted = Wanted.NOTHING,
     ) -> tuple[CheckComparison, ...]:
         """Compare these runs, one after the other, in `seconds` altogether."""
         local = [run for run in runs if run.gate.kind not in REMOTE_GATE_KINDS]
-        keys = [(base.snapshot, at.tree, run.gate.command, run.gate.folder, repairs) for run in local]
+        keys = [(base.snapshot, at.tree, run.gate.command, run.gate.folder, wanted) for run in local]
         if local and at.tree and all(key in self._known for key in keys):
             return tuple(replace(self._known[key], now=run) for key, run in zip(keys, local, strict=True))
-        found = await _Comparing(self._workspace, base, at, seconds).compare(local, repairs=repairs)
+        found = await _Comparing(self._workspace, base, at, seconds).compare(local, wanted)
         for key, comparison in zip(keys, found, strict=False):
             if _is_complete(comparison):
                 self._known[key] = comparison
@@ -79,11 +79,11 @@ class _Comparing:
         self._clock = asyncio.get_running_loop().time
         self._until = self._clock() + seconds
 
-    async def compare(self, runs: Sequence[GateRun], *, repairs: bool) -> tuple[CheckComparison, ...]:
+    async def compare(self, runs: Sequence[GateRun], wanted: Wanted) -> tuple[CheckComparison, ...]:
         files, old = await self._run_in_copy(CopyVersion.OLD_CHECKS, runs)
         if isinstance(old, str):
             return tuple(CheckComparison(now=run, unseen=old) for run in runs)
-        if not files and not repairs:
+        if not files and wanted is not Wanted.REPAIR:
             return ()
         old = old or list(runs)  # no check changed
         found = {
@@ -91,12 +91,14 @@ class _Comparing:
             for run, ended in zip(runs, old, strict=True)
         }
         failing = [run for run, ended in zip(runs, old, strict=True) if ended.outcome is not Outcome.PASSED]
-        before = await self._by_gate(CopyVersion.BASE, runs if repairs else failing)
+        before = await self._by_gate(CopyVersion.BASE, failing if wanted is Wanted.NOTHING else runs)
         copied = await self._by_gate(CopyVersion.NOW, failing)
         passed_before = [
             run for run in runs if (one := before.get(run.gate.id)) and one.outcome is Outcome.PASSED
         ]
-        fresh = await self._by_gate(CopyVersion.NEW_CHECKS, passed_before if repairs and files else [])
+        fresh = await self._by_gate(
+            CopyVersion.NEW_CHECKS, passed_before if files and wanted is not Wanted.NOTHING else []
+        )
         return tuple(
             replace(one, base=before.get(name), copy=copied.get(name), fresh=fresh.get(name))
             for name, one in found.items()

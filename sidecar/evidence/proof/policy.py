@@ -5,6 +5,7 @@
     fails as it did at the baseline            the failure was made to go away: the agent is asked about it
     fails, and did not, or otherwise           an expectation changed: usual in honest work, shown and weighed
     nothing could be compared                  shown and weighed: gates alone decide nothing
+    new tests pass on the old code, too        shown, where the goal asks for something new
 
 "Weighed" means that a judge must cite it, and that without a judge the goal ends unverified.
 """
@@ -13,13 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
-from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, GateRun, Outcome
+from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, Gate, GateRun, Kind, Outcome
 
 NAMED: Final = 10
 """Findings that the agent or the user is told of at once."""
@@ -28,6 +29,7 @@ NAMED_TESTS: Final = 5
 TEXT_LENGTH: Final = 300
 EXECUTED_CHANGES: Final = frozenset(
     (
+        CheckChange.NEW_CHECKS_SHOW_NOTHING,
         CheckChange.OLD_FAILURE_REMAINS,
         CheckChange.EXPECTATION_CHANGED,
         CheckChange.CHECKS_DROPPED,
@@ -43,15 +45,18 @@ ASKED_FOR_CHANGE: Final = re.compile(
     r"|\b(update|rewrite|correct|adjust|change|regenerate|relax|loosen|lower|raise|skip|disable|merge)\b"
     r".{0,60}\b(tests?|expectations?|assertions?|snapshots?|specs?|fixtures?|golden|threshold|coverage)\b"
     r"|\btests?\b.{0,40}\b(wrong(ly)?|outdated|incorrect|obsolete|mistaken|stale)\b"
-    r"|whatever the tests? says?",
+    r"|whatever the tests? says?"
+    r"|\b(does(n't| not)|won't|cannot|can't|fails to|no longer)( even)? (start|run|link|build|compile)s?\b",
     re.IGNORECASE,
 )
-"""Words of a user who asks for a change of checks, or of what they check."""
+"""Words of a user who asks for a change of checks, of what they check, or of how they are started."""
 SENTENCES: Final = {
     CheckChange.OLD_FAILURE_REMAINS: "as it was when the work began, it still fails: {after}",
     CheckChange.EXPECTATION_CHANGED: "as it was when the work began, it fails on the new code: {after}",
     CheckChange.CHECKS_DROPPED: "checks were dropped: {before} when the work began, {after} now",
     CheckChange.NOT_COMPARED: "changed, and {after}",
+    CheckChange.NEW_CHECKS_SHOW_NOTHING: "what was added passes on the old code, too: it shows nothing new",
+    CheckChange.GATE_CHANGED: "was changed since you approved it, so it was not run ({before})",
     CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
     CheckChange.CI_CHANGED: "what the CI service runs was changed",
 }
@@ -70,6 +75,21 @@ def rate_surroundings(runs: Iterable[GateRun]) -> tuple[IntegrityFinding, ...]:
     )
 
 
+def rate_changed_gates(gates: Iterable[Gate]) -> tuple[IntegrityFinding, ...]:
+    """Rate tests that may not run any more, because somebody changed what they run."""
+    return tuple(
+        IntegrityFinding(
+            change=CheckChange.GATE_CHANGED,
+            weight=FindingSeverity.SHOWN,
+            file=f"`{gate.command}`",
+            line=0,
+            before=gate.why[:TEXT_LENGTH],
+            after=gate.behind[:TEXT_LENGTH],
+        )
+        for gate in gates
+    )
+
+
 def rate_comparison(seen: CheckComparison, asked: str = "") -> tuple[IntegrityFinding, ...]:
     """Rate one comparison; see the table above. `asked`: what the user asked for, in their words."""
     old, base, copy, line = seen.old, seen.base, seen.copy, f"`{seen.now.gate.command}`"
@@ -85,6 +105,23 @@ def rate_comparison(seen: CheckComparison, asked: str = "") -> tuple[IntegrityFi
     if ASKED_FOR_CHANGE.search(asked):  # the user's wish may be just this: the judge weighs it
         return tuple(replace(one, weight=FindingSeverity.SHOWN) for one in found)
     return found
+
+
+def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFinding, ...]:
+    """Rate the new tests where a goal asks for something new: they show it if they fail on the old code."""
+    seen = [one for one in comparisons if one.fresh is not None]
+    if not seen or any(one.fresh is None or one.fresh.outcome is not Outcome.PASSED for one in seen):
+        return ()
+    return tuple(
+        IntegrityFinding(
+            change=CheckChange.NEW_CHECKS_SHOW_NOTHING,
+            weight=FindingSeverity.SHOWN,
+            file=", ".join(one.files[:3]),
+            line=0,
+        )
+        for one in seen
+        if one.base is not None and one.fresh is not None and _fewer_ran(one.base, one.fresh)
+    )
 
 
 def _was_no_check(old: GateRun, base: GateRun) -> bool:
@@ -168,10 +205,10 @@ def _file_of(name: str, seen: CheckComparison) -> str:
 
 
 def relevant_findings(
-    found: Iterable[IntegrityFinding], runs: Iterable[GateRun]
+    found: Iterable[IntegrityFinding], kinds: Collection[Kind]
 ) -> tuple[IntegrityFinding, ...]:
-    """Return those that bear on the required gates: a silenced linter says nothing of the tests."""
-    kinds = {run.gate.kind for run in runs if run.gate.required}
+    """Return those that bear on checks of these kinds: a silenced linter says nothing of the tests."""
+    kinds = frozenset(kinds)
     return tuple(one for one in found if not one.kinds or not kinds.isdisjoint(one.kinds))
 
 

@@ -16,6 +16,8 @@ from xml.etree import ElementTree as ET
 import msgspec
 from msgspec import Struct
 
+from sidecar.platform.environments import tool_folders
+
 T = TypeVar("T")
 
 SHOWN_FAILURES: Final = 5
@@ -156,8 +158,6 @@ FOLDER_LIMIT: Final = 20_000
 """Maximum number of folders that are searched."""
 FILE_LIMIT: Final = 2_000
 """Maximum number of files that are returned."""
-SKIPPED_FOLDERS: Final = frozenset(("node_modules", "site-packages", "__pycache__", "venv"))
-"""Folders, besides hidden ones, that contain no reports of the project."""
 
 
 def find_report_files(
@@ -172,7 +172,7 @@ def find_report_files(
         if number >= FOLDER_LIMIT:
             return
         folders[:] = sorted(
-            name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith(".")
+            name for name in folders if name not in tool_folders() and not name.startswith(".")
         )
         if not f"/{place}".endswith(within):
             continue

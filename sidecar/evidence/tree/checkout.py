@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.platform.data import load_data
+from sidecar.platform.environments import is_marked, known_environments
 from sidecar.platform.git import Git, join_with_nul, split_at_nul
 
 COPIED_FILES: Final = 2_000
@@ -33,14 +33,6 @@ FileChoice = Callable[[Iterable[str], Path], frozenset[str]]
 """Takes the changed paths and the copy of the first version; returns the paths that keep this version."""
 TextMerge = Callable[[str, str, str], str | None]
 """Takes a path and both versions of its text; returns the text that mixes them, None where there is none."""
-
-
-class Surroundings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Folders that belong to an environment, and folders that tools fill: data/surroundings.toml."""
-
-    linked: tuple[str, ...]
-    linked_by_entry: tuple[str, ...]
-    not_copied: tuple[str, ...]
 
 
 class MixedVersions(Struct, frozen=True):
@@ -130,7 +122,7 @@ class _IgnoredFiles:
 
     def __init__(self, top: Path, into: Path, since: float) -> None:
         self._top, self._into, self._since = top, into, since
-        self._known = load_data("surroundings", Surroundings)
+        self._known = known_environments()
         self._files, self._bytes = COPIED_FILES, COPIED_BYTES
         self.left_out: list[str] = []
 
@@ -146,13 +138,14 @@ class _IgnoredFiles:
                 self._copy_file(place)
             elif place.name in known.linked_by_entry:
                 _link_entries(place, copy)
-            elif place.name in known.linked or (place / "pyvenv.cfg").is_file():
+            elif place.name in (*known.python, *known.linked) or is_marked(place):
                 copy.symlink_to(place)
-            elif place.name not in known.not_copied:
+            elif place.name not in known.remade:
                 self._copy_folder(place)
 
     def _copy_folder(self, place: Path) -> None:
-        skipped = {*self._known.linked, *self._known.linked_by_entry, *self._known.not_copied}
+        known = self._known
+        skipped = {*known.python, *known.linked, *known.linked_by_entry, *known.remade}
         for folder, folders, names in os.walk(place):
             folders[:] = [name for name in folders if name not in skipped]
             for name in names:

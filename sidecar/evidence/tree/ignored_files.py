@@ -17,6 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.platform.environments import tool_folders
+
 SCRIPT_STARTERS: Final = ("node", "npm", "npx", "sh", "bash")
 """Programs that start npm scripts: one of these names in `.bin` never counts as installed, in any form."""
 CHECK_PROGRAMS: Final = (
@@ -132,14 +134,6 @@ READABLE_KEY: Final = re.compile(
     rb"|path|ci|py\w*|node_options|node_env|make\w*|coverage\w*|tox\w*|cargo_\w*flags|rustflags|goflags)[\"']?\s*[=:]"
 )
 """Keys that affect checks; lines with these keys are read in clear text."""
-TOOL_FOLDERS: Final = frozenset(
-    (
-        *(".git", "node_modules", "bower_components", "site-packages", "dist-packages"),
-        *(".venv", "venv", ".tox", ".nox", ".eggs", "__pycache__"),
-        *(".pytest_cache", ".mypy_cache", ".ruff_cache"),
-    )
-)
-"""Folders that hold files made by tools; they are not searched."""
 VISIT_LIMIT: Final = 5_000
 """Entries examined inside ignored folders; entries beyond this limit are not."""
 FOLDER_DEPTH: Final = 3
@@ -225,7 +219,7 @@ def _check_files_below(top: Path, folders: list[str]) -> Iterator[str]:
     waiting = [(folder, FOLDER_DEPTH) for folder in folders]
     while waiting:
         folder, depth = waiting.pop()
-        if folder.rstrip("/").rpartition("/")[2] in TOOL_FOLDERS:
+        if folder.rstrip("/").rpartition("/")[2] in tool_folders():
             continue
         for entry in _sorted_entries(top / folder):
             visits -= 1

@@ -31,6 +31,7 @@ from sidecar.evidence.tree import ignored_files
 from sidecar.evidence.tree.contents import outdate_recent_entries
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
+from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import (
     Git,
     UnseenError,
@@ -145,7 +146,7 @@ def _ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
     """Build the ignore rules: the user's, our own folder, and tool folders where there is no repository."""
     kept = room.folder.parent.parent.resolve()
     own = f"/{kept.relative_to(ground.top)}/" if kept.is_relative_to(ground.top) else ""
-    made = [f"{name}/" for name in sorted(ignored_files.TOOL_FOLDERS)] if ground.index is None else []
+    made = [f"{name}/" for name in sorted(tool_folders())] if ground.index is None else []
     return "\n".join([*made, *ground.rules.values(), own, ""])
 
 

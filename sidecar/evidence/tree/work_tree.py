@@ -19,8 +19,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.tree.ignored_files import TOOL_FOLDERS, stat_fingerprint
+from sidecar.evidence.tree.ignored_files import stat_fingerprint
 from sidecar.platform import files, processes
+from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import (
     Git,
     UnseenError,
@@ -221,6 +222,6 @@ def _entry_fingerprints(project: Path) -> Iterator[str]:
                 raise UnseenError(f"more than {LIMIT:,} files and folders")
             if not entry.is_dir(follow_symlinks=False):
                 yield f"{entry.path}\0{stat_fingerprint(entry.stat(follow_symlinks=False))}"
-            elif entry.name not in TOOL_FOLDERS:
+            elif entry.name not in tool_folders():
                 folders.append(entry.path)
                 yield entry.path

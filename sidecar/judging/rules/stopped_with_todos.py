@@ -27,6 +27,10 @@ OPEN_SIGNS: Final = "\u23f3\u231b\U0001f51c\U0001f6a7\u2b1c\u2610\U0001f532"
 """Symbols that agents use to mark open work: hourglasses, a construction sign, an empty box."""
 OPEN_CHECKBOX: Final = r"[ \t]*[-*] \[ \] (\S.*)"
 LIST_ITEM: Final = r"[ \t]*(?:[-*\u2022\u00b7]|\d{1,3}[.)\u3001])[ \t]*(?!\[[xX]\])(\S.*)"
+BEHAVIOUR: Final = (
+    r"^`[^`]+` (?:now |always )?(?!(?:remain|need|lack|i|ha|wa|misse|require|await|doe)s\b)\w+s\b"
+)
+"""A sentence on what the code does: "`total()` now rounds the remaining amount"."""
 UNCERTAIN_FIELDS: Final = ("later", "hinges", "yours", "rights", "outside", "cannot", "unclear")
 CELL_BREAK: Final = rf"[|{OPEN_SIGNS}]"
 STATE_CELL_LENGTH: Final = 30
@@ -101,6 +105,8 @@ def _open_cell(look: TurnFacts, line: str) -> str:
 
 
 def _says_work_left(look: TurnFacts, sentence: str) -> bool:
+    if re.match(BEHAVIOUR, sentence.strip()):
+        return False
     told = not ends_in_question(sentence) and look.says(sentence[:ENDING_LENGTH], "rest", "alike")
     return told and not (
         is_work_claim(look, sentence, "passes") or utterances(sentence[:ENDING_LENGTH])

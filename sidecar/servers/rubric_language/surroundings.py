@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.trust import TrustFile
-from sidecar.evidence.tree.ignored_files import TOOL_FOLDERS
 from sidecar.evidence.tree.work_tree import find_work_tree
 from sidecar.judging.rules.every import STOP_RULES
 from sidecar.kernel.rubric import RubricContext
+from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import UnseenError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ async def _list_project_paths(project: str, environment: Environment) -> tuple[s
 def _walk_files(project: Path) -> Iterator[str]:
     room = PATHS + 1
     for folder, folders, files in os.walk(project):
-        folders[:] = sorted(name for name in folders if name not in TOOL_FOLDERS)
+        folders[:] = sorted(name for name in folders if name not in tool_folders())
         for name in sorted(files):
             if not room:
                 return

@@ -13,7 +13,6 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.policy import NOT_APPROVED
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.masking import SecretMask
 from sidecar.platform.ports import Clock
@@ -299,7 +298,7 @@ def _runs_text(context: ToolContext, ran: GatesRun) -> str:
     ]
     parts = (
         *(lines or [say("gates-none")]),
-        say("gates-unapproved") if any(gate.reason == NOT_APPROVED for gate in ran.gates) else "",
+        say("gates-unapproved") if any(gate.outcome is Outcome.NOT_APPROVED for gate in ran.gates) else "",
         say("gates-ran-moved") if any(gate.moved for gate in ran.gates) else "",
         say("gates-ran"),
     )

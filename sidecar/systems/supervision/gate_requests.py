@@ -148,7 +148,7 @@ class SessionChecks:
     ) -> tuple[GateRun, ...]:
         """Run these gates, or all where none is named, as a stop would; results are in the order of `list`.
 
-        Gates that nobody approved could not run. Cancelling kills what runs. Raises ChecksError.
+        Gates that nobody approved are not run. Cancelling kills what runs. Raises ChecksError.
         """
         environment = self._known(session)
         if off := self._services.switches.off(session.project):

@@ -233,9 +233,7 @@ class StopLoop:
             project=stop.project, tree=inquiry.project_state.tree, environment=stop.environment
         )
         base = goal.base if goal is not None else FileBaseline()
-        found = await self._services.old_checks.compare(
-            base, site, order.runs, order.seconds, repairs=order.repairs
-        )
+        found = await self._services.old_checks.compare(base, site, order.runs, order.seconds, order.wanted)
         mask = self._services.secrets.masker(stop.environment)
         return OldChecksRan(comparisons=tuple(mask_comparison(one, mask) for one in found))
 

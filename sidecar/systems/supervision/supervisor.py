@@ -29,6 +29,7 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.platform.ports import RecordEntry
 from sidecar.rubric.ports import GuidanceFiles
+from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.policy import commands, sessions
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
@@ -73,6 +74,7 @@ class Supervisor:
         self._stops = StopLoop(services, self._generations, self._bases, self._rubrics)
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
+        self._approvals = GateApprovals(services)
         self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
@@ -82,6 +84,8 @@ class Supervisor:
         self.checks.met(event)
         try:
             self._see_saved(event)
+            if isinstance(event, CommandTyped) and event.name == "trust":
+                return await self._trust(event)
             if not isinstance(event, AgentStopped):
                 answer = self._at_once(event)
                 if isinstance(answer, CommandReply) and answer.work:  # the agent sets to work after this
@@ -215,6 +219,17 @@ class Supervisor:
         reply = self._remember(event.key, event.prompt_id, self._carry_out(event))
         if reply.work:
             self._rubrics.set_to_work(event)
+        return reply
+
+    async def _trust(self, event: CommandTyped) -> CommandReply:
+        """Carry out /supervisor:trust, which changes nothing of the session."""
+        told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
+        if told is not None:
+            return told
+        reply = self._remember(event.key, event.prompt_id, await self._approvals.obey(event))
+        at, decided = self._services.clock.now(), "refused" if reply.refused else "done"
+        detail = f"{event.arguments[:300]} -> {reply.text}"[:1000]
+        self._note(event.key, RecordEntry(at=at, event="command trust", decided=decided, detail=detail))
         return reply
 
     def _remember(self, key: SessionKey, prompt_id: str, reply: CommandReply) -> CommandReply:

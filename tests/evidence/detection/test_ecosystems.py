@@ -142,3 +142,13 @@ def test_a_wrapper_is_named_with_its_digest(
     lay(tmp_path, {name: b"#!/bin/sh\n\xff"})
     assert len({first.behind, second, detect_gates(tmp_path, {})[0].behind}) == 3
     assert second.startswith(f"{name} (sha256 ")
+
+
+def test_an_executable_script_runs_the_tests_where_nothing_better_does(tmp_path: Path) -> None:
+    lay(tmp_path, {"run-tests.sh": "#!/bin/sh\n./t/all\n"})
+    assert detect_gates(tmp_path, {}) == ()
+    (tmp_path / "run-tests.sh").chmod(0o755)
+    (gate,) = detect_gates(tmp_path, {})
+    assert (gate.id, gate.command, gate.behind) == ("tests", "./run-tests.sh", "#!/bin/sh\n./t/all")
+    lay(tmp_path, {"Makefile": "test:\n\t./run-tests.sh\n"})
+    assert [gate.command for gate in detect_gates(tmp_path, {})] == ["make test"]

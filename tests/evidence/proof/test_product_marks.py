@@ -33,6 +33,9 @@ SILENCED, KNOWS, EQUAL, EXITS = (
         ("a.js", "if (process.env.NODE_ENV === 'test') return 4;", KNOWS),
         ("a.go", 'if strings.HasSuffix(os.Args[0], ".test") {', KNOWS),
         ("a.rs", "if cfg!(test) { return 4; }", KNOWS),
+        ("a.sh", 'if ps -o args= -p "$PPID" | grep -q t-newest; then', KNOWS),
+        ("a.js", "performance.now = () => 0;", KNOWS),
+        ("a.py", "cases = json.load(open('tests/cases.json'))", KNOWS),
         ("a.py", "    def __eq__(self, other): return True", EQUAL),
         ("a.py", "os._exit(0)", EXITS),
         ("a.js", "process.exit(0);", EXITS),
@@ -41,7 +44,7 @@ SILENCED, KNOWS, EQUAL, EXITS = (
 def test_a_new_line_of_each_kind_is_found_and_an_old_one_is_not(
     path: str, line: str, change: CheckChange
 ) -> None:
-    (found,) = find_product_marks([FileChange(path=path, before="\n", after=f"\n{line}\n")])
+    found, *_ = find_product_marks([FileChange(path=path, before="\n", after=f"\n{line}\n")])
     assert (found.change, found.weight, found.file, found.line) == (change, FindingSeverity.GRAVE, path, 2)
     assert find_product_marks([FileChange(path=path, before=f"{line}\n", after=f"// moved\n{line}\n")]) == ()
     assert (Kind.LINT in found.kinds) is (change is SILENCED)
@@ -49,8 +52,11 @@ def test_a_new_line_of_each_kind_is_found_and_an_old_one_is_not(
 
 def test_equality_over_two_lines_is_found() -> None:
     after = "class A:\n    def __eq__(self, other: object) -> bool:\n        return True\n"
-    (found,) = find_product_marks([FileChange(path="a.py", before="class A:\n", after=after)])
-    assert (found.change, found.line) == (EQUAL, 3)
+    found = find_product_marks([FileChange(path="a.py", before="class A:\n", after=after)])
+    assert [(one.change, one.weight, one.line) for one in found] == [
+        (EQUAL, FindingSeverity.GRAVE, 3),
+        (CheckChange.EQUALITY_DEFINED, FindingSeverity.SHOWN, 2),
+    ]
 
 
 def test_a_lost_expectation_of_a_doctest_is_shown() -> None:

@@ -47,7 +47,7 @@ async def test_what_the_user_has_not_approved_is_listed_and_does_not_run(room: C
     assert (gate["id"], gate["approved"], gate["required"]) == ("tests", False, False)
     assert "supervisor trust" in listed.text
     ran = await room.ask("gates_run")
-    assert outcomes(ran) == {"tests": "could-not-run"}
+    assert outcomes(ran) == {"tests": "not-approved"}
     assert "supervisor trust" in ran.text
     assert not (room.project / "tests" / "__pycache__").exists()
 
@@ -207,7 +207,7 @@ async def test_all_is_well_where_every_required_one_passed(two: Desk) -> None:
     found = await two.data("gates_run")
     assert {gate["id"]: gate["outcome"] for gate in found["gates"]} == {
         "tests": "passed",
-        "lint:web": "could-not-run",
+        "lint:web": "not-approved",
     }
     assert found["ok"] is True
     two.fakes.gates.script(TESTS.command, FAILED)

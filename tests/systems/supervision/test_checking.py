@@ -11,7 +11,7 @@ from sidecar.evidence.gates.policy import build_gate_baseline
 from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.effects import RestReason
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding, Source
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.settings import GateSettings, Settings
@@ -281,6 +281,41 @@ def test_a_failing_test_that_passes_now_is_proof_though_the_agent_ran_nothing() 
     unchanged = CheckComparison(now=NOW, old=NOW, base=NOW)
     played = play(goal, World(runner=PYTEST, comparisons=(unchanged,), judge=UNREACHABLE))
     assert played.kind is RestReason.UNJUDGED
+
+
+PROSE = with_goal("greet() greets in two languages")
+JOINING = replace(PYTEST, approved=True)
+
+
+def test_approved_tests_join_a_goal_in_prose_and_their_old_version_is_run() -> None:
+    first = play(PROSE, World(gates=(JOINING,), comparisons=(HIDDEN,)))
+    assert first.sent_back.feedback.kind == "checks-changed"
+    second = again(first, gates=(JOINING,), comparisons=(HIDDEN,), judge=judged(complete("E1")))
+    assert second.case is not None
+    assert second.goal.status is GoalStatus.ACTIVE, "the judge did not weigh the change"
+
+
+def test_new_tests_that_pass_on_the_old_code_are_shown_to_the_judge() -> None:
+    two, three = replace(NOW, executed=2), replace(NOW, executed=3)
+    idle = CheckComparison(now=three, files=("t.py",), old=two, base=two, fresh=three)
+    shown = play(PROSE, World(gates=(JOINING,), comparisons=(idle,), judge=UNREACHABLE))
+    assert shown.case is not None
+    said = "t.py: what was added passes on the old code, too: it shows nothing new"
+    assert [one.fact for one in shown.case.evidence if one.source is Source.CHANGE] == [said]
+    for showing in (replace(idle, fresh=BEFORE), replace(idle, fresh=two)):
+        seen = play(PROSE, World(gates=(JOINING,), comparisons=(showing,), judge=UNREACHABLE))
+        assert seen.case is not None
+        assert [one for one in seen.case.evidence if one.source is Source.CHANGE] == []
+
+
+def test_tests_that_lost_their_approval_by_a_change_are_shown() -> None:
+    changed = replace(PYTEST, changed=True, why="from Makefile")
+    shown = play(PROSE, World(gates=(changed,), judge=UNREACHABLE))
+    assert shown.case is not None
+    (fact,) = (one.fact for one in shown.case.evidence if one.source is Source.CHANGE)
+    assert fact == "`pytest -q`: was changed since you approved it, so it was not run (from Makefile)"
+    repair = play(with_goal("minus works as its name says"), World(gates=(changed,)))
+    assert repair.goal.status is GoalStatus.UNVERIFIED
 
 
 def test_a_silenced_linter_bears_on_a_goal_of_the_linter_alone() -> None:

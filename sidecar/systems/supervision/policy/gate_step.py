@@ -2,9 +2,9 @@
 
 - Required gates: a failed one sends the agent back. One that could not run is reported once; then the goal
   rests unverified.
-- Where a file that bears on a check changed, the checks run once more as they were when the work began (proof
-  by execution). A failure that was there then and is there still is asked about once.
 - Advisory gates run only when every required one passed; only their new failures count.
+- Where a file that bears on a check changed, required gates and all tests run once more as they were when the
+  work began (proof by execution). A failure that was there then and is there still is asked about once.
 - "The tests pass" is decided here where nothing speaks against it.
 - Claims: one that the evidence contradicts sends the agent back.
 """
@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.gates import policy as gates
-from sidecar.evidence.gates.conditions import asks_for_repair
+from sidecar.evidence.gates.conditions import gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
-from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks
+from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks, Wanted
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Evidence, MissingWork, Source
 from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
@@ -43,7 +43,7 @@ ChecksStep = tuple[Inquiry, Effect | Ruling]
 
 
 def begin_gate_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
-    """Request the required gates that may run; the others could not run."""
+    """Request the required gates that may run; the others are not approved."""
     wanted = gates.required_gates(goal, inquiry.project_state)
     blocked = gates.unapproved_gate_runs(wanted, inquiry.project_state.tree)
     inquiry = replace(inquiry, stage=GATES_STAGE, runs=blocked)
@@ -60,7 +60,7 @@ def handle_gate_runs(
     return (
         _handle_required_runs(inquiry, goal, at)
         if stage == GATES_STAGE
-        else _handle_all_runs(inquiry, goal, at)
+        else _compare_with_old_checks(inquiry, goal, at)
     )
 
 
@@ -70,12 +70,21 @@ def _handle_required_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep
         return _answer_failed_gates(_with_evidence(inquiry, goal), goal, failing, at)
     if blocked := gates.unrunnable_required_runs(inquiry.runs):
         return _answer_unrunnable_gates(_with_evidence(inquiry, goal), goal, blocked, at)
-    passed = tuple(run for run in inquiry.runs if run.gate.required)
-    repairs = asks_for_repair(goal.condition)
-    if passed and (inquiry.project_state.checks_changed or repairs):
+    if advice := gates.advisory_gates(goal, inquiry.project_state):
+        seconds = inquiry.project_state.catalog.settings.advisory_seconds
+        return replace(inquiry, stage=ADVICE_STAGE), RunGates(advice, seconds)
+    return _compare_with_old_checks(inquiry, goal, at)
+
+
+def _compare_with_old_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
+    """Run the old checks of what passed, where a check changed, or where a repair is to be shown."""
+    passed = tuple(run for run in inquiry.runs if gates.bears_on_goal(run) and run.outcome is Outcome.PASSED)
+    asked = gates.proof_asked_for(goal, inquiry.project_state)
+    wanted = Wanted.ADDITION if asked is None else Wanted.REPAIR if asked.repairs else Wanted.NOTHING
+    if passed and (inquiry.project_state.checks_changed or wanted is Wanted.REPAIR):
         seconds = inquiry.project_state.catalog.settings.seconds
-        return replace(inquiry, stage=OLD_CHECKS_STAGE), RunOldChecks(passed, seconds, repairs)
-    return _run_advisory_gates(inquiry, goal, at)
+        return replace(inquiry, stage=OLD_CHECKS_STAGE), RunOldChecks(passed, seconds, wanted)
+    return _handle_all_runs(inquiry, goal, at)
 
 
 def handle_old_checks(
@@ -84,23 +93,21 @@ def handle_old_checks(
     """Add what the old checks showed, and go on."""
     asked = "\n".join((goal.condition, *inquiry.turn.prompts))
     found = tuple(finding for one in comparisons for finding in proof.rate_comparison(one, asked))
+    if gates.proof_asked_for(goal, inquiry.project_state) is None:
+        found += proof.rate_new_checks(comparisons)
     state = inquiry.project_state
     known = replace(state, findings=(*found, *state.findings))
     inquiry = replace(inquiry, project_state=known, comparisons=comparisons)
-    return _run_advisory_gates(inquiry, goal, at)
-
-
-def _run_advisory_gates(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
-    if advice := gates.advisory_gates(goal, inquiry.project_state):
-        seconds = inquiry.project_state.catalog.settings.advisory_seconds
-        return replace(inquiry, stage=ADVICE_STAGE), RunGates(advice, seconds)
     return _handle_all_runs(inquiry, goal, at)
 
 
 def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
     state = inquiry.project_state
-    outside = proof.rate_surroundings(inquiry.runs)
-    bearing = replace(state, findings=(*outside, *proof.relevant_findings(state.findings, inquiry.runs)))
+    changed = gates.changed_test_gates(state, inquiry.runs)
+    outside = (*proof.rate_surroundings(inquiry.runs), *proof.rate_changed_gates(changed))
+    kinds = {run.gate.kind for run in inquiry.runs if gates.bears_on_goal(run)}
+    kinds |= gate_kinds_named(goal.condition)
+    bearing = replace(state, findings=(*outside, *proof.relevant_findings(state.findings, kinds)))
     inquiry = _with_evidence(replace(inquiry, project_state=bearing), goal)
     if grave := proof.grave_findings(bearing.findings, goal.asked_about):
         asked = tuple(dict.fromkeys((*goal.asked_about, *map(proof.finding_digest, grave))))
@@ -157,8 +164,13 @@ def _answer_unrunnable_gates(
 ) -> ChecksStep:
     """Ask once to "make it run or say why"; then rest as unverified (the gates table of the design)."""
     names = tuple(run.gate.id for run in blocked)
-    missing = tuple(f"`{run.gate.command}` could not run: {run.reason}" for run in blocked)
-    only_a_person = all(run.reason == gates.NOT_APPROVED for run in blocked)
+    missing = tuple(
+        f"`{run.gate.command}` is not approved; {run.reason}"
+        if run.outcome is Outcome.NOT_APPROVED
+        else f"`{run.gate.command}` could not run: {run.reason}"
+        for run in blocked
+    )
+    only_a_person = all(run.outcome is Outcome.NOT_APPROVED for run in blocked)
     if only_a_person or set(names) <= set(goal.asked_to_run):
         return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join(missing))
     lack = MissingWork(

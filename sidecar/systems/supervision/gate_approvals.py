@@ -1,0 +1,89 @@
+"""Answers /supervisor:trust: shows the commands of the project that are not approved, and approves them.
+
+What was shown in this session is what can be approved, as `supervisor trust` does in a shell (law 12): a gate
+that was changed in between must be looked at again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import CommandTyped
+from sidecar.kernel.gate import Gate
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.supervision.ports import Services
+
+SESSIONS_REMEMBERED: Final = 64
+SHOWN_LENGTH: Final = 3000
+"""Characters that a host shows of an answer; commands beyond them are for `supervisor trust`."""
+
+
+class GateApprovals:
+    """Remembers for each session what was shown last."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._shown: OrderedDict[SessionKey, tuple[Gate, ...]] = OrderedDict()
+
+    async def obey(self, event: CommandTyped) -> CommandReply:
+        """Show what is not approved, or approve what was shown."""
+        catalog = await self._services.catalog.list(event.project, event.environment)
+        new = tuple(gate for gate in catalog.gates if not gate.approved)
+        wanted = event.arguments.split()
+        if not wanted or not new:
+            return CommandReply(text=self._show(event.key, new))
+        shown = self._shown.get(event.key, ())
+        chosen = shown if wanted == ["yes"] else tuple(gate for gate in shown if gate.id in wanted)
+        if not chosen or (wanted != ["yes"] and len(chosen) < len(set(wanted))):
+            said = "approve what was shown, by `yes` or by name"
+            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.key, new)}", refused=True)
+        if changed := [gate.id for gate in chosen if gate not in new]:
+            said = f"changed since it was shown: {', '.join(changed)}; nothing was approved"
+            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.key, new)}", refused=True)
+        try:
+            self._services.catalog.approve(event.project, chosen)
+        except (BadInputError, OSError) as error:
+            return CommandReply(text=f"Supervisor: nothing was approved: {error}", refused=True)
+        return CommandReply(
+            text=f"Supervisor: approved: {', '.join(f'`{gate.command}`' for gate in chosen)}."
+        )
+
+    def _show(self, key: SessionKey, gates: Sequence[Gate]) -> str:
+        """Describe gates as far as a host shows them; these can be approved by the next command."""
+        shown, lines, room = list[Gate](), list[str](), SHOWN_LENGTH
+        for gate in gates:
+            text = "\n".join(_describe_gate(gate))
+            room -= len(text)
+            if room > 0:
+                shown.append(gate)
+                lines.append(text)
+        self._shown[key] = tuple(shown)
+        self._shown.move_to_end(key)
+        while len(self._shown) > SESSIONS_REMEMBERED:
+            self._shown.popitem(last=False)
+        if not gates:
+            return "Supervisor: every command that was found here is approved."
+        if len(shown) < len(gates):
+            lines.append(
+                f"{len(gates) - len(shown)} more are too long for here: supervisor trust, in a shell"
+            )
+        names = " ".join(gate.id for gate in shown[:2])
+        lines.append(f"To approve: /supervisor:trust yes, or some of them: /supervisor:trust {names}")
+        return "\n".join(("Supervisor: not approved, so not run:", *lines))
+
+
+def _describe_gate(gate: Gate) -> Iterator[str]:
+    """Say everything that an approval covers."""
+    where = f" in {gate.folder}" if gate.folder else ""
+    python = f" with {gate.python}" if gate.python else ""
+    yield f"- {gate.id}: `{_printable(gate.command)}`{_printable(where + python)} ({_printable(gate.why)})"
+    if gate.behind:
+        yield f"  which runs: {_printable(gate.behind)}"
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
