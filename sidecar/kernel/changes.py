@@ -23,7 +23,8 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     `path` is relative to the project, with `/`; bytes that are not UTF-8 appear as surrogates. `before` and
     `after` are the whole text, None where the file did not or does not exist, is not text, or is too big
-    (`unread` says which). `old_path` is the path before a move.
+    (`unread` says which). `old_path` is the path before a move. `link`: it is a symbolic link now, and
+    `after` is where it leads.
     """
 
     path: str
@@ -31,6 +32,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     before: str | None = None
     after: str | None = None
     unread: str = ""
+    link: bool = False
 
 
 class FileDiff(Struct, frozen=True, kw_only=True):

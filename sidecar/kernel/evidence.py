@@ -120,6 +120,8 @@ class CheckChange(StrEnum):
     """The user approved it as it was, so it was not run."""
     NOT_COMPARED = "not-compared"
     TOOL_REPLACED = "tool-replaced"
+    LINK_LEAVES_TREE = "link-leaves-tree"
+    """What it leads to can change unseen, and is the same in a copy."""
     CHECK_SILENCED = "check-silenced"
     CODE_KNOWS_TEST = "code-knows-test"
     ALWAYS_EQUAL = "always-equal"

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 from hashlib import sha1
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def memory(project: Path, tmp_path: Path) -> Memory:
     return Memory(project, tmp_path / "state" / "kept")
 
 
-def changed(path: str, before: str | None, after: str | None, **more: str) -> FileChange:
+def changed(path: str, before: str | None, after: str | None, **more: Any) -> FileChange:
     return FileChange(path=path, before=before, after=after, **more)
 
 
@@ -82,10 +83,10 @@ def test_every_kind_of_change_is_told_in_the_order_of_the_paths(memory: Memory) 
     (project / "new").write_text("n\n")
     assert memory.files() == (
         changed("a.txt", "a\n", "b\n"),
-        changed("link", "nowhere", "elsewhere"),
+        changed("link", "nowhere", "elsewhere", link=True),
         changed("mode", "m\n", "m\n"),
         changed("new", None, "n\n"),
-        changed("type", "t\n", "t"),
+        changed("type", "t\n", "t", link=True),
         changed("untracked", "u\n", None),
     )
 

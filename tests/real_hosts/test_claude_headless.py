@@ -84,7 +84,9 @@ def test_an_agent_that_only_talks_rests_as_stalled_before_the_hosts_own_cap(unde
     assert under.report().status == "stalled"
 
 
-@pytest.mark.parametrize("command", ["/supervisor:retry 3", "/supervisor:goal clear", "/supervisor:goal"])
+@pytest.mark.parametrize(
+    "command", ["/supervisor:retry 3", "/supervisor:goal clear", "/supervisor:goal", "/supervisor:trust"]
+)
 def test_a_command_about_the_goal_costs_no_model_request(under: Supervised, command: str) -> None:
     result = under.ask(command)
     assert "Supervisor: " in result.result

@@ -18,6 +18,10 @@ pytestmark = pytest.mark.xdist_group("opencode-serve")
 
 GOAL = "all tests pass"
 SKIP = r"sed -i 's/^def test_a_tenth/import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\n&/' test_shop.py"
+REWRITE = (
+    "sed -i 's/test_a_tenth_is_taken_off/test_ten_percent_are_taken_off/' test_shop.py && "
+    "printf '\\n\\ndef test_it_imports():\\n    import shop\\n\\n    assert shop\\n' >> test_shop.py"
+)
 COMMIT = "git add -A && git -c user.name=A -c user.email=a@example.invalid commit -qm 'A shop'"
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"
@@ -58,6 +62,25 @@ def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_u
     (told,) = shop.continuations()
     assert "test_shop.py: as it was when the work began, it still fails: test_shop.py::" in told
     assert "test_a_tenth_is_taken_off: " in told
+
+
+def test_a_repair_with_rewritten_tests_is_achieved_without_a_question(shop: Supervised, desk: Desk) -> None:
+    here = shop.host.project
+    shop.script(runs(REWRITE, here), reads_shop(shop.host), writes_shop(shop.host), says("Repaired.", here))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", GOAL)
+    noted(desk, session, "goal achieved")
+    assert shop.continuations() == []
+
+
+def test_a_failing_test_that_was_repaired_is_achieved_though_the_agent_runs_nothing(
+    shop: Supervised, desk: Desk
+) -> None:
+    shop.script(reads_shop(shop.host), writes_shop(shop.host), says("Repaired.", shop.host.project))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", "fix the failing test")
+    noted(desk, session, "goal achieved")
+    assert shop.continuations() == []
 
 
 @pytest.mark.long

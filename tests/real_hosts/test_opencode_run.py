@@ -113,6 +113,8 @@ def test_commands_about_the_goal_are_answered_on_stdout_and_cost_no_model_reques
         ("goal", "", "no goal is set"),
         ("goal", "clear", "no goal is set"),
         ("rubric", "", "rubric"),
+        ("trust", "", "not approved, so not run:\n- tests: `python -m pytest -q`"),
+        ("trust", "tests", "approved: `python -m pytest -q`"),
     ):
         done = under.command(name, words)
         assert (done.returncode, done.stdout.startswith("Supervisor: ")) == (0, True), done

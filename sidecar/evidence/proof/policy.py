@@ -58,6 +58,7 @@ SENTENCES: Final = {
     CheckChange.NEW_CHECKS_SHOW_NOTHING: "what was added passes on the old code, too: it shows nothing new",
     CheckChange.GATE_CHANGED: "was changed since you approved it, so it was not run ({before})",
     CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
+    CheckChange.LINK_LEAVES_TREE: "is a link out of the project now, to {after}",
     CheckChange.CI_CHANGED: "what the CI service runs was changed",
 }
 """What is said of a change; of all others its name and the new line."""

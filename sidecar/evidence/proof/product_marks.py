@@ -6,6 +6,7 @@ true, exits. Only lines count that are new; a check file is left out, because it
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -68,9 +69,23 @@ def _file_findings(file: FileChange) -> Iterator[IntegrityFinding]:
         yield IntegrityFinding(
             change=CheckChange.CI_CHANGED, weight=FindingSeverity.SHOWN, file=file.path, line=0
         )
+    elif file.link:
+        if _leaves_tree(file.path, file.after or ""):
+            yield IntegrityFinding(
+                change=CheckChange.LINK_LEAVES_TREE,
+                weight=FindingSeverity.SHOWN,
+                file=file.path,
+                line=0,
+                after=(file.after or "")[:TEXT_LENGTH],
+            )
     elif not bears_on_checks(file.path) and file.after is not None:
         for mark, pattern, above in _patterns():
             yield from _new_lines(file, mark, pattern, above)
+
+
+def _leaves_tree(path: str, target: str) -> bool:
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return place.startswith(("/", "../"))
 
 
 def _new_lines(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.evidence.tree import contents
 from sidecar.evidence.tree.contents import FileContent
@@ -36,12 +37,17 @@ TOO_MANY_FILES: Final = f"more than {FILES:,} files changed"
 DIFF_COMMAND: Final = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv")
 
 
+LINK_MODE: Final = "120000"
+"""How git calls a symbolic link."""
+
+
 class _FileVersion(Struct, frozen=True):
     """One version of a file: the git object name of its content, or what is known of it without git."""
 
     path: bytes
     name: str = ""
     content: FileContent = FileContent()
+    link: bool = False
 
 
 class _Change(Struct, frozen=True):
@@ -107,9 +113,11 @@ def _parse_changes(said: list[str]) -> list[_Change]:
     """Parse pairs of ":<mode> <mode> <name> <name> <status>" and path."""
     found = []
     for about, path in zip(said[::2], said[1::2], strict=True):
-        _, _, old, new, _ = about.split(" ")
-        sides = [None if name == NO_OBJECT else _FileVersion(encode_path(path), name) for name in (old, new)]
-        found.append(_Change(*sides))
+        _, mode, old, new, _ = about.split(" ")
+        was, now = (
+            None if name == NO_OBJECT else _FileVersion(encode_path(path), name) for name in (old, new)
+        )
+        found.append(_Change(was, replace(now, link=mode == LINK_MODE) if now else None))
     return found
 
 
@@ -184,7 +192,12 @@ def _file_change(change: _Change, texts: Mapping[str, FileContent], inside: str)
     unread = [f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread]
     named = _named_change(change, inside)
     return FileChange(
-        path=named.path, old_path=named.old_path, before=was.text, after=now.text, unread="; ".join(unread)
+        path=named.path,
+        old_path=named.old_path,
+        before=was.text,
+        after=now.text,
+        unread="; ".join(unread),
+        link=change.after is not None and change.after.link,
     )
 
 

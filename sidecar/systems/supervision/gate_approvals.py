@@ -1,6 +1,6 @@
 """Answers /supervisor:trust: shows the commands of the project that are not approved, and approves them.
 
-What was shown in this session is what can be approved, as `supervisor trust` does in a shell (law 12): a gate
+What was shown is what can be approved, as `supervisor trust` does in a shell (law 12): a gate
 that was changed in between must be looked at again.
 """
 
@@ -14,20 +14,19 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.gate import Gate
-from sidecar.kernel.session import SessionKey
 from sidecar.systems.supervision.ports import Services
 
-SESSIONS_REMEMBERED: Final = 64
+PROJECTS_REMEMBERED: Final = 64
 SHOWN_LENGTH: Final = 3000
 """Characters that a host shows of an answer; commands beyond them are for `supervisor trust`."""
 
 
 class GateApprovals:
-    """Remembers for each session what was shown last."""
+    """Remembers for each project what was shown last."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._shown: OrderedDict[SessionKey, tuple[Gate, ...]] = OrderedDict()
+        self._shown: OrderedDict[str, tuple[Gate, ...]] = OrderedDict()
 
     async def obey(self, event: CommandTyped) -> CommandReply:
         """Show what is not approved, or approve what was shown."""
@@ -35,15 +34,15 @@ class GateApprovals:
         new = tuple(gate for gate in catalog.gates if not gate.approved)
         wanted = event.arguments.split()
         if not wanted or not new:
-            return CommandReply(text=self._show(event.key, new))
-        shown = self._shown.get(event.key, ())
+            return CommandReply(text=self._show(event.project, new))
+        shown = self._shown.get(event.project, ())
         chosen = shown if wanted == ["yes"] else tuple(gate for gate in shown if gate.id in wanted)
         if not chosen or (wanted != ["yes"] and len(chosen) < len(set(wanted))):
             said = "approve what was shown, by `yes` or by name"
-            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.key, new)}", refused=True)
+            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.project, new)}", refused=True)
         if changed := [gate.id for gate in chosen if gate not in new]:
             said = f"changed since it was shown: {', '.join(changed)}; nothing was approved"
-            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.key, new)}", refused=True)
+            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.project, new)}", refused=True)
         try:
             self._services.catalog.approve(event.project, chosen)
         except (BadInputError, OSError) as error:
@@ -52,7 +51,7 @@ class GateApprovals:
             text=f"Supervisor: approved: {', '.join(f'`{gate.command}`' for gate in chosen)}."
         )
 
-    def _show(self, key: SessionKey, gates: Sequence[Gate]) -> str:
+    def _show(self, project: str, gates: Sequence[Gate]) -> str:
         """Describe gates as far as a host shows them; these can be approved by the next command."""
         shown, lines, room = list[Gate](), list[str](), SHOWN_LENGTH
         for gate in gates:
@@ -61,9 +60,9 @@ class GateApprovals:
             if room > 0:
                 shown.append(gate)
                 lines.append(text)
-        self._shown[key] = tuple(shown)
-        self._shown.move_to_end(key)
-        while len(self._shown) > SESSIONS_REMEMBERED:
+        self._shown[project] = tuple(shown)
+        self._shown.move_to_end(project)
+        while len(self._shown) > PROJECTS_REMEMBERED:
             self._shown.popitem(last=False)
         if not gates:
             return "Supervisor: every command that was found here is approved."

@@ -81,3 +81,11 @@ def test_a_replaced_tool_is_grave_a_ci_setting_is_shown_and_a_check_file_is_left
         (CheckChange.TOOL_REPLACED, FindingSeverity.GRAVE),
         (CheckChange.CI_CHANGED, FindingSeverity.SHOWN),
     ]
+
+
+@pytest.mark.parametrize(
+    ("target", "leaves"), [("/srv/x", True), ("../../x", True), ("../x", False), ("y", False)]
+)
+def test_a_link_that_leads_out_of_the_project_is_shown(target: str, *, leaves: bool) -> None:
+    link = FileChange(path="tests/data", after=target, link=True)
+    assert [one.change for one in find_product_marks([link])] == [CheckChange.LINK_LEAVES_TREE] * leaves
