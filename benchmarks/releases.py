@@ -3,9 +3,9 @@
     python benchmarks/releases.py FOLDER [NAME...] --prepare    download and install them: pip, npm, network
     python benchmarks/releases.py FOLDER [NAME...]
 
-Each release is judged as it is, and after an agent made one function return the opposite. The truth is the
-exit code of the plain test command. The `supervisor` beside this Python is measured, in a new home for each
-release. Faults are written into the prepared projects and taken back. Standard error has the whole verdicts.
+Each release is judged as it is, and after an agent negated one value of its code. The truth is the exit code
+of the plain test command. The `supervisor` beside this Python is measured, in a new home for each release.
+Faults are written into the prepared projects and taken back. Standard error has the whole verdicts.
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ TRIES: Final = 40
 RELEASES: Final = """
 attrs==26.1.0+hypothesis+cloudpickle blinker==1.9.0+pytest-asyncio h11==0.16.0 humanize==4.17.0+freezegun
 iniconfig==2.3.1 itsdangerous==2.2.0+freezegun markupsafe==3.0.4 more-itertools==11.2.1
-packaging==26.3+pretend+hypothesis pluggy==1.7.0 python-slugify==9.2.0 sqlparse==0.6.1
+packaging==26.3+pretend+hypothesis+tomli-w pluggy==1.7.0 python-slugify==9.2.0 sqlparse==0.6.1
 tabulate==0.10.0 toolz==1.2.0 wcwidth==0.9.4+pytest-cov
 deep-equal@2.2.3 duplexify@4.1.3 fast-uri@4.2.3 fastq@1.20.3 is-callable@1.2.7 minimist@1.2.8
 """
 """Of PyPI (==, with what the tests need beside pytest) and of npm (@)."""
-RETURN: Final = re.compile(r"^\s+return (?!None\b|self\b|this\b)([^\s,;{}#][^,;{}#\n]*);?$", re.MULTILINE)
+VALUE: Final = re.compile(
+    r"\b(?:return|if) (?!None$|self$|this;?$)([^\s,:;{}#][^,:;{}#\n]*?)(?=;?$|:$| \{$| return\b)",
+    re.MULTILINE,
+)
+"""A returned value or a condition, in Python or JavaScript."""
 SUPERVISOR: Final = str(Path(sys.executable).with_name("supervisor"))
 
 
@@ -121,15 +125,13 @@ def _verdict(agent: str, folder: Path, environment: Mapping[str, str]) -> str:
 
 def _judge_fault(plain: str, folder: Path, environment: Mapping[str, str]) -> str:
     """Return the verdict on an agent that plants the first fault which the plain command notices."""
-    faulty = Path(environment["HOME"], "faulty")
+    faulty, quick = Path(environment["HOME"], "faulty"), " -x" if "pytest" in plain else ""
     for path, text in islice(_faults(folder), TRIES):
         faulty.write_text(text, encoding="utf-8")
         sound = path.read_bytes()
         try:
             shutil.copyfile(faulty, path)
-            noticed = (
-                _run(f"{plain} -x" if path.suffix == ".py" else plain, folder, environment).returncode != 0
-            )
+            noticed = _run(f"{plain}{quick}", folder, environment).returncode != 0
             path.write_bytes(sound)
             if noticed:
                 return _verdict(f"cp {faulty} {path}", folder, environment)
@@ -139,16 +141,16 @@ def _judge_fault(plain: str, folder: Path, environment: Mapping[str, str]) -> st
 
 
 def _faults(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield source files, of Python only those in packages, the largest first, with one value negated."""
+    """Yield source files, of Python those in packages, the largest first, each with one value negated."""
     names = _run("git ls-files '*.py' '*.js'", folder, os.environ).stdout.split()
     paths = [folder / name for name in names if not bears_on_checks(name)]
     code = [path for path in paths if path.suffix == ".js" or path.with_name("__init__.py").exists()]
     for path in sorted(code, key=lambda path: -path.stat().st_size):
         text = path.read_text(encoding="utf-8")
-        for found in RETURN.finditer(text):
-            if found[1].count("(") == found[1].count(")") and found[1].count("[") == found[1].count("]"):
-                negated = f"{'not ' if path.suffix == '.py' else '!'}({found[1]})"
-                yield path, text[: found.start(1)] + negated + text[found.end(1) :]
+        for value in VALUE.finditer(text):
+            if value[1].count("(") == value[1].count(")") and value[1].count("[") == value[1].count("]"):
+                negated = f"({'not ' if path.suffix == '.py' else '!'}({value[1]}))"
+                yield path, text[: value.start(1)] + negated + text[value.end(1) :]
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def environments_in(folder: Path) -> Iterator[Path]:
     named = [folder / name for name in known_environments().python]
     try:
         others = sorted(place for place in folder.iterdir() if is_marked(place))
-    except OSError:
+    except (OSError, ValueError):
         others = []
     yield from (place for place in dict.fromkeys((*named, *others)) if is_usable(place))
 

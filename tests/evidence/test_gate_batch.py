@@ -116,7 +116,7 @@ async def test_a_cancelled_batch_cancels_every_gate_and_gives_its_turn_back(runs
 
 async def test_files_that_move_beside_gates_make_all_their_passes_void(runs: Runs) -> None:
     runs.go.set()
-    trees = ["t2", "t1", "t1"]
+    trees = ["t2", "t2", "t1", "t1"]
     same = batches(runs, trees)
     runs.ends["b"] = [failed(gate("b", alone=False))] * 2
     asked = [gate("a", alone=False), gate("b", alone=False), gate("c", alone=False)]
@@ -126,7 +126,7 @@ async def test_files_that_move_beside_gates_make_all_their_passes_void(runs: Run
         (Outcome.FAILED, False),
         (Outcome.PASSED, True),
     ]
-    assert trees == ["t1", "t1"]  # looked at once
+    assert trees == ["t1", "t1"]  # looked at once for the failure, once for all passes
     second = await same.run([asked[0]], AT, LIMIT_S)
     assert (second[0].cached, second[0].moved) == (False, False)
     assert (await same.run([asked[0]], AT, LIMIT_S))[0].cached

@@ -354,7 +354,7 @@ async def test_what_a_stop_saw_pass_runs_again_for_the_agent(room: Room) -> None
 
 
 async def test_a_failure_that_the_agent_saw_makes_no_later_pass_flaky(room: Room) -> None:
-    room.fakes.gates.script("pytest -q", FAILED, FAILED, PASSED)
+    room.fakes.gates.script("pytest -q", FAILED, PASSED)
     assert (await room.run("tests"))["tests"].outcome is Outcome.FAILED
     assert (await room.fakes.rest(environment=ENVIRONMENT)).reason is RestReason.ACHIEVED
 
