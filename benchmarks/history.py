@@ -79,7 +79,9 @@ def _git(folder: Path, *arguments: str) -> str:
 def _changes(folder: Path, number: int) -> list[str]:
     """Return the newest commits with one parent that touch code and tests."""
     found = []
-    for commit in _git(folder, "rev-list", "--no-merges", "--max-count=2000", "HEAD").split():
+    for commit in _git(
+        folder, "rev-list", "--min-parents=1", "--max-parents=1", "--max-count=2000", "HEAD"
+    ).split():
         names = _git(folder, "show", "--name-only", "--format=", commit).split("\n")
         tests = any(bears_on_checks(name) and name.endswith(CODE) for name in names)
         if tests and any(name.endswith(CODE) and not bears_on_checks(name) for name in names):
@@ -131,8 +133,8 @@ def _told(commit: str, found: tuple[CheckComparison, ...], seconds: tuple[float,
     )
     red = any(seen.base is not None and seen.base.outcome is Outcome.FAILED for seen in found)
     ended = next((name for kind, name in order if kind in kinds), "cleared")
-    if red and findings:  # the parent was green once, but not with today's versions of its dependencies
-        ended = "old code not green here"
+    if red and findings and CheckChange.OLD_FAILURE_REMAINS not in kinds:
+        ended = "old code not green here"  # it was once, but not with today's versions of its dependencies
     new = any(seen.fresh is not None and seen.fresh.outcome is Outcome.FAILED for seen in found)
     return Played(commit, ended, tuple(map(describe_finding, findings)), new or red, seconds)
 

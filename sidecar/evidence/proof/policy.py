@@ -148,7 +148,7 @@ def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterat
         yield IntegrityFinding(
             change=CheckChange.OLD_FAILURE_REMAINS if failed_before else CheckChange.EXPECTATION_CHANGED,
             weight=FindingSeverity.GRAVE if failed_before else FindingSeverity.SHOWN,
-            file=_file_of(name, seen),
+            file=_file_of(f"{name} {_message(old, name)}", seen),
             line=0,
             before=name,
             after=_message(old, name) or name,
@@ -194,12 +194,13 @@ def _fewer_ran(now: GateRun, old: GateRun) -> bool:
 
 
 def _file_of(name: str, seen: CheckComparison) -> str:
-    """Return the changed check file that a test's name mentions, by path or as a module, else the first."""
+    """Return the changed check file that a failure mentions, by path or as a module, else the first one."""
+    files = sorted(seen.files, key=lambda path: path.startswith("."))  # settings of CI last
     stems = {path: path.rpartition("/")[2].partition(".")[0] for path in seen.files}
     named = [path for path in seen.files if path in name] or [
         path for path in seen.files if stems[path] in name
     ]
-    return next(iter((*named, *seen.files)), "")
+    return next(iter((*named, *files)), "")
 
 
 # --- In words -----------------------------------------------------------------------------------------------

@@ -75,6 +75,14 @@ def test_each_test_is_rated_by_itself_and_named_with_its_file_and_its_failure() 
     ]
 
 
+def test_a_failure_without_a_file_is_of_a_file_that_something_runs() -> None:
+    shown = replace(seen(NAMELESS, NAMELESS), files=(".circleci/config.yml", "z_test.go"))
+    assert [one.file for one in rate_comparison(shown)] == ["z_test.go"]
+    said = replace(NAMELESS, failures=("b_test.go: undefined: x",))
+    shown = replace(seen(said, said), files=("a_test.go", "b_test.go"))
+    assert [one.file for one in rate_comparison(shown)] == ["b_test.go"]
+
+
 def test_what_is_asked_about_once_is_not_asked_about_again_whatever_the_failure_prints() -> None:
     (first,) = rate_comparison(seen(FAILED, FAILED))
     (again,) = rate_comparison(seen(OTHERWISE, OTHERWISE))
