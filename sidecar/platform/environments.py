@@ -38,6 +38,7 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
     linked: tuple[str, ...]
     linked_by_entry: tuple[str, ...]
     packages: tuple[str, ...]
+    written: tuple[str, ...]
     remade: tuple[str, ...]
     managers: tuple[PackageManager, ...]
 
@@ -58,9 +59,8 @@ def installed_folders() -> frozenset[str]:
 @cache
 def tool_folders() -> frozenset[str]:
     """Return the names of folders whose files are made by tools, whatever the project."""
-    return installed_folders() | {
-        name for name in known_environments().remade if name.startswith((".", "__"))
-    }
+    known = known_environments()
+    return installed_folders() | {*known.written, *(name for name in known.remade if name.startswith("."))}
 
 
 def environments_in(folder: Path) -> Iterator[Path]:

@@ -82,6 +82,15 @@ def test_a_goal_may_name_a_check_by_its_command() -> None:
         assert gates_prove_condition(goal, [replace(PASSED, gate=gate)], found)
 
 
+def test_a_word_of_a_sentence_is_no_command() -> None:
+    found = tuple(
+        Gate(id=name, command=name, why="", kind=Kind.CHECK, origin=GateOrigin.DETECTED)
+        for name in ("make", "make do", "do it")
+    )
+    goal = Goal(id="g", condition="make doors open, and undo it")
+    assert required_gates(goal, replace(UNSEEN_PROJECT, catalog=AvailableGates(found))) == ()
+
+
 def test_a_file_of_tests_without_its_folder_is_found_wherever_it_is() -> None:
     goal = Goal(id="g", condition="a/test_b.py::test_c and test_d.py pass")
     found = required_gates(goal, replace(UNSEEN_PROJECT, catalog=AvailableGates((PYTEST,))))

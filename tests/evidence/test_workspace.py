@@ -66,6 +66,19 @@ def test_what_is_ignored_does_not_move_the_digest(project: Path) -> None:
     assert digest(project) == before
 
 
+def test_a_cache_that_nobody_ignores_does_not_move_the_digest_unless_it_is_tracked(project: Path) -> None:
+    """nyc writes into the project, and published packages have no `.gitignore`."""
+    before = digest(project)
+    report = project / "packages" / ".nyc_output" / "index.json"
+    report.parent.mkdir(parents=True)
+    report.write_text("94 %")
+    assert digest(project) == before
+    git(project, "add", ".")
+    tracked = digest(project)
+    report.write_text("95 %")
+    assert before != tracked != digest(project)
+
+
 def test_an_edit_in_the_instant_of_the_index_is_seen(project: Path) -> None:
     git(project, "config", "core.trustctime", "false")
     file, index = project / "a.txt", project / ".git" / "index"

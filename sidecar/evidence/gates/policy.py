@@ -40,6 +40,8 @@ from sidecar.kernel.goal import GateBaseline, Goal
 
 PYTEST_LINE = re.compile(r"(?:python3? -m )?pytest(?: -\S+)*")
 """A command to which tests can be added."""
+COMMAND_SIGNS = frozenset(" /")
+"""What tells a command from a word."""
 NAMED_COMMANDS = 3
 """Commands that a sentence names."""
 APPROVE_HINT = "to approve it: /supervisor:trust, or in a shell: supervisor trust"
@@ -66,7 +68,7 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
     for gate in project_state.catalog.gates:
         if _is_typed_check(gate, goal):
             continue  # it already runs as that --check
-        if gate.kind in kinds or (gate.command in goal.condition and not gate.folder):
+        if gate.kind in kinds or _names_command(goal.condition, gate):
             named.append(_required_by_goal(gate))
         elif (
             asked is not None
@@ -82,12 +84,15 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
 
 def proof_asked_for(goal: Goal, project_state: ProjectState) -> RequestedProof | None:
     """Return what checks must show for the goal to hold; None where they cannot show all of it."""
-    return parse_condition(goal.condition, (*goal.checks, *_named_commands(goal.condition, project_state)))
+    gates = (gate for gate in project_state.catalog.gates if _names_command(goal.condition, gate))
+    return parse_condition(goal.condition, (*goal.checks, *(gate.command for gate in gates)))
 
 
-def _named_commands(condition: str, project_state: ProjectState) -> tuple[str, ...]:
-    """Return the commands of the project's gates that a condition names."""
-    return tuple(gate.command for gate in project_state.catalog.gates if gate.command in condition)
+def _names_command(condition: str, gate: Gate) -> bool:
+    """Whether a condition names a gate by its command; one plain word may be a word of the sentence."""
+    if gate.folder or not COMMAND_SIGNS.intersection(gate.command):
+        return False
+    return re.search(rf"(?<![\w./-]){re.escape(gate.command)}(?![\w-])", condition) is not None
 
 
 def _gates_of_named_tests(condition: str, project_state: ProjectState) -> tuple[Gate, ...]:

@@ -202,7 +202,8 @@ PYTEST_USAGE_ERROR: Final = 4
 NOT_INSTALLED: Final = re.compile(r"No module named '?pytest'?\s*$", re.MULTILINE)
 BROKEN_CONFTEST: Final = re.compile(r"while loading conftest")
 """pytest calls it a usage error, but it is a fault of the project."""
-USAGE_LINE: Final = re.compile(r"^ERROR: (.+)$", re.MULTILINE)
+USAGE_LINE: Final = re.compile(r"^(?:\S+: error|ERROR): (?!usage:)(.+)$", re.MULTILINE)
+"""A wrong option is named below the usage, "PROGRAM: error: unrecognized arguments: --cov"."""
 
 
 def build_pytest_flags(words: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ TOTAL_SUMMARIES: Final = tuple(
         r"^(?:\d+ doctests?, )?(?:\d+ propert\w+, )?(?P<ran>\d{1,9}) tests?, \d+ failures?(?P<less>.*)$",
         r"^Ran (?P<ran>\d{1,9}) tests? in ",  # unittest, whose number includes skipped tests
         r"^(?:OK|FAILED) \((?P<less>.*skipped=.*)\)$",
-        r"^(?:#|\u2139) (?:pass|fail) (?P<ran>\d{1,9})$",  # node --test
+        r"^(?:#|\u2139) (?:pass|fail) +(?P<ran>\d{1,9})$",  # node --test, tape
         r"^OK \((?P<ran>\d{1,9}) tests?, \d+ assertions?\)",  # phpunit
         r"^Tests: (?P<ran>\d{1,9}), Assertions: \d+(?P<less>.*)$",
         # maven
@@ -111,8 +111,8 @@ FAILED_TEST: Final = tuple(
         r"^ {2}\u25cf (?P<what>(?!Console\b|Test suite\b).+)$",  # jest
         r"^ FAIL {2}(?P<what>\S.*)$",  # vitest
         r"^ {2}\d+\) (?P<what>(?!Failure:|Error:|Skipped:)\S.*)$",  # mocha, mix
-        # node --test
-        r"^\s*(?:not ok \d+ - |\u2716 (?!failing tests|\d+ problems?))(?P<what>.+?)(?: \([\d.]+ms\))?$",
+        # node --test; tape
+        r"^\s*(?:not ok \d+ (?:- )?|\u2716 (?!failing tests|\d+ problems?))(?P<what>.+?)(?: \([\d.]+ms\))?$",
         r"^(?P<what>rspec \S+:\d+.*)$",
         r"^(?:FAIL|ERROR): (?P<what>\S.*)$",  # unittest
         r"^\d+\) (?P<what>\w[\w\\]*::\S.*)$",  # phpunit

@@ -140,12 +140,12 @@ class _IgnoredFiles:
                 _link_entries(place, copy)
             elif place.name in (*known.python, *known.linked) or is_marked(place):
                 copy.symlink_to(place)
-            elif place.name not in known.remade:
+            elif place.name not in (*known.written, *known.remade):
                 self._copy_folder(place)
 
     def _copy_folder(self, place: Path) -> None:
         known = self._known
-        skipped = {*known.python, *known.linked, *known.linked_by_entry, *known.remade}
+        skipped = {*known.python, *known.linked, *known.linked_by_entry, *known.written, *known.remade}
         for folder, folders, names in os.walk(place):
             folders[:] = [name for name in folders if name not in skipped]
             for name in names:

@@ -31,7 +31,7 @@ from sidecar.evidence.tree import ignored_files
 from sidecar.evidence.tree.contents import outdate_recent_entries
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.platform.environments import tool_folders
+from sidecar.platform.environments import known_environments, tool_folders
 from sidecar.platform.git import (
     Git,
     UnseenError,
@@ -143,10 +143,11 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
 
 
 def _ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
-    """Build the ignore rules: the user's, our own folder, and tool folders where there is no repository."""
+    """Build the ignore rules: the user's, our own folder, and folders that tools fill."""
     kept = room.folder.parent.parent.resolve()
     own = f"/{kept.relative_to(ground.top)}/" if kept.is_relative_to(ground.top) else ""
-    made = [f"{name}/" for name in sorted(tool_folders())] if ground.index is None else []
+    folders = tool_folders() if ground.index is None else known_environments().written
+    made = [f"{name}/" for name in sorted(folders)]
     return "\n".join([*made, *ground.rules.values(), own, ""])
 
 
@@ -191,7 +192,8 @@ async def _tracked_ignored_files(ground: WorkTree) -> list[str]:
     """Return ignored files that the user's repository tracks nevertheless."""
     if ground.index is None or not ground.index.exists():
         return []
-    return await ground.git.names("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+    made = [f"--exclude={name}/" for name in known_environments().written]
+    return await ground.git.names("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *made)
 
 
 async def _write_tree(git: Git) -> list[str]:

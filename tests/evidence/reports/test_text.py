@@ -66,6 +66,7 @@ def test_the_number_of_tests_is_read_from_the_summary(text: str, executed: int |
         ("  \u25cf sum \u203a adds\n  \u25cf Console\n", ["sum \u203a adds"]),
         (" FAIL  src/a.test.ts > adds", ["src/a.test.ts > adds"]),
         ("  1) parser\n     accepts comments:", ["parser"]),
+        ("ok 1 a\nnot ok 2 should be equal\n  ---\n", ["should be equal"]),
         ("not ok 1 - adds\n\u2716 takes (1.5ms)\n\u2716 failing tests:", ["adds", "takes"]),
         ("rspec ./spec/a_spec.rb:3 # adds", ["rspec ./spec/a_spec.rb:3 # adds"]),
         ("FAIL: test_a (a.B.test_a)", ["test_a (a.B.test_a)"]),
