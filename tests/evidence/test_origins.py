@@ -65,9 +65,10 @@ def test_the_projects_own_copy_is_tested_and_nothing_of_ours_is_inherited(projec
 
 @pytest.mark.process
 def test_no_line_of_ours_counts_as_covered(project: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     line = f"{sys.executable} -m coverage run -m pytest -q && {sys.executable} -m coverage report"
     at = GateContext(
-        project=str(project), tree="t", environment={**os.environ, "PYTHONPATH": f"{project}/src"}
+        project=str(project), tree="t", environment={**environment, "PYTHONPATH": f"{project}/src"}
     )
     (project / "test_total.py").write_text(TEST.replace("== 1", "== 2"))
     found = run(run_gate_once(Gate(id="check:1", command=line, why=""), at, 60))

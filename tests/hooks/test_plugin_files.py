@@ -103,7 +103,7 @@ def test_a_stop_is_waited_for_as_long_as_the_settings_allow_judging() -> None:
 def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:
     hooks = json.loads((ROOT / "hooks" / "expansion.json").read_text(encoding="utf-8"))["hooks"]
     matcher = hooks["UserPromptExpansion"][0]["matcher"]
-    assert [bool(re.search(matcher, f"supervisor:{path.stem}")) for path in COMMANDS] == [True, True, True]
+    assert [bool(re.search(matcher, f"supervisor:{path.stem}")) for path in COMMANDS] == [True] * 4
     assert not re.search(matcher, "supervisor:goals")
 
 
