@@ -95,7 +95,12 @@ async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
 
 
 async def _environment_of(gate: Gate, project: str) -> str:
-    """Name the Python environment in which a gate would run; "" for the Python on PATH."""
+    """Name the Python environment in which a gate would run; "" for the Python on PATH.
+
+    "" also for a gate that is not approved: a package manager that is asked may run the project's code (law 12).
+    """
+    if not gate.approved:
+        return ""
     found = await find_environment(str(Path(project, gate.folder)), os.environ, project, gate.python)
     return describe_environment(found, project) if found else ""
 

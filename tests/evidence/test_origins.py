@@ -187,6 +187,11 @@ def test_a_copy_with_the_same_content_is_this_projects_code(tmp_path: Path) -> N
     assert other(".venv/lib/site-packages/shop") == ""
     assert other("elsewhere/shop") == "", "a file of the project is its own, wherever it lies"
     assert find_other_copy(written, tmp_path, tmp_path / "src") == f"shop.cart from {tmp_path}/elsewhere/shop"
+    for place in ("src/shop", ".venv/lib/site-packages/shop"):
+        (tmp_path / place / "conversion.py").write_text(place)
+    converts = str(tmp_path / ".venv/lib/site-packages/shop/conversion.py")
+    (written / "origins-1.json").write_text(json.dumps({"shop.conversion": converts}))
+    assert find_other_copy(written, tmp_path, tmp_path).startswith("shop.conversion from "), "no version"
     (tmp_path / "src/shop/cart.py").write_text("x = broken\n")
     installed = f"{tmp_path}/.venv/lib/site-packages/shop"
     assert other(".venv/lib/site-packages/shop") == f"shop.cart from {installed}"

@@ -35,8 +35,8 @@ IMPORT_FAILED: Final = f'Error importing plugin "{PLUGIN}"'
 """What pytest says where it cannot find the plugin: a Python that reads no environment, for example."""
 SOURCE_FOLDERS: Final = ("", "src", "lib", "python")
 """Folders of a project that hold its packages."""
-WRITTEN_BY_BUILDS: Final = "version"
-"""The last letters of modules that a build writes anew each time: `_version`."""
+WRITTEN_BY_BUILDS: Final = ("_version", "version")
+"""Modules that a build writes anew each time."""
 CUSTOMIZING: Final = ("sitecustomize", "usercustomize")
 """Modules that Python loads at every start."""
 UNRECORDED: Final = ("_virtualenv",)
@@ -83,7 +83,7 @@ def find_other_copy(written: Path, folder: Path, project: Path) -> str:
     for name, origin in _origins(written):
         head, _, rest = name.partition(".")
         file = Path(origin)
-        if head not in own or rest.endswith(WRITTEN_BY_BUILDS) or not _is_copy(file, top):
+        if head not in own or rest.rpartition(".")[2] in WRITTEN_BY_BUILDS or not _is_copy(file, top):
             continue
         sources = [source for source in _module_files(own[head], rest) if source.is_file()]
         if sources and all(_content(source) != _content(file) for source in sources):

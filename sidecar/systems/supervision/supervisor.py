@@ -228,7 +228,8 @@ class Supervisor:
             return told
         reply = self._remember(event.key, event.prompt_id, await self._approvals.obey(event))
         at, decided = self._services.clock.now(), "refused" if reply.refused else "done"
-        detail = f"{event.arguments[:300]} -> {reply.text}"[:1000]
+        detail = self._services.secrets.masker(event.environment)(f"{event.arguments[:300]} -> {reply.text}")
+        detail = detail[:1000]
         self._note(event.key, RecordEntry(at=at, event="command trust", decided=decided, detail=detail))
         return reply
 
