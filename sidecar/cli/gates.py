@@ -97,7 +97,7 @@ async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
 async def _environment_of(gate: Gate, project: str) -> str:
     """Name the Python environment in which a gate would run; "" for the Python on PATH.
 
-    "" also for a gate that is not approved: a package manager that is asked may run the project's code (law 12).
+    It is "" also for a gate that is not approved: a package manager may run code of the project (law 12).
     """
     if not gate.approved:
         return ""
