@@ -204,7 +204,7 @@ def _services(folder: Path, gates: Recorded | None) -> Services:
         catalog=ProjectCatalog(environment, TrustFile(state), detect_gates),
         clock=SystemClock(),
         configuration=ConfigurationFile(environment),
-        gates=gates or ProjectGates(look=workspace.fingerprint),
+        gates=gates or ProjectGates(workspace=workspace),
         judge=Listening(),
         journals=MemoryJournals(),
         stop_history=MemoryStopHistory(),

@@ -208,7 +208,7 @@ async def _ran(
     """How the gates end that policy would ask for with this goal."""
     goal = Goal(id="executed", condition=ending.goal)
     asked = policy.runnable_gates((*policy.required_gates(goal, seen), *policy.advisory_gates(goal, seen)))
-    runner = Recorded(ending) if ending.recorded else ProjectGates(look=workspace.fingerprint)
+    runner = Recorded(ending) if ending.recorded else ProjectGates(workspace=workspace)
     site = GateContext(project=at[0], tree=seen.tree, environment=at[1])
     return await runner.run(asked, site, SECONDS)
 

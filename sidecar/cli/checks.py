@@ -33,7 +33,7 @@ def build_gate_services() -> GateServices:
     code_host, trust, workspace = CodeHost(), TrustFile(state), GitWorkspace(state / "trees")
     return GateServices(
         catalog=ProjectCatalog(os.environ, trust, detect_gates, code_host),
-        runner=ProjectGates(look=workspace.fingerprint, code_host=code_host),
+        runner=ProjectGates(workspace=workspace, code_host=code_host),
         trust=trust,
         fingerprint=workspace.fingerprint,
     )

@@ -20,12 +20,14 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """Where gates run: the project, its tree digest as just taken, and the session's environment.
 
     `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
+    `base`: the files as they were then, by which copies are made.
     """
 
     project: str
     tree: str
     environment: Environment
     since: float = 0.0
+    base: FileBaseline = FileBaseline()
 
 
 class CopyVersion(StrEnum):
@@ -71,6 +73,12 @@ class Workspace(Protocol):
         self, base: FileBaseline, project: str, environment: Environment, version: CopyVersion, into: Path
     ) -> ProjectCopy:
         """Write a copy of the project below `into`, an empty folder. Never raises."""
+
+    async def touched(self, project: str, environment: Environment, since: float) -> bool:
+        """Whether a file was written, or a name in a folder came or went, since this time of the epoch.
+
+        Also where the content is the same again. False where nobody can tell. Never raises.
+        """
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist. Paths that lead out of the project are not examined."""

@@ -20,7 +20,7 @@ def build_evidence(state: Path) -> EvidenceServices:
     workspace, code_host = GitWorkspace(state / "trees"), CodeHost()
     return EvidenceServices(
         catalog=ProjectCatalog(os.environ, TrustFile(state), detect_gates, code_host),
-        gates=ProjectGates(look=workspace.fingerprint, code_host=code_host),
+        gates=ProjectGates(workspace=workspace, code_host=code_host),
         old_checks=ScratchChecks(workspace),
         workspace=workspace,
     )

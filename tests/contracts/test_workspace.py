@@ -39,6 +39,7 @@ class World:
 
     def write(self, text: str) -> None:
         self._scripted.tree = text
+        self._scripted.written = True
         self._file.write_text(text)
 
     def lose(self) -> None:
@@ -97,6 +98,7 @@ async def test_it_never_raises(project: str, world: World) -> None:
     ):
         assert isinstance(await world.workspace.since(base, project, {}), ProjectChanges)
         assert isinstance(await world.workspace.repository(base, project, {}), RepositoryState | None)
+        assert isinstance(await world.workspace.touched(project, {}, 0.0), bool)
         world.workspace.forget(base, project)
 
 
@@ -109,6 +111,13 @@ async def test_a_base_is_the_tree_of_its_time(world: World) -> None:
 async def test_nothing_has_changed_since_just_now(world: World) -> None:
     base = await world.workspace.remember(*world.at)
     assert await world.workspace.since(base, *world.at) == ProjectChanges(tree=base.tree)
+
+
+async def test_what_was_written_is_told_though_it_is_the_same_again(world: World) -> None:
+    base = await world.workspace.remember(*world.at)
+    world.write("first")
+    assert await world.tree() == base.tree
+    assert await world.workspace.touched(*world.at, since=1.0)
 
 
 async def test_a_change_is_told_with_both_texts(world: World) -> None:

@@ -15,7 +15,9 @@ from sidecar.evidence.detection.python import PYTEST_COMMAND
 from sidecar.evidence.gates.cache import GateMemory
 from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.ports import GateContext
+from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from support.scripted_ports import ScriptedWorkspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,10 +57,11 @@ class TestMemory:
     async def test_a_pass_while_the_files_moved_is_not_remembered(self, tmp_path: Path) -> None:
         trees = ["t2", "t1"]
 
-        async def look(_project: str, _session: Mapping[str, str]) -> str:
-            return trees.pop(0)
+        class Moving(ScriptedWorkspace):
+            async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:  # noqa: ARG002 - the port's
+                return trees.pop(0)
 
-        gates = ProjectGates(look=look)
+        gates = ProjectGates(workspace=Moving())
         ran = [await run(check("true"), tmp_path, gates=gates) for _ in range(3)]
         assert [(one.outcome, one.moved, one.cached) for one in ran] == [
             (Outcome.PASSED, True, False),
@@ -66,6 +69,27 @@ class TestMemory:
             (Outcome.PASSED, False, True),
         ]
         assert trees == []
+
+    @pytest.mark.parametrize("swapped", [True, False])
+    async def test_a_pass_on_files_that_were_others_meanwhile_is_one_of_moved_files(
+        self, tmp_path: Path, *, swapped: bool
+    ) -> None:
+        """Another process that knows the project's place: it swaps a file, and puts it back in time."""
+        project = tmp_path / "project"
+        project.mkdir()
+        (project / "value").write_text("bad\n" if swapped else "good\n")
+        line = (
+            f'if [ "$PWD" = {project} ]; then cp value ../value; echo good > value; fi; '
+            "grep -q good value; code=$?; [ -f ../value ] && mv ../value value; exit $code"
+        )
+        workspace = GitWorkspace(tmp_path / "kept")
+        base = await workspace.remember(str(project), OURS)
+        at = GateContext(project=str(project), tree=base.tree, environment=OURS, base=base)
+        (done,) = await ProjectGates(workspace=workspace).run((check(line),), at, LIMIT_S)
+        assert (done.outcome, done.moved) == (Outcome.PASSED, swapped)
+        quiet = check("grep -q . value")
+        (done,) = await ProjectGates(workspace=workspace).run((quiet,), at, LIMIT_S)
+        assert (done.outcome, done.moved) == (Outcome.PASSED, False)
 
 
 class TestPytest:

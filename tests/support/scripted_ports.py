@@ -115,7 +115,7 @@ class ScriptedWorkspace:
 
     `tree` stands for all content; "" cannot be had. `base` is what is remembered, None for the present tree.
     `changes` is what changed since any base, but for those in `forgotten`. `known` is what git knows,
-    `missing` are paths that are not there.
+    `missing` are paths that are not there. `written`: files were written since any time.
     """
 
     def __init__(self, tree: str = "tree-1") -> None:
@@ -125,6 +125,7 @@ class ScriptedWorkspace:
         self.known: RepositoryState | None = None
         self.missing: set[str] = set()
         self.forgotten: set[str] = set()
+        self.written = False
         self._number = 0
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:  # noqa: ARG002 - the port's
@@ -158,6 +159,9 @@ class ScriptedWorkspace:
         environment: Mapping[str, str],  # noqa: ARG002 - the port's
     ) -> RepositoryState | None:
         return self.known
+
+    async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:  # noqa: ARG002 - the port's
+        return self.written
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         return tuple(path for path in paths if path in self.missing)

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,8 @@ CUSTOMIZING: Final = ("sitecustomize", "usercustomize")
 UNRECORDED: Final = ("_virtualenv",)
 """Files that virtualenv and uv write into a new environment, without a record."""
 NAMED_CHANGES: Final = 5
+PACKAGE_FILES: Final = 50_000
+"""Files of installed packages that are looked at where nobody knows which were loaded."""
 MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 NOT_UNDER_TEST: Final = frozenset(
     (
@@ -117,12 +120,15 @@ def _content(file: Path) -> bytes:
         return b""
 
 
-def find_unexplained_changes(written: Path, project: Path, since: float) -> tuple[str, ...]:
+def find_unexplained_changes(
+    written: Path, project: Path, since: float, environment: str = ""
+) -> tuple[str, ...]:
     """Return what the run loaded from outside the project that changed since, and that no record explains.
 
     A patched runner, a `sitecustomize`, a `.pth`, settings or a conftest in a folder above the project.
     `since`: seconds since the epoch; the change time of a file counts, which nobody can set. What tests load
-    from anywhere else, such as a folder for temporary files, is their own business.
+    from anywhere else, such as a folder for temporary files, is their own business. What another runner than
+    pytest loaded nobody knows: all packages of `environment`, the folder of a Python environment, count.
     """
     top, origins = project.resolve(), {name: Path(origin) for name, origin in _origins(written)}
     sites = {
@@ -132,13 +138,21 @@ def find_unexplained_changes(written: Path, project: Path, since: float) -> tupl
         if parent.name in known_environments().packages
     }
     library = origins["os"].parent if "os" in origins else None
-    files = {file for site in sites for file in site.glob("*.pth")} | {
-        file
-        for name, file in origins.items()
-        if name in CUSTOMIZING
-        or file.parent.resolve() in top.parents
-        or any(place in file.parents for place in (*sites, library))
-    }
+    packages: Iterable[Path] = ()
+    if not origins and environment:
+        sites = {*Path(environment).glob("lib/python3*/site-packages")}
+        packages = islice((file for site in sites for file in site.rglob("*.py")), PACKAGE_FILES)
+    files = (
+        {file for site in sites for file in site.glob("*.pth")}
+        | {*packages}
+        | {
+            file
+            for name, file in origins.items()
+            if name in CUSTOMIZING
+            or file.parent.resolve() in top.parents
+            or any(place in file.parents for place in (*sites, library))
+        }
+    )
     changed = [
         file
         for file in sorted(files)

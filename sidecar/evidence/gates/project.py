@@ -18,9 +18,10 @@ from sidecar.evidence.gates.cache import (
     digest_run_environment,
     may_reuse_pass,
 )
-from sidecar.evidence.gates.runner import BatchDependencies, GateBatchRunner, TreeDigestReader
-from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.evidence.gates.runner import BatchDependencies, GateBatchRunner
+from sidecar.evidence.ports import CopyVersion, GateContext, GateProgressCallback, Workspace
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
+from sidecar.platform.scratch import scratch_folder
 
 
 class CodeHostRunner(Protocol):
@@ -36,13 +37,18 @@ class ProjectGates:
     def __init__(
         self,
         memory: GateMemory | None = None,
-        look: TreeDigestReader | None = None,
+        workspace: Workspace | None = None,
         code_host: CodeHostRunner | None = None,
     ) -> None:
-        """`look` reads the current tree digest; without it, the tree given to `run` counts as unchanged."""
-        self._code_host = code_host
+        """`workspace` tells what moves while gates run; without it, the files count as unchanged."""
+        self._code_host, self._workspace = code_host, workspace
         hands = BatchDependencies(
-            once=self._once, key=_pass_circumstances, memory=memory or GateMemory(), look=look
+            once=self._once,
+            key=_pass_circumstances,
+            memory=memory or GateMemory(),
+            look=workspace.fingerprint if workspace else None,
+            touched=workspace.touched if workspace else None,
+            copied=self._in_copy,
         )
         self._batches = GateBatchRunner(hands)
 
@@ -54,6 +60,18 @@ class ProjectGates:
         progress: GateProgressCallback | None = None,
     ) -> tuple[GateRun, ...]:
         return await self._batches.run(gates, at, seconds, progress)
+
+    async def _in_copy(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+        """Run a gate on a copy of today's files, of which nothing but the gate itself knows the place."""
+        unable = GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree)
+        if self._workspace is None:
+            return unable
+        async with scratch_folder("copy") as folder:
+            copy = await self._workspace.copy(at.base, at.project, at.environment, CopyVersion.NOW, folder)
+            if copy.unseen:
+                return unable
+            place = GateContext(project=copy.project, tree="", environment=copy.environment)
+            return await gate_run.run_gate_once(gate, place, seconds)
 
     async def _once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
         if gate.kind not in REMOTE_GATE_KINDS:

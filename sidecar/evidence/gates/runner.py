@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
@@ -25,12 +27,14 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.cache import Circumstances, GateMemory
 from sidecar.evidence.gates.origins import (
     IMPORT_FAILED,
+    NAMED_CHANGES,
     find_missing_package,
     find_other_copy,
     find_unexplained_changes,
     with_origins_plugin,
 )
 from sidecar.evidence.gates.outcome import complete_gate_run, tool_refused_flags
+from sidecar.evidence.gates.surroundings import find_changed_surroundings
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.evidence.reports import text, tools
 from sidecar.evidence.reports.report import GateOutput
@@ -99,8 +103,8 @@ async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: Gat
             return run
         project = Path(at.project)
         other = await asyncio.to_thread(find_other_copy, written, place.folder, project)
-        if at.since:
-            found = await asyncio.to_thread(find_unexplained_changes, written, project, at.since)
+        if at.since and run.outcome is Outcome.PASSED:
+            found = await asyncio.to_thread(_unexplained_changes, line, place, written, at)
             run = replace(run, unexplained=found)
     reason = (
         f"it tested another copy: {other}; install this one, for example with: pip install -e ."
@@ -110,6 +114,14 @@ async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: Gat
     if not reason:
         return run
     return replace(run, outcome=Outcome.COULD_NOT_RUN, reason=reason, failures=(), failing=())
+
+
+def _unexplained_changes(line: str, place: _RunPlace, written: Path, at: GateContext) -> tuple[str, ...]:
+    """Return what a pass rests on outside the project, that changed since and that no record explains."""
+    project = Path(at.project)
+    loaded = find_unexplained_changes(written, project, at.since, place.environment.get("VIRTUAL_ENV", ""))
+    around = find_changed_surroundings(line, place.folder, place.environment, project, at.since)
+    return (*loaded, *islice((file for file in around if file not in loaded), NAMED_CHANGES))
 
 
 async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateRun:
@@ -151,6 +163,9 @@ def _output_without_report(output: bytes, scratch: str) -> str:
 #   what failed. A failure that is not rerun and passes later on the same files is found to be flaky then.
 # - A pass is reused only under the same circumstances. It is not remembered if it was flaky, or if the files
 #   changed or could not be read during the run, or the circumstances changed: it is unknown what passed.
+# - Files that were written during the run, though they are the same again, may have been others meanwhile:
+#   the gate runs once more in a copy, whose place no other program knows. Where it does not pass there, files
+#   moved.
 
 
 RERUN_LIMIT_S: Final = 60.0
@@ -167,12 +182,18 @@ CircumstancesLookup = Callable[[Gate, GateContext], Awaitable[Circumstances | No
 
 
 class BatchDependencies(Struct, frozen=True, kw_only=True):
-    """What a batch needs. `look` reads the current tree digest; without it, the tree counts as unchanged."""
+    """What a batch needs.
+
+    `look` reads the current tree digest, `touched` tells whether anything was written since a time (see
+    `Workspace` in `ports`); without them, the tree counts as unchanged. `copied` runs a gate in a copy.
+    """
 
     once: SingleGateRunner
     key: CircumstancesLookup
     memory: GateMemory
     look: TreeDigestReader | None = None
+    touched: Callable[[str, Mapping[str, str], float], Awaitable[bool]] | None = None
+    copied: SingleGateRunner | None = None
 
 
 class _FinishedRun(Struct, frozen=True):
@@ -247,12 +268,13 @@ class _Batch:
 
     async def run(self, gates: Sequence[Gate]) -> tuple[GateRun, ...]:
         self._begun = self._clock()
+        since = time.time()
         beside = [number for number, gate in enumerate(gates) if not gate.alone]
         alone = [number for number, gate in enumerate(gates) if gate.alone]
         ended: dict[int, GateRun] = {}
         for group in (beside, *([number] for number in alone)):
             runs = await self._side_by_side([gates[number] for number in group])
-            ended |= zip(group, await self._kept(runs), strict=True)
+            ended |= zip(group, await self._kept(runs, since), strict=True)
         return tuple(ended[number] for number in range(len(gates)))
 
     async def _side_by_side(self, gates: Sequence[Gate]) -> list[_FinishedRun]:
@@ -292,17 +314,36 @@ class _Batch:
         at, look = self._at, self._hands.look
         return look is not None and await look(at.project, at.environment) != at.tree
 
-    async def _kept(self, ended: Sequence[_FinishedRun]) -> list[GateRun]:
-        """Check whether the tree changed during runs that passed; if not, remember the passes."""
+    async def _kept(self, ended: Sequence[_FinishedRun], since: float) -> list[GateRun]:
+        """Check whether the tree changed during runs that passed; if not, remember the passes.
+
+        `since`: when the first of them began, in seconds since the epoch.
+        """
         runs = [one.run for one in ended]
         if not any(one.passed_now for one in ended):
             return runs
         if await self._has_moved():
             return [replace(one.run, moved=True) if one.passed_now else one.run for one in ended]
-        for one in ended:
-            if one.passed_now and one.key and one.key == await self._hands.key(one.run.gate, self._at):
-                self._hands.memory.keep(one.key, one.run)
+        if await self._was_touched(since):
+            runs = [await self._repeated_in_copy(one) for one in ended]
+        for one, run in zip(ended, runs, strict=True):
+            if one.passed_now and one.key and one.key == await self._hands.key(run.gate, self._at):
+                self._hands.memory.keep(one.key, run)
         return runs
+
+    async def _was_touched(self, since: float) -> bool:
+        at, touched = self._at, self._hands.touched
+        if touched is None or not at.base.snapshot:
+            return False
+        return await touched(at.project, at.environment, since)
+
+    async def _repeated_in_copy(self, one: _FinishedRun) -> GateRun:
+        """Run what passed once more in a copy; where that is impossible or fails, files moved."""
+        left = self._asked + self.limit(one.run.gate) - self._clock()
+        if not one.passed_now or self._hands.copied is None or one.run.gate.kind in REMOTE_GATE_KINDS:
+            return one.run
+        again = await self._hands.copied(one.run.gate, self._at, left) if left > 0 else None
+        return one.run if again and again.outcome is Outcome.PASSED else replace(one.run, moved=True)
 
 
 def _may_rerun(run: GateRun) -> bool:

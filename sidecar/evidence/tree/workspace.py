@@ -113,6 +113,19 @@ class GitWorkspace:
         except EXPECTED_ERRORS as error:
             return ProjectCopy(unseen=base.unseen or _failure_reason(error))
 
+    async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:
+        """Whether a file that is not ignored, or its folder, changed since, by its change time."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                found = await find_work_tree(project, environment)
+                if found is None or self._rooms is None:
+                    return False
+                with self._rooms.newest(found.top).entered(found) as (git, _):
+                    paths = await git.names("ls-files", "-z", "--cached")
+                return await asyncio.to_thread(_any_changed, found.top, paths, since)
+        except EXPECTED_ERRORS:
+            return False
+
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist; only the first 50 are checked."""
         root = os.path.normpath(project)
@@ -216,6 +229,15 @@ class GitWorkspace:
             return
         with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
             yield create_shadow_repository(Path(scratch))
+
+
+def _any_changed(top: Path, paths: Sequence[str], since: float) -> bool:
+    places = {*paths, *(os.path.dirname(path) for path in paths)}  # noqa: PTH120 - a Path each would cost more
+    for place in places:
+        with suppress(OSError):
+            if os.lstat(top / place).st_ctime >= since:
+                return True
+    return False
 
 
 def _failure_reason(error: BaseException) -> str:

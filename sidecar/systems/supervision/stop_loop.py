@@ -221,6 +221,7 @@ class StopLoop:
             tree=inquiry.project_state.tree,
             environment=stop.environment,
             since=goal.set_at if goal is not None else 0.0,
+            base=goal.base if goal is not None else FileBaseline(),
         )
         runs = await self._services.gates.run(order.gates, site, order.seconds)
         mask = self._services.secrets.masker(stop.environment)

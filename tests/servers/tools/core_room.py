@@ -86,7 +86,7 @@ class CoreRoom:
         self.services = dataclasses.replace(
             self.fakes.services,
             catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect_gates),
-            gates=ProjectGates(look=workspace.fingerprint),
+            gates=ProjectGates(workspace=workspace),
             stop_history=StopHistoryFiles(state),
             record=RecordFiles(state),
             secrets=SecretForms(),
