@@ -20,6 +20,7 @@ import lsp
 import mcp_tools
 import memory
 import opencode_idle
+import proof
 import relay
 import transcript
 import tree
@@ -35,6 +36,7 @@ BENCHMARKS: Final = {
     "opencode": opencode_idle.measured,
     "decision": decision.measured,
     "gates": gates.measured,
+    "proof": proof.measured,
     "tree": tree.measured,
     "lsp": lsp.measured,
     "mcp": mcp_tools.measured,
