@@ -137,12 +137,15 @@ def advisory_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
 
 
 def changed_test_gates(project_state: ProjectState, runs: Iterable[GateRun]) -> tuple[Gate, ...]:
-    """Return the tests that were approved as they were, and that nothing runs as they are now."""
-    ran = {run.gate.id for run in runs}
+    """Return the tests that were approved as they were, and that nothing runs as they are now.
+
+    Where the user typed the same command as a check, it ran.
+    """
+    ran = {(run.gate.command, run.gate.folder) for run in runs}
     return tuple(
         gate
         for gate in project_state.catalog.gates
-        if gate.kind is Kind.TESTS and gate.changed and gate.id not in ran
+        if gate.kind is Kind.TESTS and gate.changed and (gate.command, gate.folder) not in ran
     )
 
 

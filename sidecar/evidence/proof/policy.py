@@ -132,13 +132,18 @@ def _was_no_check(old: GateRun, base: GateRun) -> bool:
 
 def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:
     """Say why a failure of the old checks says nothing; "" where it does."""
-    if old.outcome is Outcome.COULD_NOT_RUN:
+    if old.outcome is Outcome.COULD_NOT_RUN and not _ran_before(base):
         return f"could not run with them as they were: {old.reason}"
     if base is None or copy is None:
         return "fails with them as they were; there was no time to find out why"
     if base.outcome is Outcome.COULD_NOT_RUN:
         return f"could not run on the files as they were: {base.reason}"
     return "" if copy.outcome is Outcome.PASSED else "does not pass in a copy without files that git ignores"
+
+
+def _ran_before(base: GateRun | None) -> bool:
+    """Whether the old checks ran on the old code, so that the new code lacks what they need (a moved module)."""
+    return base is not None and base.outcome in (Outcome.PASSED, Outcome.FAILED)
 
 
 def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterator[IntegrityFinding]:
@@ -160,6 +165,8 @@ def _message(run: GateRun, name: str) -> str:
 
     A runner names a file that it cannot load as a test of its own.
     """
+    if run.outcome is Outcome.COULD_NOT_RUN:
+        return "it cannot be run any more"
     if not run.failing:
         return next(iter(run.failures), name) if run.outcome is Outcome.FAILED else ""
     if name in run.failing:

@@ -52,6 +52,8 @@ def seen(old: GateRun | None, base: GateRun | None = None, copy: GateRun | None 
         (seen(EMPTY, EMPTY), []),
         (seen(EMPTY, PASSED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
         (seen(NOT_RUN, NOT_RUN), [(CheckChange.NOT_COMPARED, SHOWN)]),
+        (seen(NOT_RUN, PASSED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
+        (seen(NOT_RUN, PASSED, NOT_RUN), [(CheckChange.NOT_COMPARED, SHOWN)]),
         (seen(FAILED, NOT_RUN), [(CheckChange.NOT_COMPARED, SHOWN)]),
         (seen(FAILED), [(CheckChange.NOT_COMPARED, SHOWN)]),
         (seen(FAILED, FAILED, None), [(CheckChange.NOT_COMPARED, SHOWN)]),

@@ -316,6 +316,8 @@ def test_tests_that_lost_their_approval_by_a_change_are_shown() -> None:
     assert fact == "`pytest -q`: was changed since you approved it, so it was not run (from Makefile)"
     repair = play(with_goal("minus works as its name says"), World(gates=(changed,)))
     assert repair.goal.status is GoalStatus.UNVERIFIED
+    typed = play(with_goal("tests pass", checks=(PYTEST.command,)), World(gates=(changed,)))
+    assert typed.goal.status is GoalStatus.ACHIEVED, "the user typed the very command"
 
 
 def test_a_silenced_linter_bears_on_a_goal_of_the_linter_alone() -> None:
