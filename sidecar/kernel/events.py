@@ -158,8 +158,9 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     """The state of a project.
 
     `tree` is the fingerprint of its files. `changed` are the paths that differ from the baseline, None where
-    that is unknown (`unseen` says why). `checks_changed`: one of them may bear on a check. `absent` are paths
-    that the last message claims were created but that do not exist. `findings` are the changes to the checks
+    that is unknown (`unseen` says why). `checks_changed`: one of them may bear on a check.
+    `dependencies_changed`: one of them names another version of a dependency. `absent` are paths that the last
+    message claims were created but that do not exist. `findings` are the changes to the checks
     themselves. `edits` are the changed files as diffs.
     """
 
@@ -168,6 +169,7 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     catalog: AvailableGates = AvailableGates()
     changed: tuple[str, ...] | None = None
     checks_changed: bool = False
+    dependencies_changed: bool = False
     unseen: str = ""
     findings: tuple[IntegrityFinding, ...] = ()
     absent: tuple[str, ...] = ()

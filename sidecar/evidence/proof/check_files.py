@@ -28,6 +28,8 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
     shadows: str
     code: str
     inline: tuple[tuple[str, str], ...]
+    manifests: str
+    dependency: str
     ci: str
 
 
@@ -60,6 +62,24 @@ def is_installed(path: str) -> bool:
 def is_ci_setting(path: str) -> bool:
     """Whether a file tells a CI service what to run."""
     return _patterns()[2].search(path) is not None
+
+
+def changes_dependencies(changed: Iterable[FileChange]) -> bool:
+    """Whether a change names another version of something that the project depends on.
+
+    The old code then fails with what is installed today, whatever it did when the work began.
+    """
+    known = load_data("check_files", CheckFiles)
+    line = re.compile(known.dependency, re.MULTILINE)
+    return any(
+        {*_lines(line, file.before)} != {*_lines(line, file.after)}
+        for file in changed
+        if re.search(known.manifests, file.path)
+    )
+
+
+def _lines(pattern: re.Pattern[str], text: str | None) -> Iterator[str]:
+    return (hit[0].strip() for hit in pattern.finditer(text or ""))
 
 
 def may_bear_on_checks(changed: Iterable[FileChange]) -> bool:

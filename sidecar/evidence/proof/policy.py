@@ -91,8 +91,14 @@ def rate_changed_gates(gates: Iterable[Gate]) -> tuple[IntegrityFinding, ...]:
     )
 
 
-def rate_comparison(seen: CheckComparison, asked: str = "") -> tuple[IntegrityFinding, ...]:
-    """Rate one comparison; see the table above. `asked`: what the user asked for, in their words."""
+def rate_comparison(
+    seen: CheckComparison, asked: str = "", *, upgraded: bool = False
+) -> tuple[IntegrityFinding, ...]:
+    """Rate one comparison; see the table above.
+
+    `asked`: what the user asked for, in their words. `upgraded`: a dependency got another version, with which
+    the old code may fail though it did not then.
+    """
     old, base, copy, line = seen.old, seen.base, seen.copy, f"`{seen.now.gate.command}`"
     if old is None:
         return (_unknown(seen, f"{line} could not be run with them as they were: {seen.unseen}"),)
@@ -103,7 +109,7 @@ def rate_comparison(seen: CheckComparison, asked: str = "") -> tuple[IntegrityFi
     if why := _why_not_comparable(old, base, copy):
         return (_unknown(seen, f"{line} {why}"),)
     found = tuple(_rate_failures(seen, old, base or old))
-    if ASKED_FOR_CHANGE.search(asked):  # the user's wish may be just this: the judge weighs it
+    if upgraded or ASKED_FOR_CHANGE.search(asked):  # the user's wish may be just this: the judge weighs it
         return tuple(replace(one, weight=FindingSeverity.SHOWN) for one in found)
     return found
 
@@ -142,7 +148,7 @@ def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None
 
 
 def _ran_before(base: GateRun | None) -> bool:
-    """Whether the old checks ran on the old code, so that the new code lacks what they need (a moved module)."""
+    """Whether the old checks ran on the old code: the new one then lacks what they need (a moved module)."""
     return base is not None and base.outcome in (Outcome.PASSED, Outcome.FAILED)
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sidecar.evidence.claims.ledger import claimed_files
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.proof.check_files import may_bear_on_checks
+from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
 from sidecar.kernel.changes import FileBaseline, FileDiff, ProjectChanges
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, HostEvent, ProjectState
@@ -176,6 +176,7 @@ class ProjectStateReader:
             catalog=catalog,
             changed=_changed_paths(changes),
             checks_changed=may_bear_on_checks(changes.files),
+            dependencies_changed=changes_dependencies(changes.files),
             unseen=changes.unseen,
             findings=tuple(_mask_finding(finding, mask) for finding in found),
             repository=repository,

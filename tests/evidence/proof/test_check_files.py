@@ -8,6 +8,7 @@ import pytest
 
 from sidecar.evidence.proof.check_files import (
     bears_on_checks,
+    changes_dependencies,
     choose_check_files,
     is_ci_setting,
     is_installed,
@@ -68,6 +69,24 @@ def test_the_old_tests_of_a_rust_file_stand_below_its_new_code() -> None:
     )
     assert with_old_inline_tests("src/lib.rs", old, old.replace("1", "2")) is None
     assert with_old_inline_tests("a.py", old, new) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "changed"),
+    [
+        ("package.json", '  "ava": "^3.1.0"\n', '  "ava": "^4.0.0"\n', True),
+        ("web/requirements-dev.txt", "pytest\n", "pytest\nflask==2.1\n", True),
+        ("package.json", '  "version": "1.2.0",\n', '  "version": "1.3.0",\n', False),
+        ("pyproject.toml", 'version = "1.2"\n', 'version = "1.3"\n', False),
+        ("package.json", '  "test": "ava"\n', '  "test": "ava --serial"\n', False),
+        ("src/prices.py", "x = 1.2\n", "x = 1.3\n", False),
+    ],
+)
+def test_another_version_of_a_dependency_is_known(
+    path: str, before: str, after: str, *, changed: bool
+) -> None:
+    seen = FileChange(path=path, before=before, after=after)
+    assert changes_dependencies([seen]) is changed
 
 
 def test_what_an_installer_wrote_and_what_a_ci_service_reads_are_known() -> None:

@@ -67,6 +67,11 @@ def test_every_outcome_has_its_rating(
     assert [(one.change, one.weight) for one in rate_comparison(comparison)] == rated
 
 
+def test_with_another_version_of_a_dependency_an_old_failure_is_weighed() -> None:
+    (found,) = rate_comparison(seen(FAILED, FAILED), upgraded=True)
+    assert (found.change, found.weight) == (CheckChange.OLD_FAILURE_REMAINS, SHOWN)
+
+
 def test_each_test_is_rated_by_itself_and_named_with_its_file_and_its_failure() -> None:
     other = "tests/test_b.py::test_plus"
     lines = (f"{NAME}: assert 3 == 1", f"{other}: assert 5 == 4")

@@ -92,10 +92,14 @@ def handle_old_checks(
 ) -> ChecksStep | UndecidedChecks:
     """Add what the old checks showed, and go on."""
     asked = "\n".join((goal.condition, *inquiry.turn.prompts))
-    found = tuple(finding for one in comparisons for finding in proof.rate_comparison(one, asked))
-    if gates.proof_asked_for(goal, inquiry.project_state) is None:
-        found += proof.rate_new_checks(comparisons)
     state = inquiry.project_state
+    found = tuple(
+        finding
+        for one in comparisons
+        for finding in proof.rate_comparison(one, asked, upgraded=state.dependencies_changed)
+    )
+    if gates.proof_asked_for(goal, state) is None:
+        found += proof.rate_new_checks(comparisons)
     known = replace(state, findings=(*found, *state.findings))
     inquiry = replace(inquiry, project_state=known, comparisons=comparisons)
     return _handle_all_runs(inquiry, goal, at)
