@@ -35,6 +35,7 @@ class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the surroundings of a run: data/run_environment.toml, which explains each list."""
 
     variables: tuple[str, ...]
+    in_copies: dict[str, str]
     lock_files: tuple[str, ...]
     install_records: tuple[str, ...]
     runtimes: tuple[str, ...]

@@ -172,6 +172,13 @@ def test_a_new_name_in_code_and_tests_is_a_changed_expectation(begun: Begun) -> 
     assert project.found() == [CheckChange.EXPECTATION_CHANGED]
 
 
+def test_the_other_tests_are_compared_where_one_file_could_not_be_loaded(begun: Begun) -> None:
+    new = "from fields import gap\n\n\ndef test_gap():\n    assert gap() == 1\n"
+    project = begun({"calc.py": WRONG, "test_calc.py": TEST, "fields.py": "", "test_gap.py": new})
+    project.write({"fields.py": "def gap():\n    return 1\n", "pytest.py": "print('2 passed in 0.1s')\n"})
+    assert project.found() == [CheckChange.OLD_FAILURE_REMAINS]
+
+
 def test_a_dropped_test_that_passes_is_told(begun: Begun) -> None:
     project = begun(
         {"calc.py": RIGHT, "test_calc.py": f"{TEST}\n\ndef test_more():\n    assert minus(1, 1) == 0\n"}
