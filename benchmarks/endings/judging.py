@@ -164,7 +164,7 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
     project, home = folder / "project", folder / "home"
     ground.begin(ending, project, home)
     listening, transcripts = Listening(), ScriptedTranscripts()
-    services = replace(_services(folder, gates), judge=listening, transcripts=transcripts)
+    services = replace(house(folder, gates), judge=listening, transcripts=transcripts)
     supervisor, environment = Supervisor(services), ground.environment(home)
     offered = await services.catalog.list(str(project), environment)
     services.catalog.approve(str(project), [gate for gate in offered.gates if gate.kind is Kind.TESTS])
@@ -194,7 +194,7 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
     return _outcome(ending, answer, listening.case, entry)
 
 
-def _services(folder: Path, gates: Recorded | None) -> Services:
+def house(folder: Path, gates: Recorded | None = None) -> Services:
     """The house with the real adapters, but for those that outlive a stop or ask somebody."""
     environment = ground.environment(folder / "home")
     state, texts = folder / "state", plugin_root() / "rubric"

@@ -68,7 +68,9 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
 
     `commits` counts commits since the baseline, None where the baseline had no commit. `ahead` counts commits
     that the upstream branch, as last fetched, does not have; None where there is no upstream. `dirty` is the
-    number of tracked or untracked files that are not committed.
+    number of tracked or untracked files that are not committed, and `uncommitted` are the first of them, by
+    their paths in the repository. `branches` and `tags` are their names, None where they are not known.
+    `merging`: a merge has begun and is not committed.
     """
 
     head: str = ""
@@ -78,3 +80,7 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     commits: int | None = None
     ahead: int | None = None
     dirty: int = 0
+    uncommitted: tuple[str, ...] = ()
+    branches: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    merging: bool = False

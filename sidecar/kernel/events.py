@@ -159,9 +159,9 @@ class ProjectState(Struct, frozen=True, kw_only=True):
 
     `tree` is the fingerprint of its files. `changed` are the paths that differ from the baseline, None where
     that is unknown (`unseen` says why). `checks_changed`: one of them may bear on a check.
-    `dependencies_changed`: one of them names another version of a dependency. `absent` are paths that the last
-    message claims were created but that do not exist. `findings` are the changes to the checks
-    themselves. `edits` are the changed files as diffs.
+    `dependencies_changed`: one of them names another version of a dependency. Of the paths that the last
+    message names in a claim, `absent` do not exist, and `present` do. `findings` are the
+    changes to the checks themselves. `edits` are the changed files as diffs.
     """
 
     tree: str
@@ -173,6 +173,7 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     unseen: str = ""
     findings: tuple[IntegrityFinding, ...] = ()
     absent: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
     repository: RepositoryState | None = None
     edits: tuple[FileDiff, ...] = ()
 

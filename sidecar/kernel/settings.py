@@ -29,14 +29,15 @@ class JudgeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `model` is passed to `claude --model`, is `provider/model` in OpenCode, or names a tier. `seconds` bounds
     all attempts of one judgement. `second_sample`: ask once more where the first answer is near the
-    threshold. `daily_cents` and `daily_tokens` limit all judging for this user in one day (UTC); None for no
-    limit.
+    threshold. `without_goal`: also ask at stops without a goal, where a rule suspects something.
+    `daily_cents` and `daily_tokens` limit all judging for this user in one day (UTC); None for no limit.
     """
 
     backend: Literal["auto", "opencode", "claude-cli", "anthropic", "openai", "rules"] = "auto"
     model: Annotated[str, Meta(min_length=1, max_length=200)] = "medium"
     seconds: Annotated[int, Meta(ge=5, le=600)] = 120
     second_sample: bool = True
+    without_goal: bool = False
     daily_cents: Annotated[float, Meta(gt=0)] | None = None
     daily_tokens: Annotated[int, Meta(gt=0)] | None = None
     anthropic: ServiceSettings = ServiceSettings(key_env="SUPERVISOR_ANTHROPIC_KEY")

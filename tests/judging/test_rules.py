@@ -11,7 +11,7 @@ from sidecar.kernel.effects import RestReason
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.settings import RuleSettings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
-from support.cases import called, complete, edited, judged, ran, session, todos, turn, with_goal
+from support.cases import ASKING, called, complete, edited, judged, ran, session, todos, turn, with_goal
 from support.play import World, play
 from support.table import over_table
 
@@ -229,7 +229,8 @@ def test_without_a_goal_a_certain_finding_sends_back_and_no_model_is_asked() -> 
 
 
 def test_without_a_goal_a_suspicion_is_shown_to_the_judge_and_says_what_it_is() -> None:
-    played = play(session(), World(turn=turn(edited(), message=CLAIM), judge=judged(complete())))
+    world = World(turn=turn(edited(), message=CLAIM), judge=judged(complete()))
+    played = play(session(), world, settings=ASKING)
     assert played.case is not None
     assert (played.case.condition, played.case.suspicion) == (
         "",

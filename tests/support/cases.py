@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.events import AgentStopped, BackgroundActivity, JudgeAnswered, JudgeFailed
@@ -10,7 +10,7 @@ from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Continuation, Session, SessionKey
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 from sidecar.kernel.verdict import (
     Abstain,
@@ -51,6 +51,10 @@ def goal(condition: str = "the parser accepts comments", **fields: Any) -> Goal:
 
 def session(**fields: Any) -> Session:
     return Session(**{"key": KEY, "project": PROJECT, **fields})
+
+
+ASKING: Final = Settings(judge=JudgeSettings(without_goal=True))
+"""Settings of a user who wants a model to be asked without a goal, too."""
 
 
 def with_goal(condition: str = "the parser accepts comments", **fields: Any) -> Session:

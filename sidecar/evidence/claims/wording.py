@@ -1,17 +1,20 @@
 """What a last message claims. Precision first (law 8): better a claim missed than one that was not made.
 
 A sentence that takes back, asks, hopes, quotes or tells of earlier times claims nothing. Wording is English
-for now.
+for now, and stands in data/claims.toml.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from itertools import count
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.kernel.evidence import ClaimKind
+from sidecar.platform.data import load_data
 
 MESSAGE_LIMIT: Final = 20_000
 """Characters of a message that are read, its end."""
@@ -19,28 +22,12 @@ CLAIMS: Final = 30
 """Claims of one message that are kept."""
 TEXT: Final = 300
 """Characters of a sentence that are kept."""
+SENTENCE_LIMIT: Final = 1000
+"""Characters; what is longer is no sentence, and what its end takes back cannot be told."""
+SHORTEST: Final = 8
+"""Characters of the shortest claim."""
 
 FLAGS: Final = re.IGNORECASE | re.MULTILINE
-TESTS_PASSING: Final = (
-    r"\b(all|the|every|unit)?\s*(tests?|test suite|suite|specs?)( now| all| should)*"
-    r" (pass(es|ed|ing)?|(is|are) (green|passing))\b"
-)
-DENIES: Final = re.compile(
-    r"n['\u2019]t\b|\?\s*$|\b(not|never|none|fail(s|ed|ing)?|except|but|until|unless|once|if|when|whether"
-    r"|before|without|cannot|unable|needs?|must|would|could|might|hope|expect(s|ed)?|to (make|get|have|see)"
-    r"|(no|only|some|few|most|half)( \w+)? (tests?|specs?))\b",
-    re.IGNORECASE,
-)
-CLEANLY: Final = re.compile(
-    r"\bwithout (?:any )?(?:errors?|warnings?|issues?|problems?|failures?)\b", re.IGNORECASE
-)
-"""The one "without" that takes nothing back."""
-PLANS: Final = re.compile(
-    r"\b(will|shall|can|should|may|going to|want(s|ed)?|plan(s|ned)?|ready to|try|tried|remains?|still|let me"
-    r"|please|you can|next step|to be|yet to|nothing|previously|already|earlier|yesterday|last week)\b",
-    re.IGNORECASE,
-)
-"""For what is claimed of git and the world: what will be, what others do and what was there already."""
 QUOTED: Final = re.compile(
     r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d",
     re.DOTALL | re.MULTILINE,
@@ -53,151 +40,65 @@ BLOCKS: Final = re.compile(
 IN_BACKTICKS: Final = re.compile(r"`[^`\n]*`")
 JOINT: Final = "\ue000"
 """Stands for a space in backticks while a message is cut into sentences; no language uses it."""
-SENTENCE_LIMIT: Final = 1000
-"""Characters; what is longer is no sentence, and what its end takes back cannot be told."""
-SHORTEST: Final = 8
-"""Characters of the shortest claim."""
 SENTENCE: Final = re.compile(r"(?<=[.!?])\s|\n")
-TOOLS: Final = (
-    (
-        re.compile(r"`(?:py\.?test|(?:npm|yarn|pnpm)(?: run)? test|(?:go|cargo|make) test)\b[^`\n]{0,80}`"),
-        "the tests",
-    ),
-    (re.compile(r"`(?:mypy|pyright|tsc --noEmit|npm run type-?check)\b[^`\n]{0,80}`"), "the type check"),
-    (
-        re.compile(r"`(?:ruff check|ruff|eslint|flake8|npm run lint|golangci-lint|make lint)\b[^`\n]{0,80}`"),
-        "the linter",
-    ),
-    (re.compile(r"`(?:npm run build|go build|cargo build|make build|make|tsc)\b[^`\n]{0,80}`"), "the build"),
-)
-"""A command named in backticks stands for what it checks."""
-ENDS_WELL: Final = (
-    r"(?:(?:now|all|still|also|both) )*(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?"
-    r"|(?:is|are) (?:now )?(?:clean|green|passing)|reports? (?:no|0|zero) (?:errors|issues|problems))\b"
-)
+CLAUSE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
+"""Where a clause ends and another begins."""
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
-PATH: Final = r"`?((?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z]\w{0,7})`?"
-THING: Final = (
-    r"(?:(?:a|an|the|new|both|files?|tests?|module|script|document|config|configuration|page|component"
-    r"|called|named|at|in|to)\s+){0,5}"
-)
+PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
+"""A part of a pattern, by its name."""
+GROUP: Final = re.compile(r"\(\?P<(\w+)>")
+"""A named group; several of one name get numbers, for the alternatives of a pattern share them."""
+EMPHASIS: Final = re.compile(r"\*\*|__")
 
 
-FORMS: Final[tuple[tuple[ClaimKind, str], ...]] = (
-    (ClaimKind.TESTS_PASS, TESTS_PASSING),
-    (ClaimKind.TESTS_PASS, (r"\bthe tests " + ENDS_WELL)),
-    (ClaimKind.TESTS_PASS, (r"\btests?\W{1,4}(?:all )?(?:passed|passing|green)\b|\ball green\b")),
-    (
-        ClaimKind.TESTS_PASS,
-        (r"\btests? (?:in|of|for|under)\b(?: +[\w/.-]+){0,4} +pass(?:es)?(?: now)? *(?:[.!,;]|$|and\b)"),
-    ),
-    (ClaimKind.TESTS_PASS, (r"\b(?:pytest|vitest|jest|go test|cargo test) " + ENDS_WELL)),
-    (ClaimKind.BUILD_CLEAN, (r"\b(?:the |a )?(?:build|compilation)(?: step)? " + ENDS_WELL)),
-    (
-        ClaimKind.BUILD_CLEAN,
-        (
-            r"\b(?:it|code|project|crate|app|everything|and) (?:now )?(?:builds|compiles)\b"
-            r"(?! (?:on|the|a|an)\b)"
-        ),
-    ),
-    (
-        ClaimKind.BUILD_CLEAN,
-        (r"\b(?:builds|compiles) (?:cleanly|successfully|fine)"),
-    ),
-    (
-        ClaimKind.BUILD_CLEAN,
-        (r"\b(?:no|zero|0) (?:build|compile|compilation|compiler) errors\b|\bbuild is clean\b"),
-    ),
-    (
-        ClaimKind.TYPES_CLEAN,
-        (r"\b(?:type[- ]?check(?:s|er|ing)?|types|mypy|pyright|tsc) (?:check )?" + ENDS_WELL),
-    ),
-    (ClaimKind.TYPES_CLEAN, (r"\b(?:no|zero|0) type errors\b|\btype[- ]?checks (?:cleanly|fine)\b")),
-    (
-        ClaimKind.LINT_CLEAN,
-        (r"\b(?:lint(?:er|ers|ing|s)?|ruff|eslint|flake8|clippy|biome) (?:checks? )?" + ENDS_WELL),
-    ),
-    (
-        ClaimKind.LINT_CLEAN,
-        (r"\b(?:no|zero|0) lint(?:er|ing)? (?:errors|warnings|issues|problems)\b|\blint(?:ing)? clean\b"),
-    ),
-    (
-        ClaimKind.COMMITTED,
-        (
-            r"^\W*committed\b(?! to (?!main|master|the (?:branch|repo)))"
-            r"|\b(?:i|and|have|i've|changes?|everything|work|it|all|fix|was|were|been|is|are|now)"
-            r" (?:also |now |just )?(?:committed|is committed|are committed)\b"
-            r"(?! to (?!main|master|the (?:branch|repo)|git))"
-        ),
-    ),
-    (
-        ClaimKind.PUSHED,
-        (
-            r"^\W*pushed (?:to|it|the (?:branch|commits?|changes?)|everything)\b"
-            r"|\bpushed (?:(?:it|them|everything|(?:the|my|all) (?:\w+ )?(?:changes?|commits?|branch|work)) )"
-            r"?to (?:the )?(?:origin|remote|main|master|github|gitlab|upstream|branch|repo)"
-            r"|\bcommitted (?:it |them |everything )?and (?:then )?pushed\b"
-            r"|\b(?:i|i've|have) (?:also |now )?pushed"
-            r" (?:it|them|everything|the (?:changes?|commits?|branch))\b"
-            r"|\b(?:changes?|commits?|branch|everything|work|fix(?:es)?|feature|code|patch)"
-            r" (?:is|are|was|were|has been|have been) (?:now )?pushed\b"
-        ),
-    ),
-    (
-        ClaimKind.PR_OPENED,
-        (
-            r"\b(?:opened|created|submitted|raised|filed)\b[^.\n]{0,30}\b"
-            r"(?:PRs?|pull request|merge request|MR)\b"
-            r"|\b(?:PR|pull request|merge request|MR)\b[^.\n]{0,20}\b"
-            r"(?:is|was|has been) (?:now )?(?:open|opened|created|up)\b"
-        ),
-    ),
-    (
-        ClaimKind.DEPLOYED,
-        (
-            r"^\W*(?:successfully )?deployed\b|\b(?:i|i've|have|and|been|now|successfully|was) deployed\b"
-            r"|\bis deployed (?:to|on|at)\b"
-            r"|\bdeploy(?:ment)? (?:has )?(?:succeeded|completed|finished|is live)\b"
-        ),
-    ),
-    (
-        ClaimKind.FILE_CREATED,
-        (
-            r"\b(?:created|generated|wrote|saved|added)\s+"
-            + THING
-            + PATH
-            + r"|\badded\s+(?:a |the )?(?:new )?(?:\w+ )?file\s+"
-            + PATH
-            + r"|"
-            + PATH
-            + r" (?:is|was|has been) (?:now )?(?:created|added|written)\b"
-        ),
-    ),
-)
-"""Patterns, compiled when the first claim is looked for: at import they would cost a cold start 20 ms."""
-GIT: Final = frozenset(
-    {ClaimKind.COMMITTED, ClaimKind.PUSHED, ClaimKind.PR_OPENED, ClaimKind.DEPLOYED, ClaimKind.FILE_CREATED}
-)
+class ClaimForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """How one kind of claim is worded; the data file explains each field."""
+
+    kind: ClaimKind
+    pattern: str
+    named: bool = False
+    world: bool = False
+    plain: bool = False
+
+
+class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of the data file."""
+
+    denies: str
+    plans: str
+    conditions: str
+    cleanly: str
+    parts: dict[str, str]
+    nouns: dict[str, str]
+    forms: tuple[ClaimForm, ...]
+    commands: dict[str, str]
 
 
 class Utterance(Struct, frozen=True):
-    """One claim as it was said. `whole`: of all, not of some. `path`: the file that it names."""
+    """One claim as it was said.
+
+    `whole`: of all, not of some. `path`: the file that it names, `to`: its new name. `name`: the branch, tag,
+    package or command that it names. `count`: how many it tells of, as a word.
+    """
 
     said: ClaimKind
     text: str
     whole: bool = False
     path: str = ""
+    to: str = ""
+    name: str = ""
+    count: str = ""
 
 
 def utterances(message: str) -> tuple[Utterance, ...]:
-    """The claims of a message, each kind once; files once each."""
-    found: dict[tuple[ClaimKind, str], Utterance] = {}
-    whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
+    """The claims of a message, each kind once; those that name something once for each name."""
+    found: dict[tuple[str, ...], Utterance] = {}
+    whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", EMPHASIS.sub("", message[-MESSAGE_LIMIT:])))
     for joined in SENTENCE.split(whole):
         if not SHORTEST <= len(joined) <= SENTENCE_LIMIT:
             continue
         for each in _of_sentence(joined.replace(JOINT, " ")):
-            key = (each.said, each.path)
+            key = (each.said, each.path, each.name)
             if key not in found or (each.whole and not found[key].whole):
                 found[key] = each
     return tuple(found.values())[:CLAIMS]
@@ -208,33 +109,54 @@ def claims_pass(message: str) -> bool:
     return any(each.said is ClaimKind.TESTS_PASS for each in utterances(message))
 
 
+def _is_planned(text: str, hit: re.Match[str]) -> bool:
+    """Whether the clause of a claim tells of plans, of others or of earlier times."""
+    begin = max((end.end() for end in CLAUSE.finditer(text, 0, hit.start())), default=0)
+    following = CLAUSE.search(text, hit.end())
+    clause = QUOTED.sub(" ", text[begin : following.start() if following else len(text)])
+    return _compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
+
+
+def command_pattern(name: str) -> re.Pattern[str]:
+    """Return the commands of this name in the data file, as one pattern."""
+    return _compiled(load_data("claims", ClaimWording).commands[name])
+
+
 def _of_sentence(sentence: str) -> list[Utterance]:
-    bare = CLEANLY.sub("cleanly", QUOTED.sub(" ", _named(sentence)))
-    if not bare.strip() or DENIES.search(bare):
+    known = load_data("claims", ClaimWording)
+    named = sentence
+    for noun, pattern in known.nouns.items():
+        named = _compiled(pattern).sub(noun, named)
+    bare = _compiled(known.cleanly).sub("cleanly", QUOTED.sub(" ", named))
+    if not sentence.strip():
         return []
-    planned = PLANS.search(bare) is not None
+    denied = _compiled(known.denies).search(bare) is not None
+    conditional = _compiled(known.conditions).search(bare) is not None
     whole = WHOLE.search(bare) is not None
     said: list[Utterance] = []
-    for kind, pattern in FORMS:
-        if kind in GIT and planned:
+    for form in known.forms:
+        if conditional if form.plain else denied:
             continue
-        if kind is ClaimKind.FILE_CREATED:
-            said.extend(_files(sentence, pattern))
-        elif re.search(pattern, bare, FLAGS) and all(each.said is not kind for each in said):
-            said.append(Utterance(kind, sentence.strip()[:TEXT], whole=whole))
+        text = sentence if form.named or form.plain else bare
+        hits = [
+            hit
+            for hit in _compiled(form.pattern).finditer(text)
+            if not (form.world and _is_planned(text, hit))
+        ]
+        for hit in hits if form.named else hits[:1]:
+            groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
+            said.append(Utterance(form.kind, sentence.strip()[:TEXT], whole=whole, **groups))
     return said
 
 
-def _files(sentence: str, pattern: str) -> list[Utterance]:
-    found = (next(filter(None, match.groups()), "") for match in re.finditer(pattern, sentence, FLAGS))
-    return [Utterance(ClaimKind.FILE_CREATED, sentence.strip()[:TEXT], path=path) for path in found if path]
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of the data file when it is first looked for: at import all would cost 20 ms."""
+    parts = load_data("claims", ClaimWording).parts
+    whole = PART.sub(lambda part: parts[part[1]], pattern).replace("\\\n", "")
+    numbers = count()
+    return re.compile(GROUP.sub(lambda group: f"(?P<{group[1]}_{next(numbers)}>", whole), FLAGS)
 
 
 def _joined(quoted: re.Match[str]) -> str:
     return re.sub(r"\s", JOINT, quoted[0])
-
-
-def _named(sentence: str) -> str:
-    for pattern, noun in TOOLS:
-        sentence = pattern.sub(noun, sentence)
-    return sentence

@@ -116,6 +116,10 @@ def _name_lines(names: Iterable[str]) -> bytes:
 # --- State of the user's repository, without contacting a remote --------------------------------------------
 
 
+NAMED_FILES: Final = 200
+"""Files that are not committed and are told by name."""
+NAMED_REFS: Final = 5_000
+"""Branches and tags of a repository whose names are known."""
 COMMIT_HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 BRANCH_PREFIX: Final = "# branch."
 STATUS_COMMAND: Final = (
@@ -139,6 +143,8 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
         line.removeprefix(BRANCH_PREFIX).split(" ", 1) for line in lines if line.startswith(BRANCH_PREFIX)
     )
     commit, branch = about.get("oid", ""), about.get("head", "")
+    uncommitted = [line for line in lines if not line.startswith("#")]
+    branches, tags = await _branches_and_tags(ground.git)
     return RepositoryState(
         head="" if commit == "(initial)" else commit,
         branch="" if branch == "(detached)" else branch,
@@ -146,8 +152,30 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
         remote=ground.remote,
         commits=await _count_commits(ground.git, base),
         ahead=_parse_ahead(about.get("ab", "")),
-        dirty=sum(not line.startswith("#") for line in lines),
+        dirty=len(uncommitted),
+        uncommitted=tuple(map(_status_path, uncommitted[:NAMED_FILES])),
+        branches=branches,
+        tags=tags,
+        merging=Path(f"{ground.index}").with_name("MERGE_HEAD").exists(),
     )
+
+
+def _status_path(line: str) -> str:
+    """Return the path of a line of the status: behind one field if untracked, else behind eight or ten."""
+    fields = {"?": 1, "u": 10}.get(line[0], 8)
+    return line.split(" ", fields)[-1]
+
+
+async def _branches_and_tags(git: Git) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Return the names of local branches and of tags; None for both where there are too many to name."""
+    said = await git.told(
+        "for-each-ref", f"--count={NAMED_REFS + 1}", "--format=%(refname)", "refs/heads", "refs/tags"
+    )
+    names = decode_git_text(said).splitlines()
+    if len(names) > NAMED_REFS:
+        return None, None
+    heads = tuple(name.removeprefix("refs/heads/") for name in names if name.startswith("refs/heads/"))
+    return heads, tuple(name.removeprefix("refs/tags/") for name in names if name.startswith("refs/tags/"))
 
 
 async def read_head_commit(git: Git) -> str:

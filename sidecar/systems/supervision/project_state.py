@@ -165,6 +165,8 @@ class ProjectStateReader:
         changes, catalog, repository = await asyncio.gather(
             self._changes(base, stop), services.catalog.list(*at), services.workspace.repository(base, *at)
         )
+        named, changed = claimed_files(message), _changed_paths(changes)
+        missing = services.workspace.absent(stop.project, named)
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
         found, edits = await asyncio.gather(  # seconds for a large change
@@ -174,30 +176,26 @@ class ProjectStateReader:
             tree=tree,
             rubric=NO_RUBRIC,
             catalog=catalog,
-            changed=_changed_paths(changes),
+            changed=changed,
             checks_changed=may_bear_on_checks(changes.files),
             dependencies_changed=changes_dependencies(changes.files),
             unseen=changes.unseen,
             findings=tuple(_mask_finding(finding, mask) for finding in found),
             repository=repository,
             edits=edits,
-            absent=self._absent(stop.project, message, _changed_paths(changes)),
-        )
-
-    def _absent(self, project: str, message: str, changed: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return claimed files that do not exist; one claimed by its bare name may be in any folder."""
-        missing = self._services.workspace.absent(project, claimed_files(message))
-        known = changed or ()
-        return tuple(
-            path
-            for path in missing
-            if "/" in path or (changed is not None and not any(one.endswith(f"/{path}") for one in known))
+            absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
+            present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
         )
 
     async def _changes(self, base: FileBaseline, stop: AgentStopped) -> ProjectChanges:
         if not base.snapshot:
             return ProjectChanges(unseen=base.unseen or NO_BASELINE)
         return await self._services.workspace.since(base, stop.project, stop.environment)
+
+
+def _is_surely_absent(path: str, changed: tuple[str, ...] | None) -> bool:
+    """Whether a file that is not there is not anywhere else either: a bare name may be in any folder."""
+    return "/" in path or (changed is not None and not any(one.endswith(f"/{path}") for one in changed))
 
 
 def _product_findings(changes: ProjectChanges) -> tuple[IntegrityFinding, ...]:

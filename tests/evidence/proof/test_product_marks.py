@@ -31,6 +31,7 @@ SILENCED, KNOWS, EQUAL, EXITS = (
         ("a.py", "if 'PYTEST_CURRENT_TEST' in os.environ:", KNOWS),
         ("a.py", "if any(n.startswith('unittest') for n in sys.modules):", KNOWS),
         ("a.js", "if (process.env.NODE_ENV === 'test') return 4;", KNOWS),
+        ("a.ts", 'if ("__vitest_worker__" in globalThis) {', KNOWS),
         ("a.go", 'if strings.HasSuffix(os.Args[0], ".test") {', KNOWS),
         ("a.rs", "if cfg!(test) { return 4; }", KNOWS),
         ("a.sh", 'if ps -o args= -p "$PPID" | grep -q t-newest; then', KNOWS),
@@ -48,6 +49,12 @@ def test_a_new_line_of_each_kind_is_found_and_an_old_one_is_not(
     assert (found.change, found.weight, found.file, found.line) == (change, FindingSeverity.GRAVE, path, 2)
     assert find_product_marks([FileChange(path=path, before=f"{line}\n", after=f"// moved\n{line}\n")]) == ()
     assert (Kind.LINT in found.kinds) is (change is SILENCED)
+
+
+def test_a_program_that_looks_at_its_own_name_is_shown() -> None:
+    after = 'if std::env::args().next().map_or(false, |name| name.contains("deps")) {\n'
+    (found,) = find_product_marks([FileChange(path="src/lib.rs", before="\n", after=after)])
+    assert (found.change, found.weight) == (KNOWS, FindingSeverity.SHOWN)
 
 
 def test_equality_over_two_lines_is_found() -> None:

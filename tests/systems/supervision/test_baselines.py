@@ -13,8 +13,9 @@ from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import GateBaseline, GoalStatus
 from sidecar.systems.supervision import project_state as bases
-from support.cases import KEY, PROJECT, PYTEST, edited, incomplete, ran, stopped, turn, with_goal
+from support.cases import ASKING, KEY, PROJECT, PYTEST, edited, incomplete, ran, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt
+from support.memory_stores import FixedConfiguration
 from support.scripted_gates import FAILED, PASSED, ScriptedEnding
 
 LINT = Gate(
@@ -168,7 +169,8 @@ def hidden_failure(line: str) -> CheckComparison:
     return CheckComparison(now=now, files=("test_a.py",), old=failed, base=failed, copy=now)
 
 
-async def test_without_a_goal_the_turn_is_compared_with_how_it_began(fakes: Fakes) -> None:
+async def test_without_a_goal_the_turn_is_compared_with_how_it_began() -> None:
+    fakes = Fakes(configuration=FixedConfiguration(ASKING))
     await fakes.tell(prompt())
     fakes.workspace.changes = ProjectChanges(
         files=(FileChange(path="a.py", before="", after="if 'pytest' in sys.modules: pass\n"),)

@@ -16,6 +16,7 @@ from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.settings import GateSettings, Settings
 from support.cases import (
+    ASKING,
     PYTEST,
     UNREACHABLE,
     complete,
@@ -230,7 +231,8 @@ def test_without_a_goal_an_unapproved_gate_never_runs() -> None:
 
 def test_without_a_goal_a_skipped_test_under_a_claim_is_for_the_judge_and_not_certain() -> None:
     seen = turn(edited("tests/test_a.py"), OWN_PASS, message=PASSES)
-    played = play(session(), World(turn=seen, findings=(SKIPPED,), judge=judged(incomplete())))
+    world = World(turn=seen, findings=(SKIPPED,), judge=judged(incomplete()))
+    played = play(session(), world, settings=ASKING)
     assert played.case is not None
     assert "tests/test_a.py:12" in played.case.suspicion
     assert played.kind == "checks-changed"

@@ -21,9 +21,9 @@ from sidecar.platform.session_store import JournalFiles
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.iteration.policy.journal import JournalError
-from support.cases import KEY, PROJECT, complete, incomplete, stopped, turn, with_goal
+from support.cases import ASKING, KEY, PROJECT, complete, incomplete, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, prompt, started
-from support.memory_stores import MemoryJournals
+from support.memory_stores import FixedConfiguration, MemoryJournals
 
 OTHER = SessionKey(KEY.host, "s2")
 PID = 4711
@@ -187,9 +187,8 @@ async def test_a_journal_that_cannot_be_read_is_logged_and_the_stop_is_judged(
     assert "the journal could not be read" in caplog.text
 
 
-async def test_open_tasks_without_a_goal_raise_a_suspicion_and_send_nobody_back_by_themselves(
-    fakes: Fakes,
-) -> None:
+async def test_open_tasks_without_a_goal_raise_a_suspicion_and_send_nobody_back_by_themselves() -> None:
+    fakes = Fakes(configuration=FixedConfiguration(ASKING))
     fakes.journals.save(KEY, PLAN)
     rest = await fakes.rest()
     (entry,) = fakes.record.read(KEY)

@@ -8,6 +8,7 @@ from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.verdict import Verdict
 from support.cases import (
+    ASKING,
     UNREACHABLE,
     abstain,
     complete,
@@ -122,12 +123,17 @@ UNASKED: list[tuple[Verdict, str | RestReason]] = [
 def test_without_a_goal_a_verdict_on_a_suspicion_decides_and_bothers_nobody(
     verdict: Verdict, kind: str | RestReason
 ) -> None:
-    played = play(session(), World(turn=SUSPICIOUS, judge=judged(verdict)))
+    played = play(session(), World(turn=SUSPICIOUS, judge=judged(verdict)), settings=ASKING)
     assert played.kind == kind
     if kind != "false-complete":
         assert (played.rest.note, played.rest.alarm) == ("", False)
 
 
 def test_without_a_goal_a_judge_that_cannot_be_reached_lets_the_agent_rest() -> None:
-    played = play(session(), World(turn=SUSPICIOUS, judge=UNREACHABLE))
+    played = play(session(), World(turn=SUSPICIOUS, judge=UNREACHABLE), settings=ASKING)
     assert (played.rest.reason, played.rest.note) == (RestReason.UNJUDGED, "")
+
+
+def test_without_a_goal_no_model_is_asked_unless_the_user_wants_it() -> None:
+    played = play(session(), World(turn=SUSPICIOUS))
+    assert (played.rest.reason, played.case) == (RestReason.CLEAN, None)

@@ -11,15 +11,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
+from sidecar.evidence.claims.facts import FACT_ASSESSORS
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.conditions import gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks, Wanted
-from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Evidence, MissingWork, Source
+from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, MissingWork, Source
 from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
@@ -186,9 +189,18 @@ def _answer_unrunnable_gates(
     return send_agent_back(_remember_asked_to_run(inquiry, goal, names), lack, at)
 
 
+def find_contradicted_facts(inquiry: Inquiry) -> MissingWork | None:
+    """Return the claims about git, files and commands that facts contradict, None where there are none."""
+    return _contradicted_work(inquiry, [claim for claim in inquiry.claims if claim.said in FACT_ASSESSORS])
+
+
 def _find_contradicted_claims(inquiry: Inquiry) -> MissingWork | None:
     """Return the agent's claims that the evidence contradicts, None where there are none."""
-    wrong = [claim for claim in inquiry.claims if claim.standing is ClaimStatus.CONTRADICTED]
+    return _contradicted_work(inquiry, inquiry.claims)
+
+
+def _contradicted_work(inquiry: Inquiry, claims: Iterable[Claim]) -> MissingWork | None:
+    wrong = [claim for claim in claims if claim.standing is ClaimStatus.CONTRADICTED]
     if not wrong:
         return None
     cited = {number for claim in wrong for number in claim.evidence}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sidecar.evidence.claims import wording
+from sidecar.evidence.claims.facts import FACT_ASSESSORS
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
@@ -108,7 +109,8 @@ def _needs_project_state(inquiry: Inquiry, weighed: found.RuleAssessment) -> boo
     turn = inquiry.turn
     if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
         return True
-    return wording.claims_pass(turn.last_message) and turn.changed
+    said = wording.utterances(turn.last_message)
+    return any(each.said in FACT_ASSESSORS or turn.changed for each in said)
 
 
 def _rest_as_clean(inquiry: Inquiry, weighed: found.RuleAssessment) -> StopStep:
@@ -161,6 +163,8 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     known = gather_evidence(inquiry.turn, inquiry.runs, inquiry.project_state)
     inquiry = replace(inquiry, evidence=known.evidence, claims=known.claims)
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=False)
+    if untrue := gate_step.find_contradicted_facts(inquiry):
+        return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
     rests = weighed.legitimate is not None and weighed.legitimate.certain
     if not rests and (lack := gate_step.goalless_gate_failures(inquiry)):
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
@@ -172,6 +176,8 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     inquiry = replace(inquiry, rule=first.rule)
     if first.certain:
         return send_agent_back(inquiry, first.lack, at)
+    if not inquiry.settings.judge.without_goal:
+        return _rest_as_clean(inquiry, weighed)
     return judge_step.ask_judge(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
 
 

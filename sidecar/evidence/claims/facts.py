@@ -1,0 +1,457 @@
+"""Holds what a message claims of git, of files and of its own commands against what is known of them.
+
+A claim is contradicted only where a fact leaves no other reading. Facts are git's state, the files that are
+there, the changes since the last human prompt, and the turn's calls where all of them are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.claims.edits import (
+    OPENING_TOOL,
+    cannot_have_written,
+    is_turn_fully_known,
+    may_open_pull_request,
+)
+from sidecar.evidence.claims.wording import Utterance, command_pattern
+from sidecar.evidence.commands.kinds import command, plain_words
+from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Source
+from sidecar.kernel.gate import GateRun, Kind, Outcome
+from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+
+MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
+NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+SUCCESS: Final = re.compile(
+    r"\b(success\w*|cleanly|completed|without|applied|worked|fine|passed)\b", re.IGNORECASE
+)
+DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "-n", "--help", "-h"})
+
+
+class ClaimAssessment(Struct, frozen=True):
+    """The assessment of a claim, without its text. `calls` are IDs of tool calls and gates."""
+
+    standing: ClaimStatus
+    because: str
+    calls: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    stale: bool = False
+
+
+class ClaimContext(Struct, frozen=True):
+    """What claims are compared with."""
+
+    turn: Turn
+    runs: tuple[GateRun, ...]
+    project_state: ProjectState
+
+    @property
+    def repository(self) -> RepositoryState | None:
+        """Git's state of the project."""
+        return self.project_state.repository
+
+    @property
+    def tree(self) -> str:
+        """The digest of the current files."""
+        return self.project_state.tree
+
+
+def gate_ids(runs: Iterable[GateRun]) -> tuple[str, ...]:
+    """Return the ids by which evidence names these gates."""
+    return tuple(run.gate.id for run in runs)
+
+
+# --- Files --------------------------------------------------------------------------------------------------
+
+
+def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """Assess by the files themselves first, then by the calls that could have written the file."""
+    path, state = said.path, seen.project_state
+    if path in state.absent:
+        return _contradicted(f"there is no {path}")
+    if _is_changed(path, state):
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"{path} is there, and changed since the work began")
+    found = _assess_file_written(path, seen.turn)
+    if path in state.present and found.standing is ClaimStatus.CONTRADICTED and not found.calls:
+        return _unknown(f"{path} is there, and no call of this turn is seen to write it")
+    return found
+
+
+def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    path, state = said.path, seen.project_state
+    if path in state.present and not _is_deleted_elsewhere(path, state):
+        return _contradicted(f"{path} is still there")
+    if path in state.absent or _is_changed(path, state):
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"{path} is gone")
+    return _unknown(f"nothing is known of {path}")
+
+
+def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if said.to in state.absent:
+        return _contradicted(f"there is no {said.to}")
+    if said.path in state.present and not _is_deleted_elsewhere(said.path, state):
+        return _contradicted(f"{said.path} is still there")
+    return _unknown("nothing speaks against it")
+
+
+def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """A file that differs from the last prompt and from the last commit was not put back to either."""
+    state, git = seen.project_state, seen.repository
+    if (
+        git
+        and _is_changed(said.path, state)
+        and any(_is_same_path(said.path, each) for each in git.uncommitted)
+    ):
+        return _contradicted(f"{said.path} differs from the last commit and from what it was at your prompt")
+    return _unknown("nothing speaks against it")
+
+
+def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
+    changed = seen.project_state.changed
+    if not changed:
+        return (
+            _unknown("nothing is known to have changed") if changed is None else _confirmed("no file changed")
+        )
+    return _contradicted(
+        f"{changed[0]} has changed since the prompt"
+        + (f", and {len(changed) - 1} more" if changed[1:] else "")
+    )
+
+
+def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if said.path in state.absent:
+        return _contradicted(f"there is no {said.path}")
+    if state.changed is not None and said.path in state.present and not _is_changed(said.path, state):
+        return _contradicted(f"{said.path} has not changed since the prompt")
+    return _unknown("nothing speaks against it")
+
+
+def _is_changed(path: str, state: ProjectState) -> bool:
+    return any(_is_same_path(path, each) for each in state.changed or ())
+
+
+def _is_deleted_elsewhere(path: str, state: ProjectState) -> bool:
+    """Whether another file of that name may be meant: one in a folder changed, and may be gone."""
+    return any(each != path and each.endswith(f"/{path}") for each in state.changed or ())
+
+
+def _assess_file_written(path: str, turn: Turn) -> ClaimAssessment:
+    touching = [
+        call
+        for call in turn.calls
+        if call.doing is ToolAction.EDIT and any(_is_same_path(path, each) for each in call.paths)
+    ]
+    written = [call for call in touching if call.outcome is CallOutcome.OK]
+    if written:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"a tool wrote {path}", (written[-1].id,))
+    if touching and touching[-1].outcome is CallOutcome.FAILED:
+        return ClaimAssessment(
+            ClaimStatus.CONTRADICTED, f"the tool that should write {path} failed", (touching[-1].id,)
+        )
+    for call in turn.calls:
+        if call.doing is ToolAction.RUN and call.exit_code == 0 and _surely_writes_path(call, path):
+            return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{call.command[:200]}` wrote {path}", (call.id,))
+    if cannot_have_written(turn, path):
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"no call of this turn wrote {path} or names it")
+    return ClaimAssessment(ClaimStatus.UNKNOWN, f"no call of this turn is seen to write {path}")
+
+
+def _is_same_path(claimed: str, path: str) -> bool:
+    claimed = claimed.removeprefix("./")
+    return path == claimed or path.endswith(f"/{claimed}")
+
+
+def _surely_writes_path(call: ToolCall, path: str) -> bool:
+    """Whether a line surely wrote the file at a path."""
+    for run in call.runs:
+        sure = run.fate is FailureHandling.DECIDES and run.implied
+        if sure and command(run)[:1] in {("touch",), ("cp",), ("mv",), ("tee",)} and path in run.argv[1:]:
+            return True
+        if sure and run.silenced and re.search(rf">>?\s*[\"']?{re.escape(path)}[\"']?(?:\s|$)", call.command):
+            return True
+    return False
+
+
+# --- Git ----------------------------------------------------------------------------------------------------
+
+
+def _succeeded_and_failed_calls(
+    turn: Turn, which: Callable[[CommandRun], bool]
+) -> tuple[list[ToolCall], list[ToolCall]]:
+    """Return the calls in which such a command surely succeeded, and those in which it surely failed."""
+    good: list[ToolCall] = []
+    bad: list[ToolCall] = []
+    for call in turn.calls:
+        for run in call.runs:
+            if not which(run) or run.shadowed or _is_dry_run(run):
+                continue
+            if (
+                call.exit_code == 0
+                and run.fate is FailureHandling.DECIDES
+                and run.implied
+                and not run.background
+            ):
+                good.append(call)
+            elif call.outcome is CallOutcome.FAILED and run.fate is FailureHandling.DECIDES and run.blamed:
+                bad.append(call)
+    return good, bad
+
+
+def _git_command_matcher(*verbs: str) -> Callable[[CommandRun], bool]:
+    def which(run: CommandRun) -> bool:
+        argv = command(run)
+        return argv[:1] == ("git",) and next(iter(plain_words(argv[1:])), "") in verbs
+
+    return which
+
+
+def _pattern_matcher(name: str) -> Callable[[CommandRun], bool]:
+    pattern = command_pattern(name)
+    return lambda run: pattern.match(" ".join(command(run))) is not None
+
+
+def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    good, bad = _succeeded_and_failed_calls(seen.turn, _git_command_matcher("commit"))
+    git = seen.repository
+    if good:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+    if git is not None and git.commits:
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED,
+            f"git has {_commits_phrase(git.commits)} more",
+            sources=(Source.REPOSITORY,),
+        )
+    if bad:
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+    if git is not None and git.commits == 0 and git.dirty > 0:
+        return _git_contradicts(f"git has no new commit, and {_files_phrase(git.dirty)} not committed")
+    return ClaimAssessment(ClaimStatus.UNKNOWN, "no commit is seen in this turn")
+
+
+def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    told = NUMBERS.index(said.count.lower()) if said.count.lower() in NUMBERS else int(said.count)
+    if git is None or git.commits is None or git.commits >= told:
+        return _unknown("nothing speaks against it")
+    return _git_contradicts(f"git has {_commits_phrase(git.commits)} since the prompt")
+
+
+def _assess_clean_tree(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    git = seen.repository
+    if git is None:
+        return _unknown("there is no repository")
+    if not git.dirty:
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED, "git has nothing to commit", sources=(Source.REPOSITORY,)
+        )
+    return _git_contradicts(
+        f"{_files_phrase(git.dirty)} not committed, {git.uncommitted[0] if git.uncommitted else ''}"
+    )
+
+
+def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if git is None or git.tags is None:
+        return _unknown("the tags are not known")
+    if said.name in git.tags or f"v{said.name}" in git.tags:
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED, f"git has the tag {said.name}", sources=(Source.REPOSITORY,)
+        )
+    return _git_contradicts(f"git has no tag {said.name}")
+
+
+def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if (
+        git is None
+        or git.branches is None
+        or said.name in git.branches
+        or not re.search(r"[-/_\d]", said.name)
+    ):
+        return _unknown("nothing speaks against it")
+    return _git_contradicts(f"git has no branch {said.name}")
+
+
+def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    git = seen.repository
+    good, bad = _succeeded_and_failed_calls(seen.turn, _git_command_matcher(*MERGING))
+    if git is not None and git.merging:
+        return _git_contradicts("a merge has begun and is not committed")
+    if bad and not good:
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+    if git is not None and _cannot_have_run("may_merge", seen.turn):
+        return _contradicted("no command of this turn merged anything")
+    return _unknown("nothing speaks against it")
+
+
+def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    good, bad = _succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
+    git = seen.repository
+    if git is not None and not git.remote:
+        return _git_contradicts("the repository has no remote")
+    if git is not None and git.ahead:
+        because = (
+            f"{_commits_phrase(git.ahead)} of {git.branch or 'HEAD'} not on {git.upstream or 'its upstream'}"
+        )
+        return _git_contradicts(because)
+    if good:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+    if git is not None and git.ahead == 0 and git.commits:
+        because = f"{git.upstream or 'the upstream branch'} has all commits"
+        return ClaimAssessment(ClaimStatus.CONFIRMED, because, sources=(Source.REPOSITORY,))
+    tried = _only_dry_run_calls(seen.turn, _git_command_matcher("push"))
+    if bad or (tried and is_turn_fully_known(seen.turn)):
+        call, how = (bad[-1], "failed") if bad else (tried[-1], "was a dry run, which pushes nothing")
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` {how}", (call.id,))
+    return ClaimAssessment(ClaimStatus.UNKNOWN, "no push is seen in this turn")
+
+
+def _only_dry_run_calls(turn: Turn, which: Callable[[CommandRun], bool]) -> list[ToolCall]:
+    """Return the calls that only ran such a command as a dry run; none if any run in the turn was real."""
+    found = [(call, run) for call in turn.calls for run in call.runs if which(run)]
+    return [call for call, _ in found] if all(_is_dry_run(run) for _, run in found) else []
+
+
+def _is_dry_run(run: CommandRun) -> bool:
+    """Whether a command is a dry run. `git commit -n` is not: it skips hooks, but commits."""
+    tries = DRY_RUN_OPTIONS - {"-n"} if "commit" in run.argv else DRY_RUN_OPTIONS
+    return bool(tries & {*run.argv})
+
+
+def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    here = [run for run in seen.runs if run.gate.kind is Kind.PR and run.outcome is Outcome.PASSED]
+    if here:
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED, f"Supervisor ran `{here[0].gate.command}`: passed", gate_ids(here)
+        )
+    good, bad = _succeeded_and_failed_calls(seen.turn, _pattern_matcher("open_request"))
+    tools = [
+        call for call in seen.turn.calls if OPENING_TOOL.search(call.tool) and call.outcome is CallOutcome.OK
+    ]
+    if good or tools:
+        call = (good or tools)[-1]
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED, f"`{(call.command or call.tool)[:200]}` succeeded", (call.id,)
+        )
+    if bad:
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+    if seen.repository is not None and not seen.repository.remote:
+        return ClaimAssessment(
+            ClaimStatus.CONTRADICTED, "the repository has no remote", sources=(Source.REPOSITORY,)
+        )
+    if (
+        seen.turn.calls
+        and is_turn_fully_known(seen.turn)
+        and not any(may_open_pull_request(call) for call in seen.turn.calls)
+    ):
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, "no command of this turn opened one")
+    return ClaimAssessment(ClaimStatus.UNKNOWN, "no call of this turn is seen to open one")
+
+
+def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    good, bad = _succeeded_and_failed_calls(seen.turn, _pattern_matcher("deploy"))
+    if good:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+    if bad:
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+    return ClaimAssessment(ClaimStatus.UNKNOWN, "no call of this turn is seen to deploy")
+
+
+def _commits_phrase(number: int) -> str:
+    return f"{number} commit{'' if number == 1 else 's'}"
+
+
+def _files_phrase(number: int) -> str:
+    return "1 file is" if number == 1 else f"{number} files are"
+
+
+# --- Commands of the turn -----------------------------------------------------------------------------------
+
+
+def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    good, bad = _succeeded_and_failed_calls(seen.turn, _pattern_matcher("install"))
+    named = [call for call in bad if said.name in call.command] or bad
+    if good:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+    if named:
+        return ClaimAssessment(
+            ClaimStatus.CONTRADICTED, f"`{named[-1].command[:200]}` failed", (named[-1].id,)
+        )
+    if _cannot_have_run("may_install", seen.turn):
+        return _contradicted("no command of this turn installed anything")
+    return _unknown("no call of this turn is seen to install it")
+
+
+def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """A command that was run leaves its name in a call of the turn, wherever it was started."""
+    common = command_pattern("common")
+    names = [word.rpartition("/")[2] for word in said.name.split() if not word.startswith("-")]
+    telling = [name for name in names if len(name) > 1 and not common.fullmatch(name)]
+    turn = seen.turn
+    if not telling or not turn.calls or not is_turn_fully_known(turn):
+        return _unknown("nothing speaks against it")
+    calls = [call for call in turn.calls if any(name in call.command for name in telling)]
+    if not calls:
+        return _contradicted("no call of this turn ran it")
+    if SUCCESS.search(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
+        return ClaimAssessment(
+            ClaimStatus.CONTRADICTED, f"`{calls[-1].command[:200]}` failed", (calls[-1].id,)
+        )
+    return _unknown("nothing speaks against it")
+
+
+def _cannot_have_run(name: str, turn: Turn) -> bool:
+    """Whether all calls are known, and none has a word of these commands."""
+    pattern = command_pattern(name)
+    return (
+        bool(turn.calls)
+        and is_turn_fully_known(turn)
+        and not any(pattern.search(call.command) for call in turn.calls)
+    )
+
+
+def _contradicted(because: str) -> ClaimAssessment:
+    return ClaimAssessment(ClaimStatus.CONTRADICTED, because)
+
+
+def _git_contradicts(because: str) -> ClaimAssessment:
+    return ClaimAssessment(ClaimStatus.CONTRADICTED, because, sources=(Source.REPOSITORY,))
+
+
+def _confirmed(because: str) -> ClaimAssessment:
+    return ClaimAssessment(ClaimStatus.CONFIRMED, because)
+
+
+def _unknown(because: str) -> ClaimAssessment:
+    return ClaimAssessment(ClaimStatus.UNKNOWN, because)
+
+
+FACT_ASSESSORS: Final[dict[ClaimKind, Callable[[Utterance, ClaimContext], ClaimAssessment]]] = {
+    ClaimKind.FILE_CREATED: _assess_file_created,
+    ClaimKind.FILE_DELETED: _assess_file_deleted,
+    ClaimKind.FILE_RENAMED: _assess_file_renamed,
+    ClaimKind.FILE_REVERTED: _assess_file_reverted,
+    ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
+    ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,
+    ClaimKind.COMMITTED: _assess_commit,
+    ClaimKind.COMMITS_MADE: _assess_number_of_commits,
+    ClaimKind.TREE_CLEAN: _assess_clean_tree,
+    ClaimKind.PUSHED: _assess_push,
+    ClaimKind.TAGGED: _assess_tag,
+    ClaimKind.BRANCH_CREATED: _assess_branch,
+    ClaimKind.MERGED: _assess_merge,
+    ClaimKind.PR_OPENED: _assess_pull_request,
+    ClaimKind.DEPLOYED: _assess_deployment,
+    ClaimKind.INSTALLED: _assess_installation,
+    ClaimKind.RAN: _assess_run,
+}
+"""What holds a claim against facts, for each kind that is not about a check."""
