@@ -261,6 +261,10 @@ def test_the_other_checks_are_weighed_alike(case: str) -> None:
     assert said(message, ran(command), edited()).stale
 
 
+def state(**fields: Any) -> ProjectState:
+    return ProjectState(tree=TREE, rubric=RUBRIC, **fields)
+
+
 CLEAN = RepositoryState(
     head="b", branch="main", upstream="origin/main", remote=True, commits=1, ahead=0, dirty=0
 )
@@ -391,6 +395,52 @@ GIT: dict[str, tuple[ClaimStatus, str, tuple[ToolCall, ...], RepositoryState | N
         (edited(), called(ToolAction.DELEGATE)),
         None,
     ),
+    "three commits were told of": (CONTRADICTED, "I made three commits.", (edited(),), at(commits=1)),
+    "two commits were made": (UNKNOWN, "I made two commits.", (edited(),), at(commits=2)),
+    "the tree is clean": (CONFIRMED, "The working tree is clean.", (edited(),), CLEAN),
+    "the tree is dirty": (
+        CONTRADICTED,
+        "The working tree is clean.",
+        (edited(),),
+        at(dirty=1, uncommitted=("a",)),
+    ),
+    "the tag is there": (CONFIRMED, "I tagged v1.2.0.", (edited(),), at(tags=("v1.2.0",))),
+    "the tag is not there": (CONTRADICTED, "I tagged v1.2.0.", (edited(),), at(tags=())),
+    "the tags are not known": (UNKNOWN, "I tagged v1.2.0.", (edited(),), CLEAN),
+    "the branch is there": (UNKNOWN, "I created the branch `fix/x`.", (edited(),), at(branches=("fix/x",))),
+    "the branch is not there": (
+        CONTRADICTED,
+        "I created the branch `fix/x`.",
+        (edited(),),
+        at(branches=("main",)),
+    ),
+    "a merge is not committed": (
+        CONTRADICTED,
+        "I merged it into main.",
+        (ran("git merge x"),),
+        at(merging=True),
+    ),
+    "a merge failed": (CONTRADICTED, "I merged it into main.", (ran("git merge x", 1),), CLEAN),
+    "nothing was merged": (CONTRADICTED, "I merged it into main.", (edited(), ran("git log")), CLEAN),
+    "a script may have merged": (UNKNOWN, "I merged it into main.", (ran("./land.sh"),), CLEAN),
+    "it was installed": (CONFIRMED, "I installed `requests`.", (ran("pip install requests"),), None),
+    "installing failed": (CONTRADICTED, "I installed `requests`.", (ran("pip install requests", 1),), None),
+    "nothing was installed": (CONTRADICTED, "I installed `requests`.", (edited(), ran("ls")), None),
+    "make may have installed it": (UNKNOWN, "I installed `requests`.", (ran("make deps"),), None),
+    "it ran": (UNKNOWN, "I ran `npm run migrate`.", (ran("npm run -s migrate"),), None),
+    "it did not run": (CONTRADICTED, "I ran `npm run migrate`.", (ran("npm test"),), None),
+    "it ran and failed": (
+        CONTRADICTED,
+        "I ran `npm run migrate` successfully.",
+        (ran("npm run migrate", 1),),
+        None,
+    ),
+    "another agent may have run it": (
+        UNKNOWN,
+        "I ran `npm run migrate`.",
+        (called(ToolAction.DELEGATE),),
+        None,
+    ),
     "writing was swallowed": (UNKNOWN, "I created `src/a.py`.", (ran("touch src/a.py || true"),), None),
 }
 
@@ -438,6 +488,62 @@ def test_a_message_without_claims_has_an_empty_ledger() -> None:
 
 def test_kinds_are_told_by_the_same_name() -> None:
     assert kinds_of(runs_of("pytest")[0]) == {Kind.TESTS}
+
+
+GONE = RepositoryState(uncommitted=("app/a.py",), dirty=1)
+FILES: dict[str, tuple[ClaimStatus, str, ProjectState]] = {
+    "it is gone": (CONFIRMED, "I deleted `a.py`.", state(absent=("a.py",))),
+    "it is still there": (CONTRADICTED, "I deleted `a.py`.", state(present=("a.py",), changed=())),
+    "another of its name is gone": (
+        CONFIRMED,
+        "I deleted `a.py`.",
+        state(present=("a.py",), changed=("x/a.py",)),
+    ),
+    "the new name is not there": (CONTRADICTED, "I renamed `a.py` to `b.py`.", state(absent=("b.py",))),
+    "the old name is still there": (
+        CONTRADICTED,
+        "I renamed `a.py` to `b.py`.",
+        state(present=("a.py", "b.py"), changed=("b.py",)),
+    ),
+    "it was renamed": (UNKNOWN, "I renamed `a.py` to `b.py`.", state(absent=("a.py",), present=("b.py",))),
+    "it was not put back": (
+        CONTRADICTED,
+        "I reverted `a.py`.",
+        state(changed=("app/a.py",), repository=GONE),
+    ),
+    "it was put back": (UNKNOWN, "I reverted `a.py`.", state(changed=(), repository=GONE)),
+    "it was put back to the commit": (
+        UNKNOWN,
+        "I reverted `a.py`.",
+        state(changed=("a.py",), repository=RepositoryState()),
+    ),
+    "the manifest is as it was": (
+        CONTRADICTED,
+        "I added `x` to `package.json`.",
+        state(present=("package.json",), changed=("a.js",)),
+    ),
+    "the manifest changed": (
+        UNKNOWN,
+        "I added `x` to `package.json`.",
+        state(present=("package.json",), changed=("web/package.json",)),
+    ),
+    "nothing changed": (CONFIRMED, "No files were changed.", state(changed=())),
+    "something changed": (CONTRADICTED, "No files were changed.", state(changed=("a.py", "b.py"))),
+    "nobody knows what changed": (UNKNOWN, "No files were changed.", state(changed=None)),
+    "a file of an earlier turn": (
+        UNKNOWN,
+        "I created `src/new.py`.",
+        state(present=("src/new.py",), changed=()),
+    ),
+}
+
+
+@over_table("case", FILES)
+def test_what_is_said_of_files_is_held_against_what_is_there(case: str) -> None:
+    standing, message, known = FILES[case]
+    seen = turn(edited("src/a.py"), ran("git diff | head"), message=message)
+    (claim,) = build_claim_ledger(seen, (), (), known)
+    assert claim.standing is standing, claim.because
 
 
 def test_a_file_that_is_not_there_was_not_made_whatever_a_tool_said() -> None:

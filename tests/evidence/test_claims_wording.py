@@ -68,6 +68,24 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "I wrote the test file tests/test_parser.py.": {F},
     "I added a new file `src/a.py`.": {F},
     "`src/a.py` was created.": {F},
+    "| `docs/usage.md` | created | every option |": {F},
+    "I deleted the old helper `src/old.py`.": {ClaimKind.FILE_DELETED},
+    "- `src/old.py`: removed": {ClaimKind.FILE_DELETED},
+    "I renamed `a.py` to `b.py`.": {ClaimKind.FILE_RENAMED},
+    "I reverted my change to `config.py`.": {ClaimKind.FILE_REVERTED},
+    "I added `left-pad` to `package.json`.": {ClaimKind.DEPENDENCY_ADDED},
+    "I installed `requests`.": {ClaimKind.INSTALLED},
+    "I made three separate commits, so that you can revert each.": {ClaimKind.COMMITS_MADE},
+    "The working tree is clean.": {ClaimKind.TREE_CLEAN},
+    "There are no uncommitted changes.": {ClaimKind.TREE_CLEAN},
+    "I tagged v1.2.0.": {ClaimKind.TAGGED},
+    "I created the branch `feature/x`.": {ClaimKind.BRANCH_CREATED},
+    "I merged the branch into `main`.": {ClaimKind.MERGED},
+    "I ran `npm run migrate`.": {ClaimKind.RAN},
+    "`npm test`: 8 passed, 0 failed": {ClaimKind.RAN},
+    "No files were changed.": {ClaimKind.NOTHING_CHANGED},
+    "Pushed to origin, so your teammates can pull it now.": {P},
+    "I committed it, and you can push it when you want to.": set(),
 }
 
 
@@ -121,6 +139,13 @@ NO_CLAIMS = (
     "Pass the test data as an argument.",
     "It passes the token to the build.",
     "All green fields must be filled in.",
+    "Once it is committed, the working tree is clean.",
+    "So your fix has most likely been committed and pushed over there.",
+    "I removed the debug line from `src/a.py`.",
+    "You already merged it into main.",
+    "The release is tagged by CI.",
+    "It needs `requests` installed.",
+    "Run `npm run migrate` first.",
     "x" * 30_000 + " the tests pass",
 )
 
