@@ -52,7 +52,8 @@ def test_of_nothing_there_is_no_share_rather_than_nought() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accused", "good", "safe"), [(0, 59, False), (0, 60, True), (2, 169, True), (7, 169, False)]
+    ("accused", "good", "safe"),
+    [(0, 59, False), (0, 60, True), (2, 169, True), (2, 110, False), (7, 169, False)],
 )
 def test_a_judge_is_safe_where_few_good_stops_are_sent_back_and_there_were_enough_of_them(
     accused: int, good: int, *, safe: bool
