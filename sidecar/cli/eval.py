@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from sidecar.cli.eval_report import EvalExitCode
-from sidecar.cli.eval_run import RULES_BACKEND, EvalOptions, build_eval_services, run_evaluation
-from sidecar.cli.gates import INTERRUPTED_CODE
+from sidecar.cli.eval_run import (
+    RULES_BACKEND,
+    EvalOptions,
+    build_eval_services,
+    run_evaluation,
+    run_measurement,
+)
 from sidecar.cli.goal import refuse_agents
-from sidecar.kernel.errors import BadInputError
-from sidecar.platform.installation import HostError
 
 FILE_TYPE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 RATE_TYPE: Final = click.FloatRange(0, 1)
@@ -50,15 +51,4 @@ def evaluation(**typed: Any) -> None:  # noqa: ANN401 - EvalOptions
     """
     if typed["backend"] != RULES_BACKEND:
         refuse_agents()
-    try:
-        code = asyncio.run(run_evaluation(build_eval_services(), EvalOptions(**typed)))
-    except KeyboardInterrupt:
-        click.echo("Interrupted: nobody is asked any more.", err=True)
-        code = INTERRUPTED_CODE
-    except click.Abort:
-        click.echo("Nobody was asked.", err=True)
-        code = EvalExitCode.COULD_NOT_RUN
-    except (BadInputError, HostError, OSError) as error:
-        click.echo(f"supervisor: {error}", err=True)
-        code = EvalExitCode.COULD_NOT_RUN
-    sys.exit(code)
+    sys.exit(run_measurement(lambda: run_evaluation(build_eval_services(), EvalOptions(**typed))))

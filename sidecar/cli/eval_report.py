@@ -93,16 +93,11 @@ def count_judge_failures(outcomes: Iterable[EvaluatedStop]) -> dict[str, int]:
 def format_cost(outcomes: Iterable[EvaluatedStop]) -> str:
     """What a model was asked and what that cost; "" where none was."""
     asked = [one for one in outcomes if one.calls]
+    tokens, cents = sum(one.tokens for one in asked), sum(one.cents or 0.0 for one in asked)
     unpriced = sum(one.cents is None for one in asked)
-    return (
-        ""
-        if not asked
-        else (
-            f"a model was asked about {len(asked)} stops: {sum(one.tokens for one in asked)} tokens,"
-            f" {sum(one.cents or 0.0 for one in asked):.2f} cents"
-            + (f" and {unpriced} stops without a price" if unpriced else "")
-        )
-    )
+    more = f" and {unpriced} stops without a price" if unpriced else ""
+    told = f"a model was asked about {len(asked)} stops: {tokens} tokens, {cents:.2f} cents{more}"
+    return told if asked else ""
 
 
 # --- The last line: one sentence to act on ------------------------------------------------------------------

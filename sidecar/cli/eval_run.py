@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import click
 import msgspec
@@ -27,6 +28,7 @@ from sidecar.cli.eval_report import (
     print_eval_report,
 )
 from sidecar.cli.gate_report import make_console
+from sidecar.cli.gates import INTERRUPTED_CODE
 from sidecar.judging import labelled_stops
 from sidecar.judging.figures import changed_outcomes, count_stops, misjudged_stops
 from sidecar.judging.labelled_stops import MeasuredFile
@@ -36,6 +38,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
+from sidecar.platform.installation import HostError
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SpendingStore
 from sidecar.systems.supervision.evaluation import EvaluationOptions, estimate_judge_calls, evaluate_stops
@@ -94,6 +97,20 @@ def build_eval_services() -> EvalServices:
     return EvalServices(
         services.judge, settings, rubric, services.spending, services.secrets.masker(os.environ), measured
     )
+
+
+def run_measurement(measure: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a command that may ask a model, and return its exit code, whatever ends it."""
+    try:
+        return asyncio.run(measure())
+    except KeyboardInterrupt:
+        click.echo("Interrupted: nobody is asked any more.", err=True)
+        return INTERRUPTED_CODE
+    except click.Abort:
+        click.echo("Nobody was asked.", err=True)
+    except (BadInputError, HostError, OSError) as error:
+        click.echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
+    return EvalExitCode.COULD_NOT_RUN
 
 
 async def run_evaluation(doors: EvalServices, wish: EvalOptions) -> int:
@@ -198,13 +215,16 @@ def _build_report(
 ) -> EvalReport:
     first, every = done[0], [one for outcomes in done for one in outcomes]
     alone, blind = wish.backend == RULES_BACKEND, tuple(one for one in first if one.blind)
-    stops = count_stops("all", first)
+    stops, failures = count_stops("all", first), {} if alone else count_judge_failures(every)
     after = count_stops("all, against", done[-1]) if wish.against else None
     missed = missed_floors(stops, wish.floor_precision, wish.floor_recall)
     if lie := next((one.id for one in every if one.false_complete), ""):
         advice = f"A goal that does not hold was called achieved: do not rely on this judge; see {lie}."
     elif missed:
         advice = f"Not good enough: {', '.join(missed)}."
+    elif not alone and 2 * sum(bool(one.failed) for one in every) > sum(one.asked for one in every):
+        why = next(iter(failures))
+        advice = f"The judge gave no verdict on most of what it was asked ({why}): see to that first."
     elif after and alone:
         advice = "No model read either rubric, so they cannot differ: add --backend auto."
     elif after:
@@ -219,7 +239,7 @@ def _build_report(
         families=count_families(first),
         wrong=misjudged_stops(first),
         cost=format_cost(every),
-        failures={} if alone else count_judge_failures(every),
+        failures=failures,
         against=rubrics[-1].origin if after else "",
         stops_against=after,
         flips=changed_outcomes(first, done[-1]) if after else (),

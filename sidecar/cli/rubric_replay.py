@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import os
 import sys
@@ -19,9 +18,9 @@ from rich.text import Text
 
 from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.eval_report import clipped_cell, eval_progress, new_table, print_plain
-from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost
+from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurement
 from sidecar.cli.gate_report import make_console
-from sidecar.cli.gates import FOLDER_ARGUMENT, INTERRUPTED_CODE
+from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.rubric_found import json_safe_path
 from sidecar.judging.asking import JudgeAccess
@@ -32,7 +31,6 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop, ReplayedStop
-from sidecar.platform.installation import HostError
 from sidecar.platform.ports import SpendingStore, StopHistory
 from sidecar.platform.stop_history import STOPS_PER_PROJECT
 from sidecar.systems.supervision.replay import replay_stops as play
@@ -107,7 +105,6 @@ def _explain_ending(one: ReplayedStop) -> str:
 
 
 CHANGES_FOUND: Final = 1
-COULD_NOT_RUN: Final = 2
 
 ReplayBackend = Literal["rules", "claude-cli", "opencode", "anthropic", "openai", "auto"]
 
@@ -185,18 +182,7 @@ def replay(**typed: Any) -> None:  # noqa: ANN401 - ReplayOptions
     """
     if typed["backend"] != RULES_BACKEND:
         refuse_agents()
-    try:
-        code = asyncio.run(execute_replay(build_replay_services(), ReplayOptions(**typed)))
-    except KeyboardInterrupt:
-        click.echo("Interrupted: nobody is asked any more.", err=True)
-        code = INTERRUPTED_CODE
-    except click.Abort:
-        click.echo("Nobody was asked.", err=True)
-        code = COULD_NOT_RUN
-    except (BadInputError, HostError, OSError) as error:
-        click.echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
-        code = COULD_NOT_RUN
-    sys.exit(code)
+    sys.exit(run_measurement(lambda: execute_replay(build_replay_services(), ReplayOptions(**typed))))
 
 
 async def execute_replay(doors: ReplayServices, wish: ReplayOptions) -> int:

@@ -378,6 +378,24 @@ def test_a_judge_that_cannot_be_had_ends_in_2(
     assert said in done.stderr
 
 
+class Overloaded(Rubricked):
+    """A judge that gives one verdict, and then none."""
+
+    async def ask(
+        self, case: JudgeCase, environment: Environment, settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
+        self.answer = JudgeFailed("529") if self.asked else None
+        return await super().ask(case, environment, settings)
+
+
+def test_a_judge_that_mostly_gave_no_verdict_is_told_so(tmp_path: Path, told: Told) -> None:
+    stops = [open_case(str(number), GroundTruth.PREMATURE) for number in range(3)]
+    assert Bench(tmp_path, *stops, judge=Overloaded()).runs(
+        backend="openai", rubric=tmp_path / "strict.md", yes=True
+    ) == (EvalExitCode.DONE)
+    assert told().endswith("The judge gave no verdict on most of what it was asked (529): see to that first.")
+
+
 def test_a_file_that_is_wrong_ends_in_2_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
