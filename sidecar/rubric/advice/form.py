@@ -50,7 +50,7 @@ def _meant(section: RubricSection, wording: AdviceWording) -> SectionRole | None
     return known[near[0]] if near else meant_by(letters, wording.section_titles)
 
 
-# --- What does not fit: in the file, in what a judge reads of it, or in the head of a reader. ---------------
+# --- What does not fit in the file, or in what a judge reads of it ------------------------------------------
 
 
 LIMIT: Final = 8 * 1024
