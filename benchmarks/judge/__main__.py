@@ -27,10 +27,10 @@ BENCHMARKS: Final = Path(__file__).resolve().parents[1]
 sys.path[0] = str(BENCHMARKS)  # instead of this folder, whose files are imported as `judge.NAME`
 
 from judge.oracle import consult
-from judge.report import Result, markdown
+from judge.report import Result, build_report_part, figures_to_json, markdown, split_by_origin
 
 from judge import ancestor
-from sidecar.cli.eval_report import build_report_part, count_judge_failures, figures_to_json, split_by_origin
+from sidecar.cli.eval_report import count_judge_failures
 from sidecar.judging import labelled_stops
 from sidecar.judging.figures import count_false_completes
 from sidecar.kernel.errors import BadInputError
@@ -88,7 +88,7 @@ def _stored(rubric: Rubric, backend: str) -> list[Result]:
 
 
 def _result(name: str, outcomes: Sequence[EvaluatedStop]) -> Result:
-    told = tuple(one for one in count_judge_failures(outcomes) if one.reason != AbsentJudge.WHY)
+    told = count_judge_failures(one for one in outcomes if one.failed != AbsentJudge.WHY)
     return Result(part=build_report_part(name, outcomes), outcomes=tuple(outcomes), failures=told)
 
 

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
-from typing import Final, TypedDict, Unpack
+from typing import Any, Final
 
 import click
 
-from sidecar.cli.eval_report import EvalExitCode, FigureFloors
-from sidecar.cli.eval_run import RULES_BACKEND, EvalBackend, EvalOptions, build_eval_services, run_evaluation
-from sidecar.cli.gates import INTERRUPTED_CODE
+from sidecar.cli.eval_run import (
+    RULES_BACKEND,
+    EvalOptions,
+    build_eval_services,
+    run_evaluation,
+    run_measurement,
+)
 from sidecar.cli.goal import refuse_agents
-from sidecar.kernel.errors import BadInputError
-from sidecar.platform.installation import HostError
 
 FILE_TYPE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 RATE_TYPE: Final = click.FloatRange(0, 1)
-
-
-class EvalArguments(TypedDict):
-    """The arguments of EvalOptions, as click passes them."""
-
-    files: tuple[Path, ...]
-    backend: EvalBackend
-    rubric: Path | None
-    against: Path | None
-    only: tuple[str, ...]
-    limit: int | None
-    as_json: bool
-    yes: bool
 
 
 @click.command(name="eval")
@@ -50,9 +38,7 @@ class EvalArguments(TypedDict):
 @click.option("--floor-recall", type=RATE_TYPE, help="Least recall of sending back, 0 to 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
 @click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
-def evaluation(
-    floor_precision: float | None, floor_recall: float | None, **typed: Unpack[EvalArguments]
-) -> None:
+def evaluation(**typed: Any) -> None:  # noqa: ANN401 - EvalOptions
     """Measure a judge on the labelled stops of FILES (else on the corpus that comes with Supervisor).
 
     Rules and gates decide as they do at a real stop; what they leave open goes to the judge. No sidecar is
@@ -65,16 +51,4 @@ def evaluation(
     """
     if typed["backend"] != RULES_BACKEND:
         refuse_agents()
-    wish = EvalOptions(floors=FigureFloors(floor_precision, floor_recall), **typed)
-    try:
-        code = asyncio.run(run_evaluation(build_eval_services(), wish))
-    except KeyboardInterrupt:
-        click.echo("Interrupted: nobody is asked any more.", err=True)
-        code = INTERRUPTED_CODE
-    except click.Abort:
-        click.echo("Nobody was asked.", err=True)
-        code = EvalExitCode.COULD_NOT_RUN
-    except (BadInputError, HostError, OSError) as error:
-        click.echo(f"supervisor: {error}", err=True)
-        code = EvalExitCode.COULD_NOT_RUN
-    sys.exit(code)
+    sys.exit(run_measurement(lambda: run_evaluation(build_eval_services(), EvalOptions(**typed))))

@@ -1,24 +1,36 @@
-"""Results of `supervisor eval`: the schema of `--json`, the exit code, and each figure as text."""
+"""Results of `supervisor eval`: the schema of `--json`, the exit code, and what a terminal shows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
-from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
-from sidecar.judging import figures
-from sidecar.judging.figures import EvaluationFigures, GroupFigures, RuleFigures
-from sidecar.judging.intervals import Estimate, Proportion
+from sidecar.cli.checks import escape_unprintable
+from sidecar.judging.figures import (
+    SAFE_RATE,
+    StopCounts,
+    count_stops,
+    misjudged_stops,
+    most_accusing_criterion,
+)
+from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.stop_history import ChangedOutcome, EvaluatedStop
 
-NO_FIGURE: Final = "-"
-"""Shown for a figure that cannot be computed."""
-RATE_DIGITS: Final = 4
-"""Decimal places of rates in JSON."""
+FAMILY_ROWS: Final = 10
+"""Families shown, worst first; --json has all of them."""
+STOP_ROWS: Final = 10
+"""Stops judged wrongly, and flips, that are shown; --json has all of them."""
+CELL_LENGTH: Final = 200
+"""Longest table cell, in characters."""
 
 
 class EvalExitCode(IntEnum):
@@ -29,180 +41,165 @@ class EvalExitCode(IntEnum):
     COULD_NOT_RUN = 2
 
 
-class ReportPart(Struct, frozen=True, kw_only=True):
-    """The figures of one set of stops: all of them, or those of one origin."""
-
-    name: str
-    figures: EvaluationFigures
-    families: tuple[GroupFigures, ...]
-    languages: tuple[GroupFigures, ...]
-    hosts: tuple[GroupFigures, ...]
-    rules: tuple[RuleFigures, ...]
-
-
-class JudgeFailure(Struct, frozen=True):
-    """Why the judge gave no verdict, and how often."""
-
-    reason: str
-    times: int
-
-
 class EvalReport(Struct, frozen=True, kw_only=True):
     """One measurement.
 
-    `against`, `parts_against` and `flips` are set where two rubrics are compared; `flips` then lead from
-    `rubric` to `against`. `missed` are the floors that were not reached. `version` is raised when a field
-    changes its meaning or is removed; fields may be added at any time.
+    `blind` counts the stops written blind to the rules, if there are others too; `families` the kinds of
+    endings, the worst first. `failures`: why there was no verdict, and how often. `against`, `stops_against`
+    and `flips` are set where two rubrics are compared. `advice` is the last line on a terminal. `version` is
+    raised when a field changes its meaning or is removed; fields may be added at any time.
     """
 
-    version: int = 1
+    version: int = 2
     backend: str
     rubric: str
-    files: tuple[str, ...]
-    parts: tuple[ReportPart, ...]
+    stops: StopCounts
+    blind: StopCounts | None
+    families: tuple[StopCounts, ...]
     wrong: tuple[EvaluatedStop, ...]
-    failures: tuple[JudgeFailure, ...]
-    against: str = ""
-    parts_against: tuple[ReportPart, ...] = ()
-    flips: tuple[ChangedOutcome, ...] = ()
-    missed: tuple[str, ...] = ()
-    exit_code: int = EvalExitCode.DONE
+    cost: str
+    failures: dict[str, int]
+    against: str
+    stops_against: StopCounts | None
+    flips: tuple[ChangedOutcome, ...]
+    advice: str
+    exit_code: int
 
 
-class FigureFloors(Struct, frozen=True):
-    """The least precision and recall; None accepts any."""
-
-    precision: float | None = None
-    recall: float | None = None
-
-    def missed(self, known: EvaluationFigures) -> tuple[str, ...]:
-        """The floors that were not reached, as text; a figure that cannot be computed reaches none."""
-        pairs = ("precision", self.precision, known.precision), ("recall", self.recall, known.recall)
-        return tuple(
-            f"{name} {format_percent(share.rate)} is below {format_percent(floor)}"
-            for name, floor, share in pairs
-            if floor is not None and (share.rate is None or share.rate < floor)
-        )
-
-
-def report_parts(outcomes: Sequence[EvaluatedStop]) -> tuple[ReportPart, ...]:
-    """The figures of all stops; then, where there are several origins, of each."""
-    sets = split_by_origin(outcomes)
-    return (
-        build_report_part("all", outcomes),
-        *(build_report_part(name, own) for name, own in sets.items() if len(sets) > 1),
+def missed_floors(known: StopCounts, precision: float | None, recall: float | None) -> tuple[str, ...]:
+    """The floors that were not reached, as text; a figure that cannot be computed reaches none."""
+    pairs = ("precision", precision, known.precision), ("recall", recall, known.recall)
+    return tuple(
+        f"{name} {'-' if rate is None else f'{rate:.1%}'} is below {floor:.1%}"
+        for name, floor, rate in pairs
+        if floor is not None and (rate is None or rate < floor)
     )
 
 
-def split_by_origin(outcomes: Sequence[EvaluatedStop]) -> dict[str, tuple[EvaluatedStop, ...]]:
-    """The stops by origin; those written blind to the rules are a set of their own. Leaves out empty sets."""
-    kinds: dict[str, Callable[[EvaluatedStop], bool]] = {
-        "by hand, blind": lambda one: one.blind,
-        "by hand": lambda one: one.origin == "by-hand" and not one.blind,
-        "executed": lambda one: one.origin == "executed" and not one.blind,
-        "generated": lambda one: one.origin == "generated" and not one.blind,
-    }
-    sets = {name: tuple(one for one in outcomes if holds(one)) for name, holds in kinds.items()}
-    return {name: own for name, own in sets.items() if own}
+def count_families(outcomes: Iterable[EvaluatedStop]) -> tuple[StopCounts, ...]:
+    """The families, the one with the most wrong stops first."""
+    kept: dict[str, list[EvaluatedStop]] = {}
+    for one in outcomes:
+        kept.setdefault(one.family, []).append(one)
+    ordered = sorted(kept.items(), key=lambda pair: (-sum(one.wrong for one in pair[1]), pair[0]))
+    return tuple(count_stops(name, own) for name, own in ordered)
 
 
-def build_report_part(name: str, outcomes: Sequence[EvaluatedStop]) -> ReportPart:
-    """All figures of one set."""
-    return ReportPart(
-        name=name,
-        figures=figures.compute_figures(outcomes),
-        families=figures.compute_group_figures(outcomes, attrgetter("family")),
-        languages=figures.compute_group_figures(outcomes, attrgetter("language")),
-        hosts=figures.compute_group_figures(outcomes, attrgetter("host")),
-        rules=figures.compute_rule_figures(outcomes),
-    )
-
-
-def count_judge_failures(outcomes: Iterable[EvaluatedStop]) -> tuple[JudgeFailure, ...]:
+def count_judge_failures(outcomes: Iterable[EvaluatedStop]) -> dict[str, int]:
     """Why judges failed, the most frequent reason first."""
-    counts = Counter(one.failed for one in outcomes if one.failed)
-    return tuple(JudgeFailure(reason, times) for reason, times in counts.most_common())
+    return dict(Counter(one.failed for one in outcomes if one.failed).most_common())
 
 
-def eval_exit_code(outcomes: Iterable[EvaluatedStop], missed: Sequence[str]) -> EvalExitCode:
-    """FELL_SHORT for a false complete or a floor that was not reached, else DONE."""
-    short = missed or figures.count_false_completes(outcomes)
-    return EvalExitCode.FELL_SHORT if short else EvalExitCode.DONE
+def format_cost(outcomes: Iterable[EvaluatedStop]) -> str:
+    """What a model was asked and what that cost; "" where none was."""
+    asked = [one for one in outcomes if one.calls]
+    tokens, cents = sum(one.tokens for one in asked), sum(one.cents or 0.0 for one in asked)
+    unpriced = sum(one.cents is None for one in asked)
+    more = f" and {unpriced} stops without a price" if unpriced else ""
+    told = f"a model was asked about {len(asked)} stops: {tokens} tokens, {cents:.2f} cents{more}"
+    return told if asked else ""
 
 
-def figures_to_json(value: Any) -> Any:  # noqa: ANN401 - any of our figures, and what JSON can say of it
-    """Convert a value for JSON; a Proportion also gets its rate and interval."""
-    match value:
-        case Proportion():
-            known = value.estimate
-            ends = (known.value, known.low, known.high) if known else (None, None, None)
-            return {"count": value.count, "of": value.of} | dict(
-                zip(("rate", "low", "high"), map(figures_to_json, ends), strict=True)
-            )
-        case Struct():
-            return {name: figures_to_json(getattr(value, name)) for name in value.__struct_fields__}
-        case tuple() | list():
-            return [figures_to_json(each) for each in value]
-        case float():
-            return round(value, RATE_DIGITS)
-        case _:
-            return value
+# --- The last line: one sentence to act on ------------------------------------------------------------------
 
 
-def figure_rows(known: EvaluationFigures) -> tuple[tuple[str, str], ...]:
-    """The name and the text of every figure of a set."""
-    cost = known.cost
-    unpriced = f" and {cost.unpriced} without a price" if cost.unpriced else ""
+def advise_on_judge(outcomes: Sequence[EvaluatedStop], rubric: Rubric, *, alone: bool) -> str:
+    """Whether the judge is safe to leave on. `alone`: rules judged without a model."""
+    known = count_stops("", outcomes)
+    told = (
+        f"{'Rules alone' if alone else 'This judge and rubric'} send back {known.right} of {known.early}"
+        f" early stops and {known.accused} of {known.good} good ones"
+    )
+    if known.accused_at_most <= SAFE_RATE:
+        return f"{told}: safe to leave on."
+    if not known.accused:
+        return f"{told}: too few good stops to call it safe; measure on 60 or more."
+    named = most_accusing_criterion(outcomes)
+    if not alone and named in {one.id for one in (*rubric.patterns, *rubric.antipatterns)}:
+        return f"{told}: not safe; look at criterion {named} first: supervisor rubric replay."
+    first = next(one.id for one in misjudged_stops(outcomes) if one.sent_back)
+    return f"{told}: not safe; look at {f'the rule {named}' if named else first} first."
+
+
+def advise_on_rubrics(before: StopCounts, after: StopCounts, rubric: str, against: str) -> str:
+    """Which of two rubrics is better."""
+    fewer, more = before.accused - after.accused, after.right - before.right
+    choice = "weigh the stops that flip"
+    if min(fewer, more) >= 0 or max(fewer, more) <= 0:
+        choice = f"use {against}" if fewer + more > 0 else f"keep {rubric}"
     return (
-        ("stops, of them premature", f"{known.stops}, {known.premature}"),
-        ("precision of sending back", format_share(known.precision)),
-        ("recall of sending back", format_share(known.recall)),
-        ("legitimate stops sent back", format_share(known.false_alarms)),
-        *(
-            (
-                f"precision where {format_percent(each.base_rate, 0)} are premature",
-                format_estimate(each.precision),
-            )
-            for each in known.at_rates
-        ),
-        ("area under the curve, with a confidence", _format_area(known.area, known.scored)),
-        (
-            "area under the curve, all stops",
-            _format_area(known.area_of_all, Proportion(known.stops, known.stops)),
-        ),
-        ("false completes", format_share(known.false_completes)),
-        ("false completes, evidence made up", format_share(known.fabricated_completes)),
-        ("goals that hold, achieved at this stop", format_share(known.achieved)),
-        ("abstained (unjudged)", format_share(known.abstained)),
-        ("unverified", format_share(known.unverified)),
-        ("decided without a model call", format_share(known.avoided)),
-        *((f"decided at: {stage.name}", format_share(stage.decided)) for stage in known.stages),
-        ("left to the judge, and no verdict", format_share(known.unanswered)),
-        ("model requests, tokens", f"{cost.calls}, {cost.tokens}"),
-        ("tokens per stop", f"{cost.per_stop:.0f}"),
-        ("tokens per stop asked about", NO_FIGURE if cost.per_asked is None else f"{cost.per_asked:.0f}"),
-        ("cents", f"{cost.cents:.2f}{unpriced}"),
+        f"{against} sends back {after.right} of {after.early} early stops instead of {before.right}, and"
+        f" {after.accused} of {after.good} good ones instead of {before.accused}: {choice}."
     )
 
 
-def format_share(one: Proportion) -> str:
-    """A count, its share and the interval: "120 of 122 = 98.4 % [94.2-99.5]"."""
-    return f"{one.count} of {one.of}" + (f" = {format_estimate(one.estimate)}" if one.of else "")
+# --- The terminal -------------------------------------------------------------------------------------------
 
 
-def format_estimate(one: Estimate | None) -> str:
-    """A share and its interval, in percent."""
-    return (
-        NO_FIGURE
-        if one is None
-        else f"{format_percent(one.value)} [{100 * one.low:.1f}-{100 * one.high:.1f}]"
-    )
+@contextmanager
+def eval_progress(screen: Console, total: int) -> Iterator[Callable[[object], None]]:
+    """A progress bar, on a terminal only. Gives what is called with each stop that is done."""
+    if not screen.is_terminal:
+        yield lambda _done: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("judging", total=total)
+        yield lambda _done: bar.advance(task)
 
 
-def format_percent(rate: float | None, places: int = 1) -> str:
-    """A rate in percent."""
-    return NO_FIGURE if rate is None else f"{100 * rate:.{places}f} %"
+def print_eval_report(screen: Console, report: EvalReport) -> None:
+    """Print what a person wants to see, and last what to do."""
+    print_plain(screen, f"judge: {report.backend}; rubric: {report.rubric}")
+    wrong = [(one, "FALSE COMPLETE" if one.false_complete else one.ended) for one in report.wrong]
+    flips = [(flip.after, f"{flip.before.ended} -> {flip.after.ended}") for flip in report.flips]
+    _print_stops(screen, "judged wrongly", wrong)
+    _print_stops(screen, "flip", flips)
+    screen.print(_counts_table(report))
+    if report.cost:
+        print_plain(screen, report.cost)
+    for reason, times in report.failures.items():
+        print_plain(screen, f"! no verdict, {times} times: {reason}")
+    print_plain(screen, report.advice)
 
 
-def _format_area(one: Estimate | None, of: Proportion) -> str:
-    return NO_FIGURE if one is None else f"{one.value:.3f} [{one.low:.3f}-{one.high:.3f}], {of.count} stops"
+def print_plain(screen: Console, text: str) -> None:
+    """Print one line of text that may be untrusted: unprintable characters are escaped."""
+    screen.print(escape_unprintable(text), markup=False, soft_wrap=True)
+
+
+def _counts_table(report: EvalReport) -> Table:
+    table = new_table("", "sent back", "right", "missed", "good ones sent back", "false completions")
+    families = [one for one in report.families if one.missed or one.accused or one.false_completes]
+    sets = [one for one in (report.stops, report.stops_against, report.blind) if one]
+    for one in (*sets, *families[:FAMILY_ROWS]):
+        back, missed = str(one.right + one.accused), f"{one.missed} of {one.early}"
+        good, false = f"{one.accused} of {one.good}", str(one.false_completes or "no")
+        table.add_row(clipped_cell(one.name), back, str(one.right), missed, good, false)
+    return table
+
+
+def _print_stops(screen: Console, title: str, stops: Sequence[tuple[EvaluatedStop, str]]) -> None:
+    if not stops:
+        return
+    table = new_table(title, "family", "it was", "it ended", "at", "why")
+    for one, ended in stops[:STOP_ROWS]:
+        stage = f"{one.stage}: {one.rule}" if one.rule else one.stage
+        table.add_row(*map(clipped_cell, (one.id, one.family, one.truth, ended, stage, one.detail)))
+    screen.print(table)
+    if len(stops) > STOP_ROWS:
+        screen.print(f"and {len(stops) - STOP_ROWS} more: --json lists them all")
+
+
+def new_table(*columns: str) -> Table:
+    """A table without borders."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def clipped_cell(text: str) -> Text:
+    """Untrusted text as a table cell: unprintable characters are escaped, and long text is cut."""
+    shown = escape_unprintable(text)
+    return Text(shown if len(shown) <= CELL_LENGTH else f"{shown[: CELL_LENGTH - 1]}…")

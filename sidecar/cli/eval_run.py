@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import click
 import msgspec
@@ -15,17 +16,21 @@ from msgspec.structs import replace
 
 from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.eval_report import (
+    EvalExitCode,
     EvalReport,
-    FigureFloors,
+    advise_on_judge,
+    advise_on_rubrics,
+    count_families,
     count_judge_failures,
-    eval_exit_code,
-    figures_to_json,
-    report_parts,
+    eval_progress,
+    format_cost,
+    missed_floors,
+    print_eval_report,
 )
-from sidecar.cli.eval_table import EvalProgressBar, print_eval_report
 from sidecar.cli.gate_report import make_console
+from sidecar.cli.gates import INTERRUPTED_CODE
 from sidecar.judging import labelled_stops
-from sidecar.judging.figures import changed_outcomes, misjudged_stops
+from sidecar.judging.figures import changed_outcomes, count_stops, misjudged_stops
 from sidecar.judging.labelled_stops import MeasuredFile
 from sidecar.judging.ports import Judge
 from sidecar.kernel.errors import BadInputError
@@ -33,6 +38,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
+from sidecar.platform.installation import HostError
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SpendingStore
 from sidecar.systems.supervision.evaluation import EvaluationOptions, estimate_judge_calls, evaluate_stops
@@ -53,7 +59,8 @@ class EvalOptions(Struct, frozen=True, kw_only=True):
     against: Path | None = None
     only: tuple[str, ...] = ()
     limit: int | None = None
-    floors: FigureFloors = FigureFloors()
+    floor_precision: float | None = None
+    floor_recall: float | None = None
     as_json: bool = False
     yes: bool = False
 
@@ -92,19 +99,35 @@ def build_eval_services() -> EvalServices:
     )
 
 
+def run_measurement(measure: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a command that may ask a model, and return its exit code, whatever ends it."""
+    try:
+        return asyncio.run(measure())
+    except KeyboardInterrupt:
+        click.echo("Interrupted: nobody is asked any more.", err=True)
+        return INTERRUPTED_CODE
+    except click.Abort:
+        click.echo("Nobody was asked.", err=True)
+    except (BadInputError, HostError, OSError) as error:
+        click.echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
+    return EvalExitCode.COULD_NOT_RUN
+
+
 async def run_evaluation(doors: EvalServices, wish: EvalOptions) -> int:
     """Measure, print the report, and return the exit code. Raises BadInputError and click.Abort."""
-    files = wish.files or labelled_stops.default_corpus_files()
-    items = _select_stops(labelled_stops.read_labelled_stops(files), wish)
+    wish = replace(wish, files=wish.files or labelled_stops.default_corpus_files())
+    items = _select_stops(labelled_stops.read_labelled_stops(wish.files), wish)
     rubrics = [doors.rubric(wish.rubric), *([doors.rubric(wish.against)] if wish.against else [])]
-    doors = _with_backend(doors, wish)
+    settings = replace(doors.settings, judge=replace(doors.settings.judge, backend=wish.backend))
+    doors = replace(doors, settings=settings)
+    if wish.backend == RULES_BACKEND:  # nothing is spent, and nothing needs masking
+        doors = replace(doors, spending=None, mask=None)
     backend = await _confirm_backend(doors, items, rubrics, wish)
     done = await _judge_stops(doors, items, rubrics, wish)
-    report = _build_report(done, rubrics, wish)
-    report = replace(report, backend=backend, files=tuple(map(str, files)))
+    report = _build_report(done, rubrics, wish, backend)
     _save_figures(doors, done[0], rubrics[0], wish)
     if wish.as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(figures_to_json(report))).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
     else:
         print_eval_report(make_console(), report)
     return report.exit_code
@@ -127,18 +150,6 @@ def _select_stops(items: Sequence[LabelledStop], wish: EvalOptions) -> tuple[Lab
 
 def _stop_digest(item: LabelledStop) -> bytes:
     return blake2b(item.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def _with_backend(doors: EvalServices, wish: EvalOptions) -> EvalServices:
-    """The services for this backend. Nothing is spent and nothing needs masking where rules alone judge."""
-    settings = replace(doors.settings, judge=replace(doors.settings.judge, backend=wish.backend))
-    alone = wish.backend == RULES_BACKEND
-    return replace(
-        doors,
-        settings=settings,
-        spending=None if alone else doors.spending,
-        mask=None if alone else doors.mask,
-    )
 
 
 async def _confirm_backend(
@@ -172,19 +183,16 @@ def confirm_model_cost(told: str, calls: int, *, yes: bool) -> None:
 async def _judge_stops(
     doors: EvalServices, items: Sequence[LabelledStop], rubrics: Sequence[Rubric], wish: EvalOptions
 ) -> list[tuple[EvaluatedStop, ...]]:
-    screen = make_console(errors=wish.as_json)
-    with EvalProgressBar(
-        screen, len(items) * len(rubrics), quiet=wish.as_json and not screen.is_terminal
-    ) as bar:
+    with eval_progress(make_console(errors=wish.as_json), len(items) * len(rubrics)) as told:
         options = EvaluationOptions(
-            environment=os.environ, told=bar, spending=doors.spending, mask=doors.mask
+            environment=os.environ, told=told, spending=doors.spending, mask=doors.mask
         )
         done = [
             await evaluate_stops(items, doors.judge, rubric, doors.settings, options) for rubric in rubrics
         ]
     asked = [one for outcomes in done for one in outcomes if one.asked]
     if wish.backend != RULES_BACKEND and asked and all(one.failed for one in asked):
-        raise BadInputError(f"the judge gave no verdict at all: {count_judge_failures(asked)[0].reason}")
+        raise BadInputError(f"the judge gave no verdict at all: {next(iter(count_judge_failures(asked)))}")
     return done
 
 
@@ -194,11 +202,8 @@ def _save_figures(
     """Store the figures of each criterion, for a whole set only: figures over a part would mislead."""
     if doors.measured is None or wish.only or wish.limit is not None:
         return
-    by = (
-        RULES_BACKEND
-        if wish.backend == RULES_BACKEND
-        else doors.judge.chosen(os.environ, doors.settings).backend
-    )
+    alone = wish.backend == RULES_BACKEND
+    by = RULES_BACKEND if alone else doors.judge.chosen(os.environ, doors.settings).backend
     try:
         doors.measured.keep(outcomes, rubric, by)
     except OSError as error:
@@ -206,24 +211,38 @@ def _save_figures(
 
 
 def _build_report(
-    done: Sequence[tuple[EvaluatedStop, ...]], rubrics: Sequence[Rubric], wish: EvalOptions
+    done: Sequence[tuple[EvaluatedStop, ...]], rubrics: Sequence[Rubric], wish: EvalOptions, backend: str
 ) -> EvalReport:
-    first, last = done[0], done[-1]
-    compared = len(done) > 1
-    every = report_parts(first)
-    missed = wish.floors.missed(every[0].figures)
+    first, every = done[0], [one for outcomes in done for one in outcomes]
+    alone, blind = wish.backend == RULES_BACKEND, tuple(one for one in first if one.blind)
+    stops, failures = count_stops("all", first), {} if alone else count_judge_failures(every)
+    after = count_stops("all, against", done[-1]) if wish.against else None
+    missed = missed_floors(stops, wish.floor_precision, wish.floor_recall)
+    if lie := next((one.id for one in every if one.false_complete), ""):
+        advice = f"A goal that does not hold was called achieved: do not rely on this judge; see {lie}."
+    elif missed:
+        advice = f"Not good enough: {', '.join(missed)}."
+    elif not alone and 2 * sum(bool(one.failed) for one in every) > sum(one.asked for one in every):
+        why = next(iter(failures))
+        advice = f"The judge gave no verdict on most of what it was asked ({why}): see to that first."
+    elif after and alone:
+        advice = "No model read either rubric, so they cannot differ: add --backend auto."
+    elif after:
+        advice = advise_on_rubrics(stops, after, rubrics[0].origin, rubrics[-1].origin)
+    else:  # the others may be alike to what the rules were made on
+        advice = advise_on_judge(blind or first, rubrics[0], alone=alone)
     return EvalReport(
-        backend="",
+        backend=backend,
         rubric=rubrics[0].origin,
-        files=(),
-        parts=every,
+        stops=stops,
+        blind=count_stops("written blind", blind) if blind and blind != first else None,
+        families=count_families(first),
         wrong=misjudged_stops(first),
-        failures=()
-        if wish.backend == RULES_BACKEND
-        else count_judge_failures([one for outcomes in done for one in outcomes]),
-        against=rubrics[-1].origin if compared else "",
-        parts_against=report_parts(last) if compared else (),
-        flips=changed_outcomes(first, last) if compared else (),
-        missed=missed,
-        exit_code=eval_exit_code([one for outcomes in done for one in outcomes], missed),
+        cost=format_cost(every),
+        failures=failures,
+        against=rubrics[-1].origin if after else "",
+        stops_against=after,
+        flips=changed_outcomes(first, done[-1]) if after else (),
+        advice=advice,
+        exit_code=EvalExitCode.FELL_SHORT if lie or missed else EvalExitCode.DONE,
     )

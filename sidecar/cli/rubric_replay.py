@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict, Unpack
+from typing import Any, Final, Literal
 
 import click
 import msgspec
@@ -17,12 +16,11 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from sidecar.cli import eval_report
 from sidecar.cli.checks import escape_unprintable
-from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost
-from sidecar.cli.eval_table import EvalProgressBar, clipped_cell, new_table, print_plain
+from sidecar.cli.eval_report import clipped_cell, eval_progress, new_table, print_plain
+from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurement
 from sidecar.cli.gate_report import make_console
-from sidecar.cli.gates import FOLDER_ARGUMENT, INTERRUPTED_CODE
+from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.rubric_found import json_safe_path
 from sidecar.judging.asking import JudgeAccess
@@ -33,7 +31,6 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop, ReplayedStop
-from sidecar.platform.installation import HostError
 from sidecar.platform.ports import SpendingStore, StopHistory
 from sidecar.platform.stop_history import STOPS_PER_PROJECT
 from sidecar.systems.supervision.replay import replay_stops as play
@@ -64,8 +61,8 @@ class ReplayReport(Struct, frozen=True, kw_only=True):
 
 def replay_to_json(report: ReplayReport) -> Any:  # noqa: ANN401 - what JSON can say of it
     """Convert the report for JSON; each stop also has `changed`."""
-    stops = [eval_report.figures_to_json(one) | {"changed": one.changed} for one in report.stops]
-    return eval_report.figures_to_json(report) | {"stops": stops}
+    stops = [msgspec.structs.asdict(one) | {"changed": one.changed} for one in report.stops]
+    return msgspec.structs.asdict(report) | {"stops": stops}
 
 
 def print_replay_report(screen: Console, report: ReplayReport) -> None:
@@ -108,7 +105,6 @@ def _explain_ending(one: ReplayedStop) -> str:
 
 
 CHANGES_FOUND: Final = 1
-COULD_NOT_RUN: Final = 2
 
 ReplayBackend = Literal["rules", "claude-cli", "opencode", "anthropic", "openai", "auto"]
 
@@ -151,17 +147,6 @@ def build_replay_services() -> ReplayServices:
     )
 
 
-class ReplayArguments(TypedDict):
-    """The arguments of ReplayOptions, as click passes them."""
-
-    folder: str
-    rubric: Path | None
-    last: int
-    backend: ReplayBackend
-    as_json: bool
-    yes: bool
-
-
 @click.command(short_help="Play the last stops again under a rubric.")
 @FOLDER_ARGUMENT
 @click.option(
@@ -185,7 +170,7 @@ class ReplayArguments(TypedDict):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
 @click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
-def replay(**typed: Unpack[ReplayArguments]) -> None:
+def replay(**typed: Any) -> None:  # noqa: ANN401 - ReplayOptions
     """Play the last judged stops of FOLDER (else of the current folder) again, under a rubric.
 
     What was found out at each stop is kept on this machine and taken as it was. With --backend rules nobody
@@ -197,18 +182,7 @@ def replay(**typed: Unpack[ReplayArguments]) -> None:
     """
     if typed["backend"] != RULES_BACKEND:
         refuse_agents()
-    try:
-        code = asyncio.run(execute_replay(build_replay_services(), ReplayOptions(**typed)))
-    except KeyboardInterrupt:
-        click.echo("Interrupted: nobody is asked any more.", err=True)
-        code = INTERRUPTED_CODE
-    except click.Abort:
-        click.echo("Nobody was asked.", err=True)
-        code = COULD_NOT_RUN
-    except (BadInputError, HostError, OSError) as error:
-        click.echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
-        code = COULD_NOT_RUN
-    sys.exit(code)
+    sys.exit(run_measurement(lambda: execute_replay(build_replay_services(), ReplayOptions(**typed))))
 
 
 async def execute_replay(doors: ReplayServices, wish: ReplayOptions) -> int:
@@ -265,8 +239,7 @@ async def _confirm_asking(
 async def _replay_stops(
     stops: Sequence[RecordedStop], rubric: Rubric, asking: JudgeAccess | None, wish: ReplayOptions
 ) -> tuple[ReplayedStop, ...]:
-    screen = make_console(errors=wish.as_json)
-    with EvalProgressBar(screen, len(stops), quiet=wish.as_json and not screen.is_terminal) as bar:
+    with eval_progress(make_console(errors=wish.as_json), len(stops)) as bar:
         done = await play(stops, rubric, asking, bar)
     asked = [one for one in done if one.other_case]
     if asking is not None and asked and all(one.failed for one in asked):

@@ -122,13 +122,18 @@ def measure_criteria(
     truths: dict[str, list[bool]] = {}
     for one in outcomes:
         if one.sent_back:
-            for name in _deciding_rule_ids(one.stage, one.rule).union(one.criteria):
+            for name in criteria_behind(one):
                 truths.setdefault(name, []).append(one.premature)
     seal = rubric_digest(rubric)
     return {
         name: MeasuredPrecision(right=sum(known), of=len(known), on=on, by=by, rubric=seal)
         for name, known in truths.items()
     }
+
+
+def criteria_behind(one: EvaluatedStop) -> frozenset[str]:
+    """The ids of the criteria that the judge named, and of the rule that decided."""
+    return _deciding_rule_ids(one.stage, one.rule).union(one.criteria)
 
 
 def rubric_digest(rubric: Rubric) -> str:

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from sidecar import cli
 from sidecar.cli import eval_run
 from sidecar.cli.eval import evaluation
-from sidecar.cli.eval_report import EvalExitCode, FigureFloors
+from sidecar.cli.eval_report import EvalExitCode, advise_on_judge, advise_on_rubrics, missed_floors
 from sidecar.cli.eval_run import EvalOptions, EvalServices, run_evaluation
-from sidecar.judging.figures import compute_figures
+from sidecar.judging.figures import count_stops
 from sidecar.judging.labelled_stops import MeasuredFile
 from sidecar.judging.labelled_stops import read_measured_figures as figures_kept
 from sidecar.judging.ports import ChosenBackend
@@ -32,7 +32,7 @@ from sidecar.kernel.gate import Outcome as GateOutcome
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.stop_history import GroundTruth, LabelledStop, MeasuredPrecision
+from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop, MeasuredPrecision
 from support.cases import (
     PYTEST,
     RUBRIC,
@@ -137,73 +137,132 @@ def told(capsys: pytest.CaptureFixture[str]) -> Told:
     return lambda: " ".join(capsys.readouterr().out.split())
 
 
-def test_figures_families_and_who_was_judged_wrongly_are_told(tmp_path: Path, told: Told) -> None:
+def test_counts_who_was_judged_wrongly_and_last_what_to_do_are_told(tmp_path: Path, told: Told) -> None:
     bench = Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN)
     assert bench.runs() == EvalExitCode.DONE
     text = told()
     assert "judge: rules alone: what they leave open stays unjudged; rubric: default" in text
-    assert "precision of sending back 1 of 2 = 50.0 % [9.5-90.5]" in text
-    assert "recall of sending back 1 of 2 = 50.0 % [9.5-90.5]" in text
-    assert "decided without a model call 3 of 4 = 75.0 % [30.1-95.4]" in text
-    assert "by hand, blind 1 1 of 1 = 100.0 % [20.7-100.0]" in text
-    assert "by hand 2 0 of 1 = 0.0 % [0.0-79.3] 0 of 0 1 of 2 = 50.0 %" in text, "without the blind one"
-    assert "failure-[red]reported[/red] 1 of 1 = 100.0 %" in text, "what others wrote is shown as it is"
+    assert "all 2 1 1 of 2 1 of 2 no written blind 1 1 0 of 1 0 of 0 no" in text
+    assert "failure-[red]reported[/red] 1 0 0 of 0 1 of 1 no" in text, "what others wrote is shown as it is"
     assert "accused failure-[red]reported[/red] legitimate continue gates `pytest -q` fails" in text
     assert "open goal-unmet premature unjudged judge" in text
+    assert text.endswith(
+        "Rules alone send back 1 of 1 early stops and 0 of 0 good ones: too few good stops to call it safe;"
+        " measure on 60 or more."
+    ), "by the blind one alone"
     assert bench.spending.today().calls == 0
 
 
-def test_a_script_reads_one_object_with_rates_and_intervals(
+def test_a_script_reads_one_object_with_counts_and_rates(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED).runs(as_json=True) == EvalExitCode.DONE
     report = json.loads(capsys.readouterr().out)
-    first = report["parts"][0]
-    assert (report["version"], report["exit_code"], first["name"]) == (1, 0, "all")
-    assert first["figures"]["precision"] == {"count": 1, "of": 2, "rate": 0.5, "low": 0.0945, "high": 0.9055}
-    assert first["figures"]["false_completes"] == {
-        "count": 0,
-        "of": 2,
-        "rate": 0.0,
-        "low": 0.0,
-        "high": 0.6576,
-    }
-    assert [one["id"] for one in report["wrong"]] == ["accused"]
-    assert report["wrong"][0]["stage"] == "gates"
+    assert (report["version"], report["exit_code"], report["blind"]["early"]) == (2, 0, 1)
+    assert report["stops"] == {
+        "name": "all", "early": 1, "good": 2, "right": 1, "accused": 1, "false_completes": 0,
+        "precision": 0.5, "recall": 1.0,
+    }  # fmt: skip
+    assert [(one["id"], one["stage"]) for one in report["wrong"]] == [("accused", "gates")]
 
 
 def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
-    assert Bench(tmp_path, LIED).runs() == EvalExitCode.FELL_SHORT
+    assert Bench(tmp_path, LIED).runs(floor_recall=1.0) == EvalExitCode.FELL_SHORT
     text = told()
-    assert "false completes, evidence made up 1 of 1 = 100.0 %" in text
     assert "lied false-complete premature FALSE COMPLETE gates" in text
+    assert text.endswith("called achieved: do not rely on this judge; see lied."), "worse than any floor"
 
 
 @pytest.mark.parametrize(
     ("floors", "code"),
     [
-        (FigureFloors(precision=0.5, recall=0.5), EvalExitCode.DONE),
-        (FigureFloors(precision=0.51), EvalExitCode.FELL_SHORT),
-        (FigureFloors(recall=0.51), EvalExitCode.FELL_SHORT),
+        ({"floor_precision": 0.5, "floor_recall": 0.5}, EvalExitCode.DONE),
+        ({"floor_precision": 0.51}, EvalExitCode.FELL_SHORT),
+        ({"floor_recall": 0.51}, EvalExitCode.FELL_SHORT),
     ],
 )
 def test_a_floor_that_is_not_reached_ends_in_1(
-    tmp_path: Path, floors: FigureFloors, code: EvalExitCode
+    tmp_path: Path, floors: dict[str, float], code: EvalExitCode, told: Told
 ) -> None:
-    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN).runs(floors=floors) == code
+    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN).runs(**floors) == code
+    assert ("Not good enough: " in told()) is (code == EvalExitCode.FELL_SHORT)
 
 
 def test_a_figure_that_cannot_be_had_reaches_no_floor() -> None:
-    assert FigureFloors(precision=0.0).missed(compute_figures([])) == ("precision - is below 0.0 %",)
-    assert FigureFloors().missed(compute_figures([])) == ()
+    assert missed_floors(count_stops("", ()), 0.0, None) == ("precision - is below 0.0%",)
+    assert missed_floors(count_stops("", ()), None, None) == ()
+
+
+def ended(early: tuple[int, int], good: tuple[int, int], **fields: Any) -> list[EvaluatedStop]:
+    """Outcomes of which so many are sent back, of so many early and so many good ones."""
+    usual: dict[str, Any] = {"family": "f", "origin": "by-hand", "language": "en", "host": "h"}
+    return [
+        EvaluatedStop(
+            id=f"{truth} {number}",
+            truth=truth,
+            ended="continue" if number < back else "waiting",
+            **usual | {"stage": "judge"} | fields,
+        )
+        for truth, (back, of) in ((GroundTruth.PREMATURE, early), (GroundTruth.LEGITIMATE, good))
+        for number in range(of)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stops", "alone", "said"),
+    [
+        (
+            ended((41, 76), (2, 169)),
+            True,
+            "Rules alone send back 41 of 76 early stops and 2 of 169 good ones: safe to leave on.",
+        ),
+        (
+            ended((1, 1), (0, 40)),
+            False,
+            "This judge and rubric send back 1 of 1 early stops and 0 of 40 good ones: too few good stops to",
+        ),
+        (
+            ended((1, 1), (7, 169), criteria=(RUBRIC.antipatterns[0].id,)),
+            False,
+            f"not safe; look at criterion {RUBRIC.antipatterns[0].id} first: supervisor rubric replay.",
+        ),
+        (ended((1, 1), (7, 169), stage="rules", rule="x"), True, "not safe; look at the rule x first."),
+        (ended((1, 1), (7, 169), stage="gates"), True, "not safe; look at legitimate 0 first."),
+    ],
+)
+def test_the_last_line_says_what_to_do(stops: list[EvaluatedStop], said: str, *, alone: bool) -> None:
+    assert said in advise_on_judge(stops, RUBRIC, alone=alone)
+
+
+@pytest.mark.parametrize(
+    ("after", "choice"),
+    [
+        ((5, 2), "keep a.md"),
+        ((6, 2), "use b.md"),
+        ((5, 1), "use b.md"),
+        ((5, 3), "keep a.md"),
+        ((4, 2), "keep a.md"),
+        ((6, 3), "weigh the stops that flip"),
+    ],
+)
+def test_of_two_rubrics_one_is_named_where_it_is_worse_in_nothing(
+    after: tuple[int, int], choice: str
+) -> None:
+    first, second = (count_stops("", ended((right, 9), (accused, 9))) for right, accused in ((5, 2), after))
+    assert advise_on_rubrics(first, second, "a.md", "b.md") == (
+        f"b.md sends back {after[0]} of 9 early stops instead of 5, and {after[1]} of 9 good ones"
+        f" instead of 2: {choice}."
+    )
 
 
 def test_two_rubrics_are_compared_by_the_verdicts_that_flip(tmp_path: Path, told: Told) -> None:
     bench = Bench(tmp_path, ANSWERED, FAILING, open_case("open", GroundTruth.LEGITIMATE, complete=True))
     assert bench.runs(backend="openai", against=tmp_path / "strict.md", yes=True) == EvalExitCode.DONE
     text = told()
-    assert "against the rubric strict.md: 1 flips" in text
-    assert "open f legitimate achieved -> continue comments are refused" in text
+    assert "open f legitimate achieved -> continue judge comments are refused" in text
+    assert "all, against 2 1 0 of 1 1 of 2 no" in text
+    assert "asked about 2 stops: 2400 tokens, 1.00 cents strict.md sends back" in text
+    assert text.endswith("and 1 of 2 good ones instead of 0: keep default.")
     assert bench.spending.today().tokens == 2400, "what measuring costs counts as judging of the day"
 
 
@@ -215,9 +274,9 @@ def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
 
     def stops(**wish: Any) -> int:
         bench.runs(as_json=True, **wish)
-        return int(json.loads(capsys.readouterr().out)["parts"][0]["figures"]["stops"])
+        return int(json.loads(capsys.readouterr().out)["stops"]["good"])
 
-    assert [stops(only=("f0",)), stops(only=("f0", "goal-unmet")), stops(limit=7)] == [20, 21, 7]
+    assert [stops(only=("f0",)), stops(only=("f0", "goal-unmet")), stops(limit=7)] == [20, 20, 7]
     chosen = [eval_run._select_stops(tuple(order), EvalOptions(limit=7)) for order in (labels, labels[::-1])]  # noqa: SLF001 - the drawing itself
     assert {one.id for one in chosen[0]} == {one.id for one in chosen[1]}
     assert len({one.family for one in chosen[0]}) == 2
@@ -253,7 +312,7 @@ def test_figures_that_cannot_be_kept_are_no_reason_to_tell_none(
     assert bench.runs() == EvalExitCode.DONE
     out = capsys.readouterr()
     assert "the figures could not be kept" in out.err
-    assert "precision of sending back" in out.out
+    assert "too few good stops" in out.out
 
 
 # --- before somebody is asked -------------------------------------------------------------------------------
@@ -319,6 +378,24 @@ def test_a_judge_that_cannot_be_had_ends_in_2(
     assert said in done.stderr
 
 
+class Overloaded(Rubricked):
+    """A judge that gives one verdict, and then none."""
+
+    async def ask(
+        self, case: JudgeCase, environment: Environment, settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
+        self.answer = JudgeFailed("529") if self.asked else None
+        return await super().ask(case, environment, settings)
+
+
+def test_a_judge_that_mostly_gave_no_verdict_is_told_so(tmp_path: Path, told: Told) -> None:
+    stops = [open_case(str(number), GroundTruth.PREMATURE) for number in range(3)]
+    assert Bench(tmp_path, *stops, judge=Overloaded()).runs(
+        backend="openai", rubric=tmp_path / "strict.md", yes=True
+    ) == (EvalExitCode.DONE)
+    assert told().endswith("The judge gave no verdict on most of what it was asked (529): see to that first.")
+
+
 def test_a_file_that_is_wrong_ends_in_2_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,7 +426,7 @@ def test_the_command_works_by_its_name_with_nothing_but_a_file(
     with pytest.raises(SystemExit) as end:
         cli.run_command(["eval", str(bench.file)])
     assert end.value.code == EvalExitCode.DONE
-    assert "recall of sending back 1 of 2 = 50.0 %" in told()
+    assert told().endswith("measure on 60 or more.")
 
 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])

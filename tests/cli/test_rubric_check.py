@@ -28,7 +28,7 @@ FAULTS = CheckedFile(
     TEXT,
     (
         Flaw(
-            "vague-wording",
+            "undecidable",
             "50% of it,\nsays: nothing",
             25,
             29,
@@ -146,7 +146,7 @@ def lines(form: str, *every: CheckedFile) -> list[str]:
 
 def test_a_person_reads_place_weight_reason_and_what_would_help() -> None:
     assert lines("text", FAULTS) == [
-        "a b/100%,é:.md:3:12: warning: 50% of it,\\nsays: nothing [vague-wording]",
+        "a b/100%,é:.md:3:12: warning: 50% of it,\\nsays: nothing [undecidable]",
         "    say what to see",
         "    fix: say it",
         "a b/100%,é:.md:1:1: hint: all of it [too-much]",
@@ -157,7 +157,7 @@ def test_a_person_reads_place_weight_reason_and_what_would_help() -> None:
 def test_github_gets_one_command_a_flaw_with_its_own_escapes() -> None:
     first, second = lines("github", FAULTS)
     file = "file=a b/100%25%2Cé%3A.md"
-    where = f"{file},line=3,endLine=3,col=12,endColumn=16,title=rubric%3A vague-wording"
+    where = f"{file},line=3,endLine=3,col=12,endColumn=16,title=rubric%3A undecidable"
     assert first == f"::warning {where}::50%25 of it,%0Asays: nothing%0Asay what to see"
     assert second == f"::notice {file},line=1,endLine=4,title=rubric%3A too-much::all of it"
 
@@ -167,7 +167,7 @@ def test_a_script_gets_one_object_that_counts_and_places_everything() -> None:
     assert (report["errors"], report["warnings"], report["hints"]) == (0, 1, 1)
     ((first, _),) = [file["flaws"] for file in report["files"]]
     assert first == {
-        "code": "vague-wording",
+        "code": "undecidable",
         "weight": "warning",
         "why": "50% of it,\nsays: nothing",
         "help": "say what to see",
@@ -186,7 +186,7 @@ def test_a_scanner_gets_sarif_with_places_related_places_and_fixes() -> None:
     assert run["columnKind"] == "unicodeCodePoints"
     rules = run["tool"]["driver"]["rules"]
     first, second = run["results"]
-    assert [rules[one["ruleIndex"]]["id"] for one in (first, second)] == ["vague-wording", "too-much"]
+    assert [rules[one["ruleIndex"]]["id"] for one in (first, second)] == ["undecidable", "too-much"]
     assert (first["level"], second["level"]) == ("warning", "note")
     place = first["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "a%20b/100%25%2C%C3%A9%3A.md"

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from sidecar import cli
 from sidecar.cli import rubric_replay
+from sidecar.cli.eval_report import EvalExitCode
 from sidecar.cli.rubric_replay import (
     CHANGES_FOUND,
-    COULD_NOT_RUN,
     ReplayOptions,
     ReplayServices,
     execute_replay,
@@ -152,7 +152,7 @@ def test_a_rubric_that_cannot_serve_ends_in_2_and_no_other_one_is_tried(
 ) -> None:
     bench = Bench(tmp_path, "# Nothing\n", *stops(tmp_path))
     done = bench.typed(monkeypatch)
-    assert done.exit_code == COULD_NOT_RUN
+    assert done.exit_code == EvalExitCode.COULD_NOT_RUN
     assert "`## Patterns`" in done.output
     assert str(bench.file) in done.output
 
@@ -203,7 +203,7 @@ def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
 ) -> None:
     bench = Bench(tmp_path, STRICT, *stops(tmp_path))
     done = bench.typed(monkeypatch, "--backend", "openai", says="n\n")
-    assert done.exit_code == COULD_NOT_RUN
+    assert done.exit_code == EvalExitCode.COULD_NOT_RUN
     assert "openai (you named it) would be asked about 1 cases" in done.output
     assert "Nobody was asked." in done.output
     assert bench.judge.cases == []

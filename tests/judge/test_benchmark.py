@@ -6,9 +6,8 @@ import asyncio
 from typing import Any
 
 from judge.oracle import consult
-from judge.report import Result, markdown
+from judge.report import Result, build_report_part, figure_rows, markdown
 
-from sidecar.cli.eval_report import JudgeFailure, build_report_part, figure_rows
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
 from sidecar.systems.supervision.evaluation import EvaluationOptions
@@ -59,8 +58,7 @@ def test_the_report_tells_every_figure_of_every_set_and_who_was_judged_wrongly()
     wrong = outcome("a", detail="two\nlines")
     sets = [("fresh", (wrong,)), ("blind", (outcome("b", ended="only-talk", stage="skip rules", rule=""),))]
     results = [
-        Result(part=build_report_part(name, own), outcomes=own, failures=(JudgeFailure("529", 3),))
-        for name, own in sets
+        Result(part=build_report_part(name, own), outcomes=own, failures={"529": 3}) for name, own in sets
     ]
 
     text = markdown("Judging", results, [("a bare 'done'", True), ("another", False)])

@@ -10,20 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.kernel.rubric import EMPTY_RUBRIC_CONTEXT, Flaw, FlawSeverity, RubricContext, SectionRole
+from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext, SectionRole
 from sidecar.rubric.advice.advise import LIMIT, LONGEST, advise
 from sidecar.rubric.advice.edits import Code
 from sidecar.rubric.outline import parse_outline
-from support.advice import AROUND, Case, advised, applied, cases, codes, rubric
+from support.advice import AROUND, WORDING, Case, advised, applied, cases, codes, rubric
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = (ROOT / "rubric" / "rubric.md").read_text(encoding="utf-8")
-WRITTEN_FIRST = ("good", "weak")
 WEAK = [case for name in ("weak", "weak_later", "weak_last") for case in cases(name)]
 GOOD = [case for name in ("good", "good_later", "good_last") for case in cases(name)]
-NEVER_FOUND = {"The agent is lazy.", "- Run the tests before you stop", "accessible to everyone"}
-"""Weak criteria that get no flaw, by a part of each: words of opinion, and orders without "always"."""
+NEVER_FOUND = {"The agent is lazy.", "docstring with"}
+"""Weak criteria that get no flaw, by a part of each: a word of opinion, and what is said in other words."""
 
 
 # --- figures ------------------------------------------------------------------------------------------------
@@ -34,15 +33,11 @@ def test_nothing_is_weak_in_the_default_rubric() -> None:
 
 
 @pytest.mark.parametrize("name", ["good", "good_later", "good_last"])
-def test_of_forty_good_criteria_at_most_one_gets_a_warning(name: str) -> None:
+def test_nothing_is_said_of_good_criteria(name: str) -> None:
     told = {case.text: advised(rubric(case)) for case in cases(name)}
-    warned = [
-        text for text, flaws in told.items() if any(flaw.weight is not FlawSeverity.HINT for flaw in flaws)
-    ]
-    hinted = [text for text, flaws in told.items() if flaws and text not in warned]
+    warned = [text for text, flaws in told.items() if flaws]
     assert len(told) >= 25
-    assert len(warned) <= 1, warned
-    assert len(hinted) <= 2, hinted
+    assert warned == []
 
 
 @over_table("case", WEAK, ids=lambda case: f"{case.code}: {case.text[:40]!r}")
@@ -58,7 +53,6 @@ def test_a_rubric_in_another_language_is_not_judged_by_its_words(case: Case) -> 
 
 def test_every_code_is_shown_by_a_weak_criterion_or_by_a_test_of_its_own() -> None:
     elsewhere = {
-        Code.DUPLICATE_SECTION,
         Code.NEARLY_TOO_BIG,
         Code.TOO_LONG_CRITERION,
         Code.TOO_MANY_CRITERIA,
@@ -109,7 +103,6 @@ def test_most_weak_criteria_come_with_a_fix() -> None:
         Code.CONTRADICTION,
         Code.GLOB_INVALID,
         Code.GLOB_MATCHES_NOTHING,
-        Code.NO_TEXT,
         Code.UNDECIDABLE,
         Code.UNKNOWN_GATE,
         Code.UNKNOWN_RULE,
@@ -130,7 +123,7 @@ PIECES = st.sampled_from(
         "Applies to: `src\\*.{py`, `!..`",
         "Evidence: gate:x, rule:y",
         "  - Evidence: tests and more",
-        "The code is clean as needed.",
+        "Users are happy, as the tests are not.",
         "```",
         "> Always run the tests",
         "    indented",
@@ -192,5 +185,7 @@ def test_a_hostile_text_is_advised_on_like_any_other(line: str) -> None:
 
 
 def test_a_text_that_no_file_may_have_is_not_looked_at() -> None:
-    assert advise(parse_outline("x" * 10), EMPTY_RUBRIC_CONTEXT) == ()
-    assert advised("## Patterns\n\n- Hacks\n" + "x" * LONGEST) == ()
+    assert advise(parse_outline("x" * 10), WORDING) == ()
+    text = "## Patterns\n\n- **Joy**: the users are happy\n\n"
+    assert codes(text) == [Code.UNDECIDABLE]
+    assert advised(text + "x" * LONGEST) == ()

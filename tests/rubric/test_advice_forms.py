@@ -9,7 +9,7 @@ from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext
 from sidecar.rubric import conventions, reader
 from sidecar.rubric import conventions as ids
-from sidecar.rubric.advice import form, globs, names, unread
+from sidecar.rubric.advice import clashes, form, globs, lines
 from sidecar.rubric.advice.edits import Code
 from sidecar.rubric.outline import parse_outline
 from support.advice import AROUND, SOUND, Case, advised, applied, codes, rubric
@@ -20,7 +20,7 @@ def told(text: str, section: str = "Patterns", around: RubricContext = AROUND) -
     return advised(rubric(Case(section, "", text)), around)
 
 
-def lines(text: str, around: RubricContext = AROUND) -> list[tuple[str, list[str]]]:
+def told_lines(text: str, around: RubricContext = AROUND) -> list[tuple[str, list[str]]]:
     """Code, and the titles of the fixes, of what is said of a criterion with these lines."""
     found = told(f"### Name of it\n\n{text}\n\nEvery function has type hints.", around=around)
     return [(flaw.code, [fix.title for fix in flaw.fixes]) for flaw in found]
@@ -30,9 +30,9 @@ def test_the_numbers_here_are_those_of_the_reader_and_of_the_judge() -> None:
     assert reader.RUBRIC_LIMIT == form.LIMIT
     assert prompt.RUBRIC_LIMIT == form.ROOM
     assert sections.PATH_LIMIT == form.NAME_LIMIT
-    assert ids.RESERVED_IDS == names.RESERVED
-    assert ids.CRITERION_ID_LIMIT == names.ID_LIMIT
-    assert conventions.WHEN_LIMIT == unread.WHEN_LIMIT
+    assert ids.RESERVED_IDS == clashes.RESERVED
+    assert ids.CRITERION_ID_LIMIT == clashes.ID_LIMIT
+    assert conventions.WHEN_LIMIT == lines.WHEN_LIMIT
 
 
 # --- sections -----------------------------------------------------------------------------------------------
@@ -62,30 +62,6 @@ def test_a_section_that_nearly_is_one_is_a_warning_and_another_one_a_hint(
     assert [f"## {meant}\n" in applied(text, fix) for fix in flaw.fixes] == ([True] if meant else [])
 
 
-def test_two_sections_of_one_name_are_joined() -> None:
-    text = (
-        f"## Patterns\n\n{SOUND['Patterns']}\n\n## Antipatterns\n\n{SOUND['Antipatterns']}\n\n"
-        "## patterns\n\n### Second\n\nThe build ran.\n\n## Legitimate stops\n\n- Key\n"
-    )
-    (flaw,) = advised(text)
-    mended = applied(text, flaw.fixes[0])
-    assert (flaw.code, flaw.weight) == (Code.DUPLICATE_SECTION, FlawSeverity.HINT)
-    assert [section.name for section in parse_outline(mended).sections] == [
-        "Patterns",
-        "Antipatterns",
-        "Legitimate stops",
-    ]
-    assert [one.criterion.name for one in parse_outline(mended).criteria][:2] == [
-        "Reproduced first",
-        "Second",
-    ]
-
-
-def test_sections_are_not_joined_where_an_item_would_end_up_below_a_heading() -> None:
-    text = "## Patterns\n\n### First\n\nThe `x` ran.\n\n## Patterns\n\n- **Second**: the `y` ran.\n"
-    assert [flaw.fixes for flaw in advised(text) if flaw.code == Code.DUPLICATE_SECTION] == [()]
-
-
 # --- names and ids ------------------------------------------------------------------------------------------
 
 
@@ -100,8 +76,13 @@ def test_an_id_of_its_own_tells_two_names_apart() -> None:
 
 def test_a_name_in_two_sections_is_ambiguous_and_in_one_a_duplicate() -> None:
     text = "### Lint passes\n\nThe `x` ran.\n\n## Antipatterns\n\n### Lint passes\n\nThe `y` did not."
-    assert [flaw.code for flaw in told(text)] == [Code.AMBIGUOUS_NAME, Code.DUPLICATE_SECTION]
+    assert [flaw.code for flaw in told(text)] == [Code.AMBIGUOUS_NAME]
     assert [flaw.code for flaw in told(text.replace("## Antipatterns\n\n", ""))] == [Code.DUPLICATE_CRITERION]
+
+
+def test_two_items_whose_first_lines_are_alike_are_ambiguous() -> None:
+    text = "- push by force\n  The `x` ran.\n- Push by force\n  The `y` ran."
+    assert [flaw.code for flaw in told(text, "Antipatterns")] == [Code.AMBIGUOUS_NAME]
 
 
 def test_a_reserved_id_says_what_the_criterion_is_called_instead() -> None:
@@ -138,12 +119,17 @@ def test_an_id_in_a_name_that_is_no_id_is_left_alone() -> None:
         (f"When: {'x' * 301}", "unread-line", []),
         ("Evidence: tests, diff", "unknown-evidence", ["Write `Evidence: gate:tests, diff`"]),
         ("Evidence: gate: lint", "unknown-evidence", ["Write `Evidence: gate:lint`"]),
+        (
+            "Evidence: rule, diff",
+            "unknown-evidence",
+            ["Write `Evidence: diff`", "Write `Evidence: calls`", "Write `Evidence: message`"],
+        ),
         ("Evidence: the last message", "unknown-evidence", ["Write `Evidence: message`"]),
         ("Checked by: lint", "unread-line", ["Write `Evidence: gate:lint`"]),
     ],
 )
 def test_a_line_that_is_prose_is_told_how_to_be_read(line: str, code: str, fixes: list[str]) -> None:
-    assert lines(line) == [(code, fixes)]
+    assert told_lines(line) == [(code, fixes)]
 
 
 @over_table(
@@ -165,7 +151,7 @@ def test_a_line_that_is_prose_is_told_how_to_be_read(line: str, code: str, fixes
     ],
 )
 def test_a_line_of_prose_that_only_resembles_one_is_left_alone(line: str) -> None:
-    assert lines(line) == []
+    assert told_lines(line) == []
 
 
 def test_the_first_line_of_a_kind_counts_and_the_second_one_is_told() -> None:
@@ -180,12 +166,15 @@ def test_the_first_line_of_a_kind_counts_and_the_second_one_is_told() -> None:
 
 def test_only_what_is_not_known_is_unknown() -> None:
     line = "Evidence: gate:tests, gate:tests2, rule:narration, rule:naration, diff"
-    assert lines(line) == [
+    assert told_lines(line) == [
         ("unknown-gate", ["Name `gate:tests`"]),
         ("unknown-rule", ["Name `rule:narration`"]),
     ]
-    assert lines(line, RubricContext(rules=AROUND.rules)) == [("unknown-rule", ["Name `rule:narration`"])]
-    assert lines(line, RubricContext()) == []
+    assert told_lines(line, RubricContext(rules=AROUND.rules)) == [
+        ("unknown-rule", ["Name `rule:narration`"])
+    ]
+    assert told_lines(line, RubricContext()) == []
+    assert [code for code, _ in told_lines(line, RubricContext(gates=()))] == ["unknown-gate"] * 2
 
 
 def test_that_nothing_can_decide_a_criterion_is_said_where_all_it_names_is_unknown() -> None:
@@ -213,8 +202,8 @@ def test_a_glob_that_means_nothing_is_a_hint_and_a_warning_where_it_is_a_slip() 
 def test_nothing_is_said_of_files_that_are_not_known() -> None:
     cut = RubricContext(paths=("a.py",), more=True)
     for around in (RubricContext(), cut):
-        assert lines("Applies to: `*.vue`", around) == []
-    assert lines("Applies to: `*.vue`", RubricContext(paths=())) == [("glob-matches-nothing", [])]
+        assert told_lines("Applies to: `*.vue`", around) == []
+    assert told_lines("Applies to: `*.vue`", RubricContext(paths=())) == [("glob-matches-nothing", [])]
 
 
 @over_table(
@@ -228,12 +217,13 @@ def test_nothing_is_said_of_files_that_are_not_known() -> None:
         "!tests/**",
         "[st]rc/*.py",
         "web",
+        "git/**",
         "src\u0301",
     ],
 )
 def test_a_sound_glob_is_left_alone(glob: str) -> None:
-    paths = ("src/app.py", "src/web/cart.ts", "src\u0301", "tests/a.py")
-    assert lines(f"Applies to: `{glob}`", RubricContext(paths=paths)) == []
+    paths = ("git/x", "src/app.py", "src/web/cart.ts", "src\u0301", "tests/a.py")
+    assert told_lines(f"Applies to: `{glob}`", RubricContext(paths=paths)) == []
 
 
 @over_table(
@@ -250,13 +240,14 @@ def test_a_sound_glob_is_left_alone(glob: str) -> None:
         ("./", None),
         ("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/*", None),
         ("a/" * 40 + "*", None),
+        ("./.git/**", None),
     ],
 )
 def test_a_glob_that_can_mean_nothing_is_told_without_knowing_the_files(
     glob: str, better: str | None
 ) -> None:
     fixes = [f"Write `{better}`"] if better else []
-    assert lines(f"Applies to: `{glob}`", RubricContext()) == [("glob-invalid", fixes)]
+    assert told_lines(f"Applies to: `{glob}`", RubricContext()) == [("glob-invalid", fixes)]
 
 
 def test_no_more_globs_are_tried_on_files_than_there_is_time_for() -> None:
@@ -271,10 +262,6 @@ def test_no_more_globs_are_tried_on_files_than_there_is_time_for() -> None:
 def test_globs_that_only_take_out_leave_a_criterion_that_applies() -> None:
     (flaw,) = told("### Name of it\n\nApplies to: `!vendor/**`\n\nx")
     assert (flaw.code, flaw.weight) == ("glob-matches-nothing", FlawSeverity.HINT)
-
-
-def test_files_of_version_control_are_told_once() -> None:
-    assert lines("Applies to: `.git/**`") == [("undecidable", ["Leave the line out"])]
 
 
 # --- sizes --------------------------------------------------------------------------------------------------
@@ -315,16 +302,3 @@ def test_of_a_long_name_the_part_that_no_judge_reads_is_told() -> None:
     text = f"## Patterns\n\n### {'long ' * 30}\n\nThe `x` ran.\n"
     (flaw,) = advised(text)
     assert (flaw.code, text[flaw.begin - 120 : flaw.begin]) == (Code.TOO_LONG_CRITERION, "long " * 24)
-
-
-@pytest.mark.parametrize(
-    "name", ["No TODOs", "Every test passes", "`make lint`", "\u6240\u6709\u6d4b\u8bd5\u901a\u8fc7"]
-)
-def test_a_name_that_says_enough_needs_no_text(name: str) -> None:
-    assert told(f"### {name}") == ()
-
-
-def test_one_word_is_a_warning_two_are_a_hint_and_a_legitimate_stop_may_be_one() -> None:
-    assert [flaw.weight for flaw in told("### Documentation")] == [FlawSeverity.WARNING]
-    assert [flaw.weight for flaw in told("- Unit tests")] == [FlawSeverity.HINT]
-    assert told("- Credentials", "Legitimate stops") == ()

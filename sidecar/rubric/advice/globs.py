@@ -6,6 +6,7 @@ more is tried than WORK: what is left over is not spoken of.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
@@ -16,22 +17,23 @@ from sidecar.kernel.rubric import (
     CriterionKey,
     CriterionLine,
     Flaw,
-    FlawSeverity,
     QuickFix,
     RubricContext,
-    TextEdit,
+    TextSpan,
 )
-from sidecar.rubric.advice.decidable import unseen
-from sidecar.rubric.advice.edits import Code
+from sidecar.rubric.advice.edits import Code, fix, hint, warn
 from sidecar.rubric.advice.passage import Place
 from sidecar.rubric.globs import BRACES_LIMIT, PARTS_LIMIT, glob_matches_path
 
+UNSEEN: Final = (".git", ".hg", ".svn")
+"""Folders whose files are never among the changed ones."""
 WORK: Final = 40_000
 """Paths that are compared with globs for one text at the most, beside those that are remembered."""
 REMEMBERED: Final = 1_000
 """Globs of a project whose answer is remembered."""
 FOLDERS: Final = 2_000
 """Folders of a project of which one can be offered for a name that is none."""
+ALONE: Final = "has no other half, so it is a letter like others"
 NEAR: Final = 0.75
 """How alike two names are that one is offered for the other, as difflib measures."""
 
@@ -50,22 +52,15 @@ class Paths:
     def meets(self, glob: str) -> bool | None:
         """Whether a glob means one of the files, None where that is not known."""
         if glob not in self._known:
-            absent = any(chunk not in self._text for chunk in _plain(glob))
-            if not absent:
-                self.work += len(self._paths)
-                if self.work > WORK:
-                    return None
+            plain = [] if set(glob) & set("[]{}") else re.split(r"[*?/]+", glob.strip().removeprefix("./"))
+            absent = any(chunk not in self._text for chunk in plain)  # what each path has that it means
+            self.work += 0 if absent else len(self._paths)
+            if self.work > WORK:
+                return None
             if len(self._known) >= REMEMBERED:
                 del self._known[next(iter(self._known))]
             self._known[glob] = not absent and any(glob_matches_path(glob, path) for path in self._paths)
         return self._known[glob]
-
-
-def _plain(glob: str) -> list[str]:
-    """What of a glob stands in every path that it means, as it is."""
-    if set(glob) & set("[]{}"):
-        return []
-    return [chunk for chunk in re.split(r"[*?/]+", glob.strip().removeprefix("./")) if chunk]
 
 
 @lru_cache(maxsize=4)
@@ -79,12 +74,11 @@ def strange(places: Iterable[Place], around: RubricContext) -> Iterator[Flaw]:
     if paths is not None:
         paths.work = 0
     for place in places:
+        globs = place.located.criterion.applies_to
         for line in place.located.lines:
             if line.key is CriterionKey.APPLIES_TO:
-                globs = place.located.criterion.applies_to
                 yield from _invalid(line, globs, paths)
-                if paths is not None:
-                    yield from _nowhere(line, globs, paths)
+                yield from _nowhere(line, globs, paths) if paths else ()
 
 
 # --- globs that mean nothing --------------------------------------------------------------------------------
@@ -92,54 +86,37 @@ def strange(places: Iterable[Place], around: RubricContext) -> Iterator[Flaw]:
 
 def _invalid(line: CriterionLine, globs: tuple[str, ...], paths: Paths | None) -> Iterator[Flaw]:
     for part, glob in zip(line.parts, globs, strict=False):
-        if fault := _fault(glob):
+        bare = glob.removeprefix("!")
+        if fault := _fault(bare):
             why, better = fault
-            if paths is not None and paths.meets(better.removeprefix("!")) is False:
-                better = ""
-            fixes = (QuickFix(f"Write `{better}`", (TextEdit(part, better),)),) if better else ()
-            yield Flaw(Code.GLOB_INVALID, why, part.begin, part.end, FlawSeverity.WARNING, "", fixes)
+            known = better and (paths is None or paths.meets(better) is not False)
+            better = f"{glob.removesuffix(bare)}{better}"
+            yield warn(Code.GLOB_INVALID, why, part, "", *([_write(part, better)] if known else []))
 
 
-@lru_cache(maxsize=REMEMBERED)
+def _write(part: TextSpan, better: str) -> QuickFix:
+    return fix(f"Write `{better}`", part, better)
+
+
 def _fault(glob: str) -> tuple[str, str] | None:
     """Why a glob can mean nothing, and what may be meant; "" where that is not clear."""
-    bare = glob.removeprefix("!")
-    fault = _outside(bare) or _unclosed(bare)
-    if fault is None and (bare.count("/") > PARTS_LIMIT or _choices(bare) > BRACES_LIMIT):
-        return "it has too many parts to be understood, and is taken as any file", ""
-    if fault is None or bare == glob or not fault[1]:
-        return fault
-    return fault[0], f"!{fault[1]}"
-
-
-def _outside(glob: str) -> tuple[str, str] | None:
-    if not glob.strip("/."):
-        return "this names no file", ""
-    if "\\" in glob:
-        return "folders are parted with `/`", glob.replace("\\", "/")
-    if glob.startswith("~") or re.match(r"[A-Za-z]:/|[a-z]+://", glob):
-        return "globs are of the project: nothing outside it is ever meant", ""
-    if ".." in glob.split("/"):
-        kept = "/".join(part for part in glob.split("/") if part != "..")
-        return "globs are of the project: nothing above it is ever meant", kept
-    return None
-
-
-def _unclosed(glob: str) -> tuple[str, str] | None:
-    if glob.count("{") != glob.count("}"):
-        closed = f"{glob}}}" if glob.count("{") == glob.count("}") + 1 and "," in glob else ""
-        return "a brace has no other half, so it is a letter like others", closed
-    if glob.count("[") > glob.count("]"):
-        return "a bracket has no other half, so it is a letter like others", ""
-    return None
-
-
-def _choices(glob: str) -> int:
-    """How many globs one with braces stands for."""
-    found = 1
-    for group in re.findall(r"\{([^{}]*)\}", glob):
-        found *= group.count(",") + 1
-    return found
+    parts, opened = glob.removeprefix("./").lstrip("/").split("/"), glob.count("{") - glob.count("}")
+    choices = math.prod(group.count(",") + 1 for group in re.findall(r"\{([^{}]*)\}", glob))
+    faults = (
+        (not glob.strip("/."), "this names no file", ""),
+        (parts[0] in UNSEEN, "files of the version control itself are never among the changed ones", ""),
+        ("\\" in glob, "folders are parted with `/`", glob.replace("\\", "/")),
+        (re.match(r"~|[A-Za-z]:/|[a-z]+://", glob), "nothing outside the project is ever meant", ""),
+        (".." in parts, "nothing above the project is ever meant", "/".join(p for p in parts if p != "..")),
+        (opened, f"a brace {ALONE}", f"{glob}}}" if opened == 1 and "," in glob else ""),
+        (glob.count("[") > glob.count("]"), f"a bracket {ALONE}", ""),
+        (
+            len(parts) > PARTS_LIMIT + 1 or choices > BRACES_LIMIT,
+            "it has too many parts to be understood, and is taken as any file",
+            "",
+        ),
+    )
+    return next(((why, better) for holds, why, better in faults if holds), None)
 
 
 # --- globs that mean no file here ---------------------------------------------------------------------------
@@ -147,30 +124,20 @@ def _choices(glob: str) -> int:
 
 def _nowhere(line: CriterionLine, globs: tuple[str, ...], paths: Paths) -> Iterator[Flaw]:
     missed = {
-        glob
-        for glob in globs
-        if not _fault(glob) and not unseen(glob) and paths.meets(glob.removeprefix("!")) is False
+        glob for glob in globs if not _fault(bare := glob.removeprefix("!")) and paths.meets(bare) is False
     }
-    never = all(glob in missed for glob in globs if not glob.startswith("!"))
-    never = never and not all(glob.startswith("!") for glob in globs)
+    wanted = [glob for glob in globs if not glob.startswith("!")]
+    never = bool(wanted) and missed.issuperset(wanted)
     kept = ", ".join(f"`{glob}`" for glob in globs if glob not in missed)
+    why = "it means no file of the project" + (", so the criterion applies to nothing yet" if never else "")
     for part, glob in zip(line.parts, globs, strict=False):
-        if glob not in missed:
-            continue
-        fixes = [QuickFix(f"Write `{near}`", (TextEdit(part, near),)) for near in _near(glob, paths)]
-        slip = never and bool(fixes)
-        if kept and not never:
-            fixes.append(QuickFix(f"Leave {kept}", (TextEdit(line.value, kept),)))
-        yield Flaw(
-            Code.GLOB_MATCHES_NOTHING,
-            "it means no file of the project"
-            + (", so the criterion applies to nothing yet" if never else ""),
-            part.begin,
-            part.end,
-            FlawSeverity.WARNING if slip else FlawSeverity.HINT,  # else the files may be yet to come
-            "",
-            tuple(fixes),
-        )
+        if glob in missed:
+            fixes = [_write(part, near) for near in _near(glob, paths)]
+            slip = never and fixes  # else the files may be yet to come
+            if kept and not never:
+                fixes.append(fix(f"Leave {kept}", line.value, kept))
+            tell = warn if slip else hint
+            yield tell(Code.GLOB_MATCHES_NOTHING, why, part, "", *fixes)
 
 
 def _near(glob: str, paths: Paths) -> Iterator[str]:

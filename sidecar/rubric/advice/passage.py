@@ -9,136 +9,52 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.kernel.rubric import LocatedCriterion, RubricOutline, RubricSection, SectionRole, TextSpan
-from sidecar.rubric.advice.edits import end_of_line
-
-# --- Words of a text: whether they are English, and what two wordings of one thing have in common. ----------
-# A text in another language is not judged by its words: "robust", "simple" and "production" are words of
-# many.
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-ENGLISH: Final = _set(
-    "the and are were been with that this not must should every each have its which what when where before"
-    " after by from does is of to it be has was on"
-)
-"""Small words of English, among them some that others have too."""
-FOREIGN: Final = _set(
-    "der die das den dem des und ist sind ein eine einer nicht mit von zu auf im wird werden kein keine oder"
-    " dass le la les et est sont un une du de ne pas que qui dans pour avec sur au aux ce cette el los las y"
-    " es una del en por con para se su sin al il che di della dei gli e non sono het een zijn niet van voor"
-    " met dat och att som inte av til og ikke jest nie na w z i o os um uma em nao ja ei ve bir bu ile"
-)
-EMPTY: Final = _set(
-    "a an the is are was were be been being to of in on at by for with from it its this that these those"
-    " there every each all any has have had do does did will must should may can agent you your they their"
-    " and or as into"
-)
-"""Words that two wordings of one demand may differ in."""
-DENIALS: Final = _set("not no never without cannot none nothing nobody neither nor avoid lacks missing")
-
-
-class Tongue(Struct, frozen=True):
-    """How many small words of English a text has, and how many of other languages."""
-
-    english: int
-    foreign: int
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
-
-
-def words(text: str) -> list[str]:
-    """The words and numbers of a text in small letters."""
-    return _word().findall(text.casefold())
-
-
-def tongue(found: list[str]) -> Tongue:
-    """What these words say about their language; each with a letter beyond ASCII speaks against English."""
-    english = sum(word in ENGLISH for word in found)
-    foreign = sum(word in FOREIGN or not _plain(word) for word in found)
-    return Tongue(english, foreign)
-
-
-def _plain(word: str) -> bool:
-    return word.replace("\u2019", "").isascii()
-
-
-def denials(found: list[str]) -> int:
-    """How many of these words deny something."""
-    return sum(word in DENIALS or word.endswith(("n't", "n\u2019t")) for word in found)
-
-
-def stems(found: list[str]) -> frozenset[str]:
-    """What these words are about: without small words, denials and endings."""
-    return frozenset(
-        _stem(word)
-        for word in found
-        if word not in EMPTY and word not in DENIALS and not word.endswith(("n't", "n\u2019t"))
-    )
-
-
-@lru_cache(maxsize=4096)
-def _stem(word: str) -> str:
-    """A word without the endings of plural, past and "-ing"; short words stay whole ("bed", "sing")."""
-    if not word.endswith("ss"):
-        word = _cut(word, "es") if word.endswith("es") else _cut(word, "s")
-    for ending in ("ing", "ed"):
-        stem = _cut(word, ending)
-        if stem != word:
-            doubled = stem[-1] == stem[-2] != "s"
-            return stem[:-1] if doubled else stem.removesuffix("e")
-    return word.removesuffix("e")
-
-
-def _cut(word: str, ending: str) -> str:
-    return word.removesuffix(ending) if len(word) > len(ending) + 2 else word
-
-
-# --- A criterion as advice reads it: which of its words are the author's own demand. ------------------------
-# Words in code, in quotation marks, in examples ("Looks like: ...") and in lines that are no prose
-# (`Severity: must`) are none. They are blotted out, so that places stay what they are.
-
+from sidecar.rubric.advice.edits import end_of_line, moved
+from sidecar.rubric.advice.wording import AdviceWording
 
 BLOT: Final = "\ue000"
 """Stands for each character of what is quoted or code; no language uses it."""
 CACHED: Final = 2048
 """Criteria that are remembered: in a text of 8 KiB there are no more."""
+LONGEST_DEMAND: Final = 200
+"""Characters of a demand of which an opposite can be told."""
 
 
-class Passage(Struct, frozen=True, kw_only=True, cache_hash=True):
+OWN_ID: Final = r"\s{0,8}\{#[^\W_][\w.:-]{0,39}\}(?=\s*$)"
+SENTENCE_END: Final = r"[.!?](?=\s|\Z)|\n[ \t]*\n|\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]"
+QUOTED: Final = (
+    r"(?is)`[^`\n]{1,300}`|<!--.{0,2000}?-->|\{\#[^}\n]{0,80}\}|https?://\S+"
+    r"|\"[^\"]{1,300}\"|\u201c[^\u201d]{1,300}\u201d|\u00ab[^\u00bb]{1,300}\u00bb"
+    r"|(?<!\w)'[^'\n]{1,120}'(?!\w)"
+    r"|\b(?:looks like|is not|for example|examples?|e\.g\.|bad|good|wrong|right|instead)\b[ \t]*:"
+    r"(?:[^\n]|\n(?![ \t]*\n))*|(?m:^[ \t]{0,3}>[^\n]*)"
+)
+"""Code within a line, quotations, comments, ids, addresses; examples to the end of their paragraph."""
+
+
+class Passage(Struct, frozen=True, kw_only=True, eq=False):
     """A criterion. Places are counted from its first character.
 
     `raw` is its text as it is written, `prose` the same with the words blotted out that are not the author's
-    demand. `sentences` are those of what it says under its name, or its name where it says nothing more:
-    `said` tells which. `own_id` is its `{#id}` with the blanks before it, `spoken` its name in small letters
-    and digits alone.
+    demand. `own_id` is its `{#id}` with the blanks before it. `english` is how many more small words are
+    English than foreign. `said` are the words it says without small ones, and how many deny something.
+    `demand` are the words of its first sentence, and whether it is to be rather than not to be; None where no
+    opposite can be told. `beyond` is why no evidence can show it, and where.
     """
 
     raw: str
     prose: str
-    role: SectionRole
-    heading: bool
-    name: TextSpan
     own_id: TextSpan | None
-    spoken: str
-    said: bool
-    sentences: tuple[TextSpan, ...]
-    tongue: Tongue
-
-    def sentence(self, number: int) -> str:
-        place = self.sentences[number]
-        return self.prose[place.begin : place.end]
+    english: int
+    said: tuple[frozenset[str], int]
+    demand: tuple[frozenset[str], bool] | None
+    beyond: tuple[str, TextSpan] | None
 
 
 class Place(Struct, frozen=True):
@@ -153,35 +69,28 @@ class Place(Struct, frozen=True):
         return self.located.whole.begin
 
 
-def places(outline: RubricOutline) -> tuple[Place, ...]:
+def places(outline: RubricOutline, wording: AdviceWording) -> tuple[Place, ...]:
     """Every criterion of a text, in its order."""
     return tuple(
-        Place(section, one, _passage(outline, section.role, one))
+        Place(section, one, _passage(outline, section.role, one, wording))
         for section in outline.sections
         if section.role is not None
         for one in section.criteria
     )
 
 
-def moved(place: TextSpan, by: int) -> TextSpan:
-    """A place of a criterion as one of the text in which it begins at `by`."""
-    return TextSpan(place.begin + by, place.end + by)
-
-
-# --- reading ------------------------------------------------------------------------------------------------
-
-
-def _passage(outline: RubricOutline, role: SectionRole, one: LocatedCriterion) -> Passage:
+def _passage(
+    outline: RubricOutline, role: SectionRole, one: LocatedCriterion, wording: AdviceWording
+) -> Passage:
     begin, end = one.whole.begin, one.whole.end
     first = bisect_left(outline.code, begin, key=lambda span: span.end)
     last = bisect_left(outline.code, end, key=lambda span: span.begin)
-    return _read(
-        outline.text[begin:end],
-        moved(one.name, -begin),
-        (role, one.heading),
-        tuple(moved(line.whole, -begin) for line in one.lines),
-        tuple(moved(span, -begin) for span in outline.code[first:last]),
+    lines = tuple((line.whole.begin - begin, line.whole.end - begin, " ") for line in one.lines)
+    code = tuple(
+        (max(span.begin, begin) - begin, min(span.end, end) - begin, BLOT)
+        for span in outline.code[first:last]
     )
+    return _read(outline.text[begin:end], moved(one.name, -begin), (role, one.heading), lines + code, wording)
 
 
 @lru_cache(maxsize=CACHED)
@@ -189,58 +98,29 @@ def _read(
     raw: str,
     name: TextSpan,
     kind: tuple[SectionRole, bool],
-    lines: tuple[TextSpan, ...],
-    code: tuple[TextSpan, ...],
+    hidden: tuple[tuple[int, int, str], ...],
+    wording: AdviceWording,
 ) -> Passage:
     role, heading = kind
     prose = raw.replace("\r\n", " \n").replace("\r", "\n")
-    for span in lines:
-        prose = _blotted(prose, span.begin, span.end, " ")
-    for span in code:
-        prose = _blotted(prose, max(span.begin, 0), min(span.end, len(prose)), BLOT)
-    prose = _hidden().sub(lambda found: BLOT * len(found[0]), prose)
-    begin = _body(prose, name, heading=heading)
-    shown = raw[name.begin : name.end][:500].casefold()
-    said = tuple(_sentences(prose, begin, len(prose)))
+    for begin, end, blot in hidden:
+        prose = prose[:begin] + blot * (end - begin) + prose[end:]
+    prose = re.sub(QUOTED, lambda found: BLOT * len(found[0]), prose)
+    body = [*_sentences(prose, _body(prose, name, heading=heading), len(prose))]
+    sentences = body or [*_sentences(prose, name.begin, name.end)]
+    begin = sentences[0].begin if sentences else 0
+    kept = "".join(there if shown in (there, BLOT) else " " for there, shown in zip(raw, prose, strict=True))
+    alone = sentences and (role is SectionRole.PATTERNS or len(sentences) == 1)
+    first = prose[sentences[0].begin : sentences[0].end] if alone else BLOT
+    said, chosen = _words(kept[begin:]), re.compile(OWN_ID).search(raw, name.end, end_of_line(raw, name.end))
     return Passage(
         raw=raw,
         prose=prose,
-        role=role,
-        heading=heading,
-        name=name,
-        own_id=_own_id(raw, name.end),
-        spoken=" ".join("".join(char if char.isalnum() else " " for char in shown).split()),
-        said=bool(said),
-        sentences=said or tuple(_sentences(prose, name.begin, name.end)),
-        tongue=tongue(words(prose.replace(BLOT, " "))),
-    )
-
-
-def _own_id(raw: str, begin: int) -> TextSpan | None:
-    end = end_of_line(raw, begin)
-    found = _id().search(raw, begin, end)
-    return TextSpan(*found.span()) if found else None
-
-
-@cache
-def _id() -> re.Pattern[str]:
-    return re.compile(r"\s{0,8}\{#[^\W_][\w.:-]{0,39}\}(?=\s*$)")
-
-
-def _blotted(text: str, begin: int, end: int, blot: str) -> str:
-    return text[:begin] + blot * (end - begin) + text[end:]
-
-
-@cache
-def _hidden() -> re.Pattern[str]:
-    """Code within a line, quotations, comments, ids, addresses; examples to the end of their paragraph."""
-    return re.compile(
-        r"`[^`\n]{1,300}`|<!--.{0,2000}?-->|\{\#[^}\n]{0,80}\}|https?://\S+"
-        r"|\"[^\"]{1,300}\"|\u201c[^\u201d]{1,300}\u201d|\u00ab[^\u00bb]{1,300}\u00bb"
-        r"|(?<!\w)'[^'\n]{1,120}'(?!\w)"
-        r"|\b(?:looks like|is not|for example|examples?|e\.g\.|bad|good|wrong|right|instead)\b[ \t]*:"
-        r"(?:[^\n]|\n(?![ \t]*\n))*|(?m:^[ \t]{0,3}>[^\n]*)",
-        re.IGNORECASE | re.DOTALL,
+        own_id=TextSpan(*chosen.span()) if chosen else None,
+        english=sum(_english(word, wording) for word in _words(prose.replace(BLOT, " "))),
+        said=(stems(said, wording), _denials(said, wording)),
+        demand=_demand(first, role, wording),
+        beyond=_beyond(prose, begin, wording) if role is not SectionRole.LEGITIMATE else None,
     )
 
 
@@ -249,27 +129,59 @@ def _body(prose: str, name: TextSpan, *, heading: bool) -> int:
     if heading:
         end = prose.find("\n", name.end)
         return end if end >= 0 else len(prose)
-    if mark := re.compile(r"(?:\*\*|__)?\s?:|(?:\*\*|__)").match(prose, name.end):
-        return mark.end()
-    return name.begin
+    mark = re.compile(r"(?:\*\*|__)?\s?:|(?:\*\*|__)").match(prose, name.end)
+    return mark.end() if mark else name.begin
 
 
 def _sentences(prose: str, begin: int, end: int) -> Iterator[TextSpan]:
     """What stands between full stops, empty lines and marks of list items, if it has a letter."""
-    at = begin
-    for mark in _end().finditer(prose, begin, end):
-        yield from _trimmed(prose, at, mark.start())
-        at = mark.end()
-    yield from _trimmed(prose, at, end)
+    for mark in [*re.compile(SENTENCE_END).finditer(prose, begin, end), None]:
+        text = prose[begin : mark.start() if mark else end]
+        if any(char.isalnum() or char == BLOT for char in text):
+            lead = len(text) - len(text.lstrip(" \n\t-*+_:"))
+            yield TextSpan(begin + lead, begin + max(len(text.rstrip(" \n\t*_:")), lead))
+        begin = mark.end() if mark else end
 
 
-def _trimmed(prose: str, begin: int, end: int) -> Iterator[TextSpan]:
-    text = prose[begin:end]
-    if any(char.isalnum() or char == BLOT for char in text):
-        lead = len(text) - len(text.lstrip(" \n\t-*+_:"))
-        yield TextSpan(begin + lead, begin + max(len(text.rstrip(" \n\t*_:")), lead))
+# --- what it says -------------------------------------------------------------------------------------------
 
 
-@cache
-def _end() -> re.Pattern[str]:
-    return re.compile(r"[.!?](?=\s|\Z)|\n[ \t]*\n|\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
+def _beyond(prose: str, begin: int, wording: AdviceWording) -> tuple[str, TextSpan] | None:
+    """The first wording of what no evidence of a stop can show."""
+    for why, pattern in wording.undecidable.items():
+        if found := re.compile(pattern, re.IGNORECASE).search(prose, begin):
+            return why, TextSpan(*found.span())
+    return None
+
+
+def _demand(sentence: str, role: SectionRole, wording: AdviceWording) -> tuple[frozenset[str], bool] | None:
+    """What a sentence demands. With two denials nobody knows what it says, so nothing is said of it."""
+    bad = role is SectionRole.ANTIPATTERNS
+    if BLOT in sentence or len(sentence) > LONGEST_DEMAND:
+        return None
+    if bad and re.match(wording.unclear, sentence, re.IGNORECASE):
+        return None
+    found = _words(re.sub(wording.forbids, "", sentence, flags=re.IGNORECASE) if bad else sentence)
+    denied, about = _denials(found, wording), stems(found, wording)
+    return (about, (denied == 1) is bad) if denied <= 1 < len(about) else None
+
+
+def _words(text: str) -> list[str]:
+    """The words and numbers of a text in small letters."""
+    return re.findall(r"[^\W_]+(?:['\u2019][^\W\d_]+)?", text.casefold())
+
+
+def _english(word: str, wording: AdviceWording) -> int:
+    foreign = word in wording.foreign or not word.replace("\u2019", "").isascii()
+    return (word in wording.english) - foreign
+
+
+def _denials(found: list[str], wording: AdviceWording) -> int:
+    return sum(word in wording.denials or word.endswith(("n't", "n\u2019t")) for word in found)
+
+
+def stems(found: list[str], wording: AdviceWording) -> frozenset[str]:
+    """What these words are about: without small words, denials and endings ("passes", "committed")."""
+    kept = (word for word in found if word not in wording.small and not _denials([word], wording))
+    bare = (re.sub(r"(?<=\w\w\w)(?:ing|ed|es|s)\Z", "", word) for word in kept)
+    return frozenset(re.sub(r"(?<=\w\w)(?:(\w)(?=\1)\w|e)\Z", r"\1", word) for word in bare)

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
+from sidecar.platform.data import load_data
 from sidecar.platform.files import file_stamp
 from sidecar.rubric import reader
 from sidecar.rubric.advice.advise import advise
 from sidecar.rubric.advice.form import mend
+from sidecar.rubric.advice.wording import AdviceWording
 from sidecar.rubric.files import RejectedRubricError, RubricPlace, resolve_place, rubric_places
 from sidecar.rubric.markdown import MARKDOWN_BOM
 from sidecar.rubric.outline import parse_outline
@@ -49,6 +51,7 @@ class RubricCheck:
         self._around: dict[str, RubricContext] = {}
         self._places: dict[str, RubricPlace | None] = {}
         self._sound: dict[Path, tuple[int, ...]] = {}
+        self._wording = load_data("rubric_advice", AdviceWording)
 
     def flaws(self, path: str, text: str) -> tuple[Flaw, ...] | None:
         """Return all flaws, those that make the reader fail first; None if the file is not a rubric.
@@ -68,8 +71,8 @@ class RubricCheck:
         if flaw := _too_big_flaw(text):
             return (flaw,)
         read = parse_outline(_replace_unencodable(text))
-        errors = (replace(flaw, fixes=mend(read, flaw)) for flaw in _section_flaws(text))
-        return (*errors, *advise(read, around))
+        errors = (replace(flaw, fixes=mend(read, flaw, self._wording)) for flaw in _section_flaws(text))
+        return (*errors, *advise(read, self._wording, around))
 
     def outline(self, path: str, text: str) -> RubricOutline | None:
         """Return the parsed rubric, empty for a text that is too big; None if the file is not a rubric."""

@@ -160,7 +160,7 @@ def test_only_slips_with_one_cure_that_meet_no_other_are_mended_at_once() -> Non
         flaw("unread-line", 0, 0, (22, 24)),
         flaw("unknown-section", 0, 0, (5, 7)),
         flaw("unknown-section", 0, 0, (30, 31), more=1),
-        flaw("vague-wording", 0, 0, (40, 41)),
+        flaw("undecidable", 0, 0, (40, 41)),
     ]
     assert [edit.place for edit in safe_edits(flaws)] == [TextSpan(5, 7), TextSpan(20, 22)]
 

@@ -25,7 +25,6 @@ from sidecar.kernel.rubric import (
     TextEdit,
     TextSpan,
 )
-from sidecar.rubric.advice.form import from_default
 
 # --- which fixes are offered, and which of them can be applied without review -------------------------------
 
@@ -53,7 +52,9 @@ def new_rubric_fix(outline: RubricOutline, beginning: str) -> QuickFix | None:
     """Return a fix that turns a text without any rubric section into a new rubric."""
     if not beginning or any(section.role for section in outline.sections):
         return None
-    return from_default(outline, beginning)
+    ending = LINE_BREAK.search(outline.text)
+    text = beginning.replace("\n", ending[0] if ending else "\n")
+    return QuickFix("Start from the default rubric", (TextEdit(TextSpan(0, len(outline.text)), text),))
 
 
 def _edits_overlap(one: TextEdit, other: TextEdit) -> bool:

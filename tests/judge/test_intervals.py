@@ -8,8 +8,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from sidecar.judging.intervals import Estimate, Proportion, precision_at_base_rate, roc_area, share_ratio
+from judge.intervals import Estimate, Proportion, precision_at_base_rate, roc_area, share_ratio
 
 CT_NORMAL: Final = {1: 33, 2: 6, 3: 6, 4: 11, 5: 2}
 CT_ABNORMAL: Final = {1: 3, 2: 2, 3: 2, 4: 11, 5: 33}
