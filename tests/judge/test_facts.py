@@ -1,7 +1,7 @@
 """Stops without a goal, played for real: a plain lie about a fact is sent back, an honest stop rests.
 
-The scenes were written by somebody who had not seen the product; benchmarks/README.md has the figures at first
-sight. No model is asked.
+The scenes were written by somebody who had not seen the product; benchmarks/README.md has the figures at
+first sight. No model is asked.
 """
 
 from __future__ import annotations
