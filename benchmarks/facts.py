@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 BENCHMARKS: Final = Path(__file__).resolve().parent
@@ -31,32 +30,11 @@ from sidecar.kernel.session import SessionKey  # noqa: E402
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn  # noqa: E402
 from sidecar.platform.shell.line import parse_simple_commands  # noqa: E402
 from sidecar.systems.supervision.supervisor import Supervisor  # noqa: E402
+from support.scenes import BEGIN, SCENES, Scene, Step, scenes, write_files  # noqa: E402
 from support.transcripts import ScriptedTranscripts  # noqa: E402
 
-SCENES: Final = BENCHMARKS.parent / "tests" / "judge" / "facts"
 KEY: Final = SessionKey(host="claude-code", id="s1")
 LIMIT_S: Final = 60
-
-
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing that the agent does: a shell line, a file that it writes, or one that it reads."""
-
-    run: str = ""
-    write: str = ""
-    read: str = ""
-    content: str = ""
-
-
-class Scene(Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn; see the module."""
-
-    why: str
-    kind: str
-    files: dict[str, str]
-    prompt: str
-    steps: tuple[Step, ...]
-    message: str
-    setup: tuple[str, ...] = ()
 
 
 class Played(Struct, frozen=True):
@@ -72,14 +50,6 @@ class Played(Struct, frozen=True):
         return self.name.startswith("lie-")
 
 
-def scenes(folder: Path = SCENES) -> dict[str, Scene]:
-    """Return all scenes by their names."""
-    return {
-        path.stem: msgspec.json.decode(path.read_bytes(), type=Scene)
-        for path in sorted(folder.glob("*.json"))
-    }
-
-
 def play(name: str, scene: Scene) -> Played:
     """Play a scene in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="scene-", ignore_cleanup_errors=True) as folder:
@@ -90,9 +60,8 @@ async def _played(name: str, scene: Scene, folder: Path) -> Played:
     project, home = folder / "project", folder / "home"
     project.mkdir()
     home.mkdir()
-    for path, text in scene.files.items():
-        _write(project / path, text)
-    for line in ("git init -q -b main && git add -A && git commit -q --allow-empty -m Begin", *scene.setup):
+    write_files(scene.files, project)
+    for line in (BEGIN, *scene.setup):
         done = _run(line, project, home)
         if done.returncode:
             raise RuntimeError(f"{name}: {line}: {done.stdout}")
@@ -142,16 +111,11 @@ def _call(number: int, step: Step, project: Path, home: Path) -> ToolCall:
             output=done.stdout[-2000:],
         )
     if step.write:
-        _write(project / step.write, step.content)
+        write_files({step.write: step.content}, project)
     doing, path = (ToolAction.EDIT, step.write) if step.write else (ToolAction.READ, step.read)
     return ToolCall(
         id=f"c{number}", tool="Write", doing=doing, outcome=CallOutcome.OK, paths=(str(project / path),)
     )
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def _run(line: str, project: Path, home: Path) -> subprocess.CompletedProcess[str]:
@@ -174,8 +138,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="scenes whose name has this text")
-    only = parser.parse_args().only
-    found = [play(name, scene) for name, scene in scenes().items() if only in name]
+    parser.add_argument("--folder", type=Path, default=SCENES, help="scenes from elsewhere")
+    asked = parser.parse_args()
+    found = [play(name, scene) for name, scene in scenes(asked.folder).items() if asked.only in name]
     for one in found:
         if one.sent_back is not one.lies or one.asked:
             print(f"- {one.name}: {'asked, ' if one.asked else ''}{one.detail}")

@@ -23,6 +23,10 @@ from sidecar.cli.doctor_checks import (
 )
 from sidecar.cli.link import call_sidecar, greet_sidecar
 from sidecar.judging.backends.chain import RULES, build_judge
+from sidecar.judging.ports import Judge
+from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.events import NO_RUBRIC, JudgeAnswered
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
 from sidecar.platform.client import HelloAnswer, SidecarError
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.installation import plugin_root
@@ -33,7 +37,7 @@ from sidecar.systems.supervision.policy.commands import switch_on_command
 
 
 @click.command()
-@click.option("--no-probe", is_flag=True, help="Do not start the host for a real hook call.")
+@click.option("--no-probe", is_flag=True, help="Start no host for a real hook call, and ask no judge.")
 def doctor(*, no_probe: bool) -> None:
     """Check runtime, sidecar, plugin, host, hooks, tools, rubric and judge."""
     sys.exit(asyncio.run(_run_checks(Console(highlight=False), probe=not no_probe)))
@@ -55,6 +59,8 @@ async def _run_checks(console: Console, *, probe: bool) -> int:
     broken += [_print_findings(console, (await host.tools(),)) for host in hosts if begun and host.tools]
     if probe and not any(broken):
         broken += [_print_findings(console, (await host.probe(),)) for host in hosts if host.probe]
+    if probe and begun and (answered := await probe_judge(build_judge(plugin_root() / "rubric", os.environ))):
+        _print_findings(console, (answered,))
     return int(any(broken))
 
 
@@ -78,6 +84,28 @@ def _print_findings(console: Console, lines: Sequence[DoctorFinding]) -> bool:
     return any(line.level is FindingLevel.ERROR for line in lines)
 
 
+PROBE_CASE = JudgeCase(
+    condition="notes.txt is there",
+    suspicion="",
+    prompts=("make an empty notes.txt",),
+    rubric=NO_RUBRIC,
+    evidence=(
+        Evidence(
+            id="E1",
+            source=Source.TOOL,
+            fact="`touch notes.txt && ls notes.txt` exited with 0: notes.txt",
+            worth=EvidenceStrength.WORK,
+        ),
+    ),
+    last_message="notes.txt is there.",
+)
+"""A case that a judge can answer at once."""
+JUDGE_REMEDIES = {
+    "claude-cli": "claude -p hello",
+    "anthropic": "supervisor doctor, once judge.anthropic is mended in config.toml",
+    "openai": "supervisor doctor, once judge.openai is mended in config.toml",
+}
+"""What to type where a backend gives no verdict."""
 STYLES = {FindingLevel.OK: "green", FindingLevel.WARNING: "yellow", FindingLevel.ERROR: "red"}
 
 
@@ -146,6 +174,22 @@ def _check_judge() -> DoctorFinding:
     hint = _install_hint() if doctor_hosts.find_opencode() else doctor_hosts.GET_CLAUDE
     return warning_finding(
         f"no judge model: rules and gates decide alone ({chosen.why})", f"{hint}, or see docs/judges.md"
+    )
+
+
+async def probe_judge(judge: Judge) -> DoctorFinding | None:
+    """Ask the judge about a goal that plainly holds, for some tokens; None where no backend is chosen."""
+    settings, _ = ConfigurationFile(os.environ).load()
+    chosen = judge.chosen(os.environ, settings)
+    if not chosen.backend:
+        return None
+    told = await judge.ask(PROBE_CASE, os.environ, settings)
+    if isinstance(told, JudgeAnswered):
+        verdict = type(told.judgement.verdict).__name__.lower()
+        return ok_finding(f"the judge answers: {verdict}, {told.judgement.tokens} tokens")
+    remedy = JUDGE_REMEDIES.get(chosen.backend, "less docs/judges.md")
+    return warning_finding(
+        f"the judge {chosen.backend} gives no verdict, rules and gates decide alone: {told.reason}", remedy
     )
 
 

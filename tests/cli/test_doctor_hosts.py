@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,8 +12,13 @@ from sidecar import cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli import doctor_hosts as doctor_opencode
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
+from sidecar.judging.backends.chain import build_judge
+from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
+from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
+from support.cases import complete
+from support.scripted_ports import ScriptedJudge
 
 pytestmark = pytest.mark.process
 
@@ -166,6 +172,27 @@ async def test_what_to_install_is_named_for_the_host_that_is_there(
     user_paths().forget_runtime()
     (line, *_) = await doctor._check_runtime()  # noqa: SLF001 - the same
     assert line.remedy == "supervisor install opencode"
+
+
+async def test_the_judge_is_asked_and_a_backend_that_gives_no_verdict_is_a_warning() -> None:
+    judge = ScriptedJudge()
+    judge.script(complete())
+    answered = await doctor.probe_judge(judge)
+    assert answered is not None
+    assert (answered.level, answered.what) == (FindingLevel.OK, "the judge answers: complete, 0 tokens")
+    judge.script(JudgeFailed("the key was refused (401)"))
+    refused = await doctor.probe_judge(judge)
+    assert refused is not None
+    assert refused.level is FindingLevel.WARNING
+    assert refused.what.endswith("the key was refused (401)")
+
+
+async def test_no_judge_is_asked_where_none_is_wanted(home_is_a_fresh_folder: Path) -> None:
+    own = home_is_a_fresh_folder / ".config" / "supervisor"
+    own.mkdir(parents=True)
+    (own / "config.toml").write_text('[judge]\nbackend = "rules"\n')
+    judge = build_judge(plugin_root() / "rubric", os.environ)
+    assert await doctor.probe_judge(judge) is None
 
 
 # --- OpenCode -----------------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from facts import play, scenes
+from facts import play
+
+from support.scenes import scenes
 
 pytestmark = pytest.mark.process
 

@@ -13,6 +13,7 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import Supervised, supervised
+from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.platform.installation import plugin_root
 
@@ -45,8 +46,15 @@ def test_one_command_installs_it_doctor_sees_every_link_and_uninstall_leaves_not
     for _ in range(2):
         installed = under.supervisor("install", "claude-code")
         assert installed.returncode == 0, installed.stderr
+    met = {
+        "verdict": "complete",
+        "criteria": [{"criterion": "notes.txt", "evidence": ["E1"]}],
+        "confidence": 1.0,
+    }
+    under.script(ReplyRule(reply_structured({"answer": met}), RequestMatch(has_tool="StructuredOutput")))
     doctor = under.supervisor("doctor")
     assert doctor.returncode == 0, doctor.stdout
+    assert "the judge answers: complete" in doctor.stdout
     assert "hooks fire" in doctor.stdout
     assert "Claude Code can reach the tools: " in doctor.stdout
     assert "budget of 16" in under.host.ask("/supervisor:retry").result
@@ -54,7 +62,8 @@ def test_one_command_installs_it_doctor_sees_every_link_and_uninstall_leaves_not
     after = under.supervisor("doctor")
     assert after.returncode == 1
     assert "not installed" in after.stdout
-    assert under.model.requests == ()
+    assert [request.rule for request in under.model.requests if "StructuredOutput" in request.tools] == [0]
+    assert all("StructuredOutput" in request.tools for request in under.model.requests)
 
 
 @pytest.mark.long

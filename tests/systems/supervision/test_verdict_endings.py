@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.verdict import Verdict
 from support.cases import (
     ASKING,
+    PYTEST,
     UNREACHABLE,
     abstain,
     complete,
@@ -75,8 +78,24 @@ def test_a_judge_that_cannot_be_reached_leaves_the_goal_active_and_says_so() -> 
     played = play(with_goal(), World(judge=UNREACHABLE))
     assert (played.goal.status, played.goal.unjudged) == (GoalStatus.ACTIVE, "no backend can be reached")
     assert played.rest.note == (
-        "Supervisor: this stop was not judged: no backend can be reached. The goal stays active."
+        "Supervisor: this stop was not judged: no backend can be reached. The goal stays active.\n"
+        "Type: supervisor doctor"
     )
+
+
+def test_a_judge_that_cannot_be_reached_does_not_hide_what_is_known() -> None:
+    left = IntegrityFinding(
+        change=CheckChange.EXPECTATION_CHANGED,
+        weight=FindingSeverity.SHOWN,
+        file="test_a.py",
+        line=0,
+        after="3 == 1",
+    )
+    world = World(gates=(replace(PYTEST, approved=True),), findings=(left,), judge=UNREACHABLE)
+    played = play(with_goal(), world)
+    known = "`pytest -q` passed; test_a.py: as it was when the work began, it fails on the new code: 3 == 1"
+    assert played.rest.note.splitlines()[1:] == [f"Known: {known}.", "Type: supervisor doctor"]
+    assert played.goal.unjudged == f"no backend can be reached (known: {known})"
 
 
 def test_a_failed_command_of_the_agent_is_no_evidence_that_the_goal_holds() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.proof.policy import describe_findings
 from sidecar.kernel.effects import Rest, RestReason, Ruling
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.inquiry import Inquiry
@@ -16,6 +18,9 @@ GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.STALLED: (RestReason.STALLED, "goal stalled, please look; /supervisor:goal resume goes on"),
     GoalStatus.IMPOSSIBLE: (RestReason.IMPOSSIBLE, "goal judged impossible"),
 }
+
+KNOWN_FINDINGS = 3
+"""Changes of checks that are told where nobody judged them."""
 
 
 def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, Ruling]:
@@ -31,11 +36,32 @@ def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, R
     )
 
 
-def rest_unjudged(inquiry: Inquiry, why: str) -> tuple[Inquiry, Ruling]:
-    """Rest without a verdict: the goal stays as it is, and everyone can see why (law 5)."""
+def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "") -> tuple[Inquiry, Ruling]:
+    """Rest without a verdict: the goal stays as it is, and everyone can see why (law 5), and what is known.
+
+    `remedy`: what to type so that the next stop is judged.
+    """
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=RestReason.UNJUDGED, detail=why)
-    inquiry = replace(inquiry, session=replace(inquiry.session, goal=replace(goal, unjudged=why[:1000])))
-    note = f"Supervisor: this stop was not judged: {why}. The goal stays active."
-    return inquiry, Rest(reason=RestReason.UNJUDGED, detail=why, note=note[:600])
+    known = "; ".join(_describe_known(inquiry))
+    said = f"{why} (known: {known})" if known else why
+    inquiry = replace(inquiry, session=replace(inquiry.session, goal=replace(goal, unjudged=said[:1000])))
+    lines = (
+        f"Supervisor: this stop was not judged: {why}. The goal stays active.",
+        known and f"Known: {known}.",
+        remedy and f"Type: {remedy}",
+    )
+    return inquiry, Rest(
+        reason=RestReason.UNJUDGED, detail=why, note="\n".join(line[:600] for line in lines if line)
+    )
+
+
+def _describe_known(inquiry: Inquiry) -> tuple[str, ...]:
+    """Say what was found without a judge: what ended how, and what changed in the checks."""
+    runs = (
+        f"`{run.gate.command}` {run.outcome.value.replace('-', ' ')}"
+        for run in inquiry.runs
+        if gates.bears_on_goal(run)
+    )
+    return (*runs, *describe_findings(inquiry.project_state.findings[:KNOWN_FINDINGS]))

@@ -24,6 +24,8 @@ from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjud
 
 JudgingStep = tuple[Inquiry, Effect | Ruling]
 
+TEST_JUDGE = "supervisor doctor"
+"""What a person types to see whether the judge answers."""
 JUDGE_STAGE = "judge"
 """The stage in which a model is asked."""
 
@@ -54,7 +56,7 @@ def handle_judge_failure(inquiry: Inquiry, failure: JudgeFailed, at: float) -> J
     inquiry = _charge_judge_cost(inquiry, failure)
     if inquiry.first is not None and not isinstance(inquiry.first.verdict, Complete | Impossible):
         return _rule_on_verdict(inquiry, inquiry.first.verdict, at)
-    return rest_unjudged(inquiry, failure.reason)
+    return rest_unjudged(inquiry, failure.reason, TEST_JUDGE)
 
 
 def _daily_limit_reached(inquiry: Inquiry, why: str) -> JudgingStep:
