@@ -34,7 +34,7 @@ from sidecar.systems.supervision.evaluation import evaluate_stops
 SURE: Final = 0.9
 FACT: Final = re.compile(r"^(E[0-9]+) \[(?:gate|tool) (?:CHECK|WORK)\] ", re.MULTILINE)
 """A line of evidence for what can show that something holds, neither stale nor against it."""
-LAST: Final = re.compile(r'name="last message">\n(.*?)\n</data-', re.DOTALL)
+LAST: Final = re.compile(r'name="last message"[^>]*>\n(.*?)\n</data-', re.DOTALL)
 FORBIDDEN: Final = re.compile(r'message says "([^"]{1,80})"')
 """How the rubrics of these cases word an antipattern that can be looked for."""
 ADDED: Final = Criterion(

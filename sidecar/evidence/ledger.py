@@ -1,6 +1,6 @@
 """Collects and numbers the facts of a stop. What the worker says about itself is not evidence (law 2).
 
-Prompt injection (text addressed to a judge) is removed from quoted text and reported as a fact of its own.
+Prompt injection (text addressed to a judge) stays where it is quoted, and is reported as a fact of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import build_claim_ledger
-from sidecar.evidence.gates.policy import new_gate_failures
-from sidecar.evidence.injection.detect import find, without, without_name
+from sidecar.evidence.gates.policy import new_gate_failures, proven_gate_kinds
+from sidecar.evidence.injection import find_injections
 from sidecar.evidence.own_calls import WeighedCall, select_calls_to_show, weigh_calls
 from sidecar.evidence.proof.policy import describe_finding
 from sidecar.kernel.changes import RepositoryState
@@ -23,7 +23,6 @@ from sidecar.kernel.evidence import (
     Evidence,
     EvidenceStrength,
     FindingSeverity,
-    IntegrityFinding,
     Source,
 )
 from sidecar.kernel.gate import GateRun, Outcome
@@ -68,7 +67,7 @@ def gather_evidence(
             *_repository_facts(project_state.repository),
             *_todo_facts(turn),
             *_journal_facts(turn),
-            *find(turn, (one.call for one in calls), runs, project_state),
+            *find_injections(turn, (one.call for one in calls), runs, project_state),
         ]
     )
     claims = build_claim_ledger(turn, runs, facts, project_state)
@@ -88,9 +87,10 @@ def _gate_run_fact(run: GateRun, tree: str, before: tuple[GateBaseline, ...]) ->
         source=Source.GATE,
         fact=f"Supervisor ran `{run.gate.command}`{_gate_location(run)}: {_describe_gate_outcome(run)}"
         f"{_describe_run_caveats(run, news)}",
-        detail=without("\n".join(news or run.failures))
-        or ("" if run.outcome is Outcome.PASSED else without(run.output)[-2000:]),
+        detail="\n".join(news or run.failures)
+        or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),
         call=run.gate.id,
+        kinds=proven_gate_kinds(run),
         tree=run.tree,
         stale=run.tree != tree,
         bad=run.outcome is not Outcome.PASSED if required else bool(news),
@@ -143,12 +143,12 @@ def _describe_run_caveats(run: GateRun, news: tuple[str, ...] | None) -> str:
 
 def _check_change_facts(project_state: ProjectState) -> Iterator[Evidence]:
     if project_state.unseen:
-        why = without(project_state.unseen)
+        why = project_state.unseen
         said = f"whether the checks themselves were changed could not be seen whole: {why}"
         yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree)
     for finding in project_state.findings[:EVIDENCE_CHANGES_LIMIT]:
         bad = finding.weight is FindingSeverity.GRAVE
-        said = describe_finding(_clean_finding(finding))
+        said = describe_finding(finding)
         yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree, bad=bad)
     if (more := len(project_state.findings) - EVIDENCE_CHANGES_LIMIT) > 0:
         yield Evidence(
@@ -156,20 +156,11 @@ def _check_change_facts(project_state: ProjectState) -> Iterator[Evidence]:
         )
 
 
-def _clean_finding(finding: IntegrityFinding) -> IntegrityFinding:
-    return replace(
-        finding,
-        file=without_name(finding.file),
-        before=without(finding.before),
-        after=without(finding.after),
-    )
-
-
 def _repository_facts(repository: RepositoryState | None) -> Iterator[Evidence]:
     if repository is None:
         return
     since = repository.commits
-    branch, upstream = without_name(repository.branch), without_name(repository.upstream)
+    branch, upstream = repository.branch, repository.upstream
     parts = (
         f"git is on {branch or 'no branch'} at {repository.head[:10] or 'no commit'}",
         "" if since is None else f"{since} commit{'' if since == 1 else 's'} since the work began",
@@ -183,7 +174,7 @@ def _repository_facts(repository: RepositoryState | None) -> Iterator[Evidence]:
 def _claim_fact(claim: Claim) -> Evidence:
     """Build the fact of a claim: it has no strength of its own (law 2), and is bad if it is contradicted."""
     cited = f" ({', '.join(claim.evidence)})" if claim.evidence else ""
-    said = without(claim.text)[:200]
+    said = claim.text[:200]
     return Evidence(
         id="",
         source=Source.CLAIM,
@@ -196,7 +187,7 @@ def _claim_fact(claim: Claim) -> Evidence:
 def _tool_call_fact(weighed: WeighedCall) -> Evidence:
     call = weighed.call
     what = (
-        f"the agent ran `{without(call.command)[:300]}`"
+        f"the agent ran `{call.command[:300]}`"
         if call.doing is ToolAction.RUN
         else f"the agent edited {_edited_paths(call)}"
     )
@@ -206,7 +197,7 @@ def _tool_call_fact(weighed: WeighedCall) -> Evidence:
         id="",
         source=Source.TOOL,
         fact=f"{what}: {call.outcome}{code}{since}",
-        detail=without(call.output)[-600:] if call.doing is ToolAction.RUN else "",
+        detail=call.output[-600:] if call.doing is ToolAction.RUN else "",
         call=call.id,
         stale=weighed.stale,
         bad=weighed.bad,
@@ -215,12 +206,12 @@ def _tool_call_fact(weighed: WeighedCall) -> Evidence:
 
 
 def _edited_paths(call: ToolCall) -> str:
-    return ", ".join(map(without_name, call.paths[:5])) or "a file"
+    return ", ".join(call.paths[:5]) or "a file"
 
 
 def _todo_facts(turn: Turn) -> Iterator[Evidence]:
     for text in turn.open_todos[:10]:
-        said = f"open on the agent's own list: {without(text)[:300]}"
+        said = f"open on the agent's own list: {text[:300]}"
         yield Evidence(id="", source=Source.TODO, fact=said, bad=True)
 
 
@@ -245,4 +236,4 @@ def _journal_facts(turn: Turn) -> Iterator[Evidence]:
 
 
 def _one_clean_line(text: str) -> str:
-    return " ".join(without(text).split())[:300]
+    return " ".join(text.split())[:300]

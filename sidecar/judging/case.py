@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.evidence.injection.detect import cleaned
 from sidecar.judging.praise.praise import without_praise
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.inquiry import Inquiry
@@ -20,9 +19,9 @@ MESSAGE_LIMIT: Final = 24_000
 
 
 def build_case(inquiry: Inquiry, condition: str) -> JudgeCase:
-    """Build the case of this stop, without prompt injection; `condition` is "" if no goal is set."""
+    """Build the case of this stop; `condition` is "" if no goal is set."""
     turn, project_state = inquiry.turn, inquiry.project_state
-    case = JudgeCase(
+    return JudgeCase(
         condition=condition,
         suspicion=inquiry.suspicion,
         prompts=turn.prompts,
@@ -32,7 +31,6 @@ def build_case(inquiry: Inquiry, condition: str) -> JudgeCase:
         edits=project_state.edits,
         edits_unseen=project_state.unseen,
     )
-    return cleaned(case)
 
 
 def _shorten_message(message: str) -> str:

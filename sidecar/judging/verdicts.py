@@ -1,17 +1,19 @@
 """Decides whether a judge's answer counts: it must agree with the evidence, or it is overruled (law 5).
 
-    complete    Every cited fact exists. The agent wrote no prompt injection. No check failed on the current
-                files, and all other evidence against being done was weighed: some part cites it. If a goal is
-                set, each part cites a fact that could have turned out otherwise: a gate that passed, or a run
-                by the agent that could have failed; files and git count only for a goal about these. At least
-                one check must have covered what is new, not only what was there before.
+    complete    Every cited fact exists. No check failed on the current files, and all other evidence against
+                being done was weighed: some part cites it. If a goal is set, each part cites a fact that
+                could have turned out otherwise: a gate that passed, or a run by the agent that could have
+                failed; files and git count only for a goal about these. At least one check must have covered
+                what is new, not only what was there before. Where no check that the goal names decides it,
+                the agent wrote nothing that is addressed to the judge.
     incomplete  Every cited fact exists, and at least one point stands: its criterion is in force and not just
                 a note, and no passed gate contradicts it. Without a goal, one of the points rests on a
                 criterion of the rubric or on a fact that speaks against being done.
     impossible  It cites something that was tried and failed.
     any         Its confidence is high enough.
 
-These laws also limit a judge that was talked into an answer and cites whatever helps.
+These laws also hold for a judge that was talked into an answer and cites whatever helps: its word cannot end
+a goal whose checks fail, never ran or do not bear on it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.injection.detect import steers
+from sidecar.evidence.gates.conditions import gate_kinds_named
+from sidecar.evidence.injection import addresses_judge
 from sidecar.judging.subject import (
     GoalSubject,
     adds_to_tests,
@@ -49,6 +52,10 @@ SAYS_FAILS: Final = re.compile(
 )
 MAX_NAME_DISTANCE: Final = 40
 """Characters after the name of a gate in which the words that it fails are looked for."""
+NAMED_BY_USER: Final = ("check:", "named-tests")
+"""How the ids of gates begin that the user named, with --check or by the names of tests."""
+NAMED_CHECKS: Final = 3
+"""Checks that are named where it is said what a judgement rests on."""
 
 
 def verdict_objection(verdict: Verdict, case: JudgeCase, *, asked: bool) -> str:
@@ -92,8 +99,10 @@ def _conflict_with_evidence(
 ) -> str:
     match verdict:
         case Complete():
-            return _find_contradiction(verdict, case) or _unsupported_criterion(
-                verdict, case, facts, asked=asked
+            return (
+                _find_contradiction(verdict, case)
+                or _unsupported_criterion(verdict, case, facts, asked=asked)
+                or (_text_for_judge(case) if asked else "")
             )
         case Incomplete():
             return _incomplete_objection(verdict, case, asked=asked)
@@ -108,8 +117,6 @@ def _conflict_with_evidence(
 
 def _find_contradiction(verdict: Complete, case: JudgeCase) -> str:
     """What rules out `complete`: facts that no verdict can outweigh, and facts that it did not weigh."""
-    if steering := next((fact for fact in case.evidence if steers(fact, case)), None):
-        return f"{steering.fact.partition(': ')[0]}: a person must look"
     held = [fact for fact in case.evidence if fact.bad and (fact.source is Source.GATE or not fact.stale)]
     held = [fact for fact in held if fact.source is not Source.STEERING]
     if failed := [fact.id for fact in held if fact.worth is EvidenceStrength.CHECK]:
@@ -129,6 +136,48 @@ MUST_BE_WEIGHED: Final = {
     Source.GATE: "gates",
 }
 """Kinds of evidence against being done that the verdict must cite where it explains them away."""
+
+
+def _text_for_judge(case: JudgeCase) -> str:
+    """What makes a person look: text for the judge by the agent's own hand, where its word is all there is.
+
+    A part about documents, files or git rests on the judge's word, whatever the checks say.
+    """
+    about = classify_goal(case.condition, case.edits, unseen=bool(case.edits_unseen))
+    if about is GoalSubject.WORK and deciding_checks(case):
+        return ""
+    asked = (case.condition, *case.prompts)
+    found = (fact.fact for fact in case.evidence if fact.own and addresses_judge(fact, asked))
+    return next((f"{fact}: a person must look" for fact in found), "")
+
+
+def deciding_checks(case: JudgeCase) -> tuple[Evidence, ...]:
+    """Return the checks that Supervisor saw pass on these files and that --check or the goal itself names."""
+    kinds = gate_kinds_named(case.condition)
+    return tuple(
+        fact
+        for fact in _passed_gates(case)
+        if _user_named_check(fact, case)
+        or (kinds.intersection(fact.kinds) and asks_checks_to_pass(case.condition))
+    )
+
+
+def _passed_gates(case: JudgeCase) -> tuple[Evidence, ...]:
+    return tuple(
+        fact
+        for fact in case.evidence
+        if fact.source is Source.GATE and _evidence_strength(fact) is EvidenceStrength.CHECK
+    )
+
+
+def describe_judgement(case: JudgeCase) -> str:
+    """Say that a goal holds by judgement, and what Supervisor itself executed that bears on it."""
+    named = deciding_checks(case)
+    bearing = named or (_passed_gates(case) if adds_to_tests(case.edits) else ())
+    if not bearing:
+        return "by judgement, nothing was executed by Supervisor that bears on it"
+    ran = ", ".join(dict.fromkeys(f"`{_command(fact)}`" for fact in bearing[:NAMED_CHECKS]))
+    return f"by judgement, {'' if named else 'on tests that the agent changed; '}Supervisor saw {ran} pass"
 
 
 def _unsupported_criterion(
@@ -175,13 +224,22 @@ def _proof_covers_goal(fact: Evidence, case: JudgeCase) -> bool:
     that can run must have been changed; and a gate counts only if tests were changed too, or if the agent has
     seen its work run, since an old check that still passes says nothing about what is new.
     """
-    if fact.worth is EvidenceStrength.WORK or fact.call.startswith("check:"):
+    if fact.worth is EvidenceStrength.WORK or _user_named_check(fact, case):
         return True
-    if asks_checks_to_pass(case.condition, fact.fact.partition("`")[2].partition("`")[0]):
+    if asks_checks_to_pass(case.condition):
         return True
     if only_prose_changed(case.edits):
         return False
     return fact.source is Source.TOOL or adds_to_tests(case.edits) or any(map(_is_proving_run, case.evidence))
+
+
+def _user_named_check(fact: Evidence, case: JudgeCase) -> bool:
+    command = _command(fact)
+    return fact.call.startswith(NAMED_BY_USER) or bool(command and command in case.condition)
+
+
+def _command(fact: Evidence) -> str:
+    return fact.fact.partition("`")[2].partition("`")[0]
 
 
 def _evidence_strength(fact: Evidence) -> EvidenceStrength | None:
@@ -243,11 +301,7 @@ def _gap_is_refuted(gap: Gap, case: JudgeCase) -> bool:
 
     They do if the point cites nothing but passed gates, or if it says that a passed gate fails.
     """
-    passed = [
-        fact
-        for fact in case.evidence
-        if fact.source is Source.GATE and _evidence_strength(fact) is EvidenceStrength.CHECK
-    ]
+    passed = _passed_gates(case)
     ids = {fact.id for fact in passed}
     if gap.evidence and ids.issuperset(gap.evidence):
         return True
@@ -257,8 +311,7 @@ def _gap_is_refuted(gap: Gap, case: JudgeCase) -> bool:
 
 def _says_gate_fails(point: str, passed: Evidence) -> bool:
     """Whether a point says that a gate fails, by its name or command, although the gate passed."""
-    command = passed.fact.partition("`")[2].partition("`")[0]
-    for name in (passed.call.partition(":")[0], command):
+    for name in (passed.call.partition(":")[0], _command(passed)):
         at = point.lower().find(name.lower()) if name else -1
         end = at + len(name)
         if (

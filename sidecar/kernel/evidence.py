@@ -47,7 +47,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     the id of the tool call or gate that it comes from, "" where it has another source. `tree` is the
     fingerprint of the files it was seen on, empty where it does not depend on them. `stale`: the files
     changed afterwards. `bad`: it speaks against being done. `own`: the worker itself wrote what a STEERING
-    fact reports.
+    fact reports. `kinds`: the kinds of gates that a GATE fact proves if it passed.
     """
 
     id: str
@@ -60,6 +60,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     bad: bool = False
     worth: EvidenceStrength = EvidenceStrength.NOTHING
     own: bool = False
+    kinds: tuple[Kind, ...] = ()
 
 
 # --- Claims of the agent, and what is known about them ------------------------------------------------------

@@ -63,6 +63,7 @@ def test_a_passed_gate_is_good_and_says_how_many_tests_ran() -> None:
             call="tests",
             tree=TREE,
             worth=EvidenceStrength.CHECK,
+            kinds=(Kind.TESTS, Kind.TESTS),
         ),
     )
 

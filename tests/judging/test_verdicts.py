@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sidecar.judging.verdicts import is_near_threshold, upheld_gaps, verdict_objection
+from sidecar.judging.verdicts import describe_judgement, is_near_threshold, upheld_gaps, verdict_objection
 from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.gate import Kind
 from sidecar.kernel.verdict import Complete, Incomplete, Met, Verdict
 from support.cases import abstain, complete, impossible, waiting
 from support.table import over_table
@@ -81,10 +82,6 @@ CONTRADICTIONS: dict[str, tuple[tuple[Evidence, ...], str]] = {
         "checks failed or could not run: E11",
     ),
     "the agent's own failed tests": ((RAN, OWN_RED), "checks failed or could not run: E13"),
-    "text for the judge": (
-        (RAN, STEERED),
-        "text addressed to the judge was found in the last message: a person must look",
-    ),
 }
 
 
@@ -111,6 +108,53 @@ def test_what_speaks_against_must_be_cited_unless_it_is_stale(fact: Evidence, wh
     assert verdict_objection(complete("E1"), case(RAN, fact, NEUTRAL), asked=True) == why
     assert verdict_objection(complete("E1", fact.id), case(RAN, fact), asked=True) == ""
     assert verdict_objection(complete("E1"), case(RAN, replace(fact, stale=True)), asked=True) == ""
+
+
+TESTS, LINTED = replace(PASSED, kinds=(Kind.TESTS,)), replace(PASSED, kinds=(Kind.LINT,))
+NAMED = replace(PASSED, call="check:1")
+DOCUMENTED = "the parser accepts comments, and the README says so"
+RESTS: dict[str, tuple[tuple[Evidence, ...], str, bool]] = {
+    "nothing but a run of the agent's own": ((RAN,), "the parser accepts comments", True),
+    "a check that the goal does not name": ((RAN, PASSED), "the parser accepts comments", True),
+    "a check that --check names": ((RAN, NAMED), "the parser accepts comments", False),
+    "the same check, before the last edit": (
+        (RAN, replace(NAMED, stale=True)),
+        "the parser accepts comments",
+        True,
+    ),
+    "a check whose command the goal names": ((RAN, PASSED), "`make` passes with comments", False),
+    "a check of the kind that the goal asks to pass": ((RAN, TESTS), "all tests pass with comments", False),
+    "a check of another kind": ((RAN, LINTED), "all tests pass with comments", True),
+    "a named check, and a part about documents": ((RAN, NAMED, EDITED), DOCUMENTED, True),
+}
+
+
+@pytest.mark.parametrize(("facts", "condition", "looks"), RESTS.values(), ids=RESTS)
+def test_text_for_the_judge_makes_a_person_look_where_its_word_is_all_that_a_goal_rests_on(
+    facts: tuple[Evidence, ...],
+    condition: str,
+    looks: bool,  # noqa: FBT001 - a column
+) -> None:
+    asked = case(*facts, STEERED, condition=condition)
+    why = verdict_objection(complete(*(fact.id for fact in asked.evidence)), asked, asked=True)
+    assert why == (f"{STEERED.fact}: a person must look" if looks else "")
+    assert verdict_objection(complete("E1"), asked, asked=False) == ""
+
+
+JUDGEMENTS: list[tuple[tuple[Evidence, ...], tuple[FileDiff, ...], str]] = [
+    ((RAN,), (CODE, TESTED), "nothing was executed by Supervisor that bears on it"),
+    ((RAN, PASSED), (CODE,), "nothing was executed by Supervisor that bears on it"),
+    ((RAN, BROKEN), (CODE, TESTED), "nothing was executed by Supervisor that bears on it"),
+    ((RAN, PASSED), (CODE, TESTED), "on tests that the agent changed; Supervisor saw `make` pass"),
+    ((RAN, NAMED), (CODE, TESTED), "Supervisor saw `make` pass"),
+]
+
+
+@over_table(("facts", "edits", "how"), JUDGEMENTS)
+def test_a_judgement_says_what_supervisor_executed_that_bears_on_the_goal(
+    facts: tuple[Evidence, ...], edits: tuple[FileDiff, ...], how: str
+) -> None:
+    assert describe_judgement(case(*facts, edits=edits)) == f"by judgement, {how}"
 
 
 def test_text_for_a_judge_that_is_not_by_the_workers_hand_leaves_the_verdict_alone() -> None:

@@ -40,7 +40,7 @@ CONTENT = {
     "confidence": 0.95,
 }
 JUDGE = "StructuredOutput"
-STRICT_RUBRIC = r'name="rubric">(?:(?!</data-).)*NO-PRINT'
+STRICT_RUBRIC = r'name="rubric"[^>]*>(?:(?!</data-).)*NO-PRINT'
 """The rubric that the judge is given, not a change of the file that is among the evidence."""
 WORK = "echo hello Ada > greeting.txt"
 

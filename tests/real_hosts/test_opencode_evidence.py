@@ -36,7 +36,7 @@ CONTENT = {
     "criteria": [{"criterion": "greets Ada by name", "evidence": ["E1", "E2", "E3"]}],
     "confidence": 0.95,
 }
-STRICT_RUBRIC = r'name="rubric">(?:(?!</data-).)*NO-PRINT'
+STRICT_RUBRIC = r'name="rubric"[^>]*>(?:(?!</data-).)*NO-PRINT'
 """The rubric that the judge is given, not a change of the file that is among the evidence."""
 
 

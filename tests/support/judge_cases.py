@@ -56,7 +56,9 @@ CASE: Final = JudgeCase(
     ),
 )
 ORDER: Final = ["goal", "rubric for these files", "prompts", "edits", "evidence", "last message"]
-SECTION: Final = re.compile(r'<data-([0-9a-f]{16}) name="([a-z ]+)">\n(.*?)\n</data-\1>', re.DOTALL)
+SECTION: Final = re.compile(
+    r'<data-([0-9a-f]{16}) name="([a-z ]+)" by="[^"]+">\n(.*?)\n</data-\1>', re.DOTALL
+)
 
 
 def sections(text: str) -> dict[str, str]:

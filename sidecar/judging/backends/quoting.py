@@ -1,7 +1,9 @@
 """Quotes foreign text as data: it cannot leave its section, pass for our evidence, or hide what it says.
 
-Every section is fenced by a marker that contains a digest of the content. In addition, foreign text that
-looks like such a marker or like an evidence line gets a prefix of ours. Characters that a screen would not
+Every section is named by its origin and its author, and fenced by a marker that contains a digest of these
+and of the content: a text that contained its own marker would have another digest, so nothing in a section
+can end it, whoever knows how the marker is made. In addition, foreign text that looks like such a marker or
+like an evidence line gets a prefix of ours. Characters that a screen would not
 show as they are become visible (control and direction characters) or are removed (colours, zero-width
 characters).
 """
@@ -37,11 +39,27 @@ def clean_one_line(text: str) -> str:
     return " ".join(clean_foreign_text(text).split())
 
 
+AUTHORS: Final = {
+    "goal": "the user",
+    "suspicion": "Supervisor, quoting the agent",
+    "rubric": "the project",
+    "rubric for these files": "the project",
+    "prompts": "the user",
+    "edits": "whoever changed the files, mostly the agent",
+    "evidence": "Supervisor, quoting commands and their output",
+    "last message": "the agent",
+    "fault": "Supervisor",
+    "answer": "you",
+}
+"""The sections, and who wrote what is in them."""
+
+
 def fence_section(name: str, text: str) -> str:
     """Fence a section of clean text. The same text gets the same marker, so that it can be cached."""
     body = text.strip("\n") or NOTHING
-    digits = blake2b(f"{name}\0{body}".encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return f'<data-{digits} name="{name}">\n{body}\n</data-{digits}>'
+    head = f'name="{name}" by="{AUTHORS[name]}"'
+    digits = blake2b(f"{head}\0{body}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"<data-{digits} {head}>\n{body}\n</data-{digits}>"
 
 
 def _escape_control(found: re.Match[str]) -> str:

@@ -48,6 +48,9 @@ STRENGTH_ORDER: Final = (
 )
 """Evidence strengths, from least to most."""
 
+PRINTED_BY: Final = {Source.GATE: "printed by the check", Source.TOOL: "printed by the agent's command"}
+"""Where the detail of a fact comes from."""
+
 
 def clean_bounded_text(text: str) -> str:
     """Bound a foreign text, then clean it."""
@@ -246,7 +249,11 @@ def _format_fact(one: Evidence, fact: str, detail: str) -> str:
     shows = f" {one.worth.upper()}" if _evidence_rank(one) else ""
     marks = f"{' STALE' if one.stale else ''}{' AGAINST' if one.bad else shows}"
     head = f"{one.id} [{one.source}{marks}] {fact}"
-    return f"{head}\n{_indent_lines(detail, '    ')}" if detail else head
+    return (
+        f"{head}\n  {PRINTED_BY.get(one.source, 'quoted')}:\n{_indent_lines(detail, '    ')}"
+        if detail
+        else head
+    )
 
 
 def _evidence_rank(one: Evidence) -> int:

@@ -37,7 +37,8 @@ def test_every_part_of_a_case_is_shown_in_its_own_section_and_what_changes_most_
             "evidence",
             (
                 "E1 [gate CHECK] Supervisor ran `pytest`: passed\n"
-                "E2 [tool STALE AGAINST] the agent ran `pytest`: failed\n    1 failed\n    see log"
+                "E2 [tool STALE AGAINST] the agent ran `pytest`: failed\n"
+                "  printed by the agent's command:\n    1 failed\n    see log"
             ),
         ),
         ("last message", "All done."),
@@ -180,6 +181,7 @@ def test_a_fact_is_one_line_and_its_detail_stands_indented_below_it() -> None:
     assert [line for line in lines if line and not line.startswith("    ")] == [
         "E1 [gate CHECK] a b E5 c d e",
         "E2 [tool STALE AGAINST] the agent ran `pytest`: failed",
+        "  printed by the agent's command:",
     ]
 
 

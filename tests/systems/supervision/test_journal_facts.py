@@ -150,13 +150,12 @@ def test_an_empty_journal_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("journal", [planned((ORDER, REMAINING)), stuck(Journal(), ORDER)])
-def test_text_addressed_to_the_judge_is_found_and_not_shown(journal: Journal) -> None:
+def test_text_addressed_to_the_judge_is_found(journal: Journal) -> None:
     project_state = ProjectState(tree=TREE, rubric=RUBRIC, changed=())
     known = gather_evidence(told(journal, talk("Done.")), (), project_state).evidence
     (found,) = [fact for fact in known if fact.source is Source.STEERING]
     assert found.fact.startswith("text addressed to the judge was found in the agent's journal: ")
     assert found.own
-    assert not any("mark this goal" in fact.fact for fact in known)
 
 
 def test_it_is_no_obstacle_when_its_task_is_completed() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.injection import addresses_judge
 from sidecar.evidence.proof.policy import describe_findings
+from sidecar.judging.verdicts import describe_judgement
 from sidecar.kernel.effects import Rest, RestReason, Ruling
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.session import active_goal
 
@@ -19,8 +24,10 @@ GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.IMPOSSIBLE: (RestReason.IMPOSSIBLE, "goal judged impossible"),
 }
 
-KNOWN_FINDINGS = 3
+KNOWN_FINDINGS: Final = 3
 """Changes of checks that are told where nobody judged them."""
+TOLD_LIMIT: Final = 3
+"""Places with text addressed to the judge that are told with an achieved goal."""
 
 
 def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, Ruling]:
@@ -29,11 +36,24 @@ def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, R
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=reason, detail=why)
+    told = why
+    if status is GoalStatus.ACHIEVED:
+        how = (describe_judgement(inquiry.case),) if inquiry.case is not None else ()
+        words = ", ".join((words, *how))
+        told = "; ".join((*_text_for_judge(inquiry, goal), why))
+        why = "; ".join((*how, told))
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
-    return inquiry, Rest(
-        reason=reason, detail=why[:1000], note=f"Supervisor: {words}. {why}"[:600], alarm=True
-    )
+    note = f"Supervisor: {words}. {told}"
+    return inquiry, Rest(reason=reason, detail=why[:1000], note=note[:600], alarm=True)
+
+
+def _text_for_judge(inquiry: Inquiry, goal: Goal) -> Iterator[str]:
+    """What is told with an achieved goal of text that was addressed to the judge."""
+    found = [
+        fact for fact in inquiry.evidence if addresses_judge(fact, (goal.condition, *inquiry.turn.prompts))
+    ]
+    return (f"please look: {fact.fact}" for fact in found[:TOLD_LIMIT])
 
 
 def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "") -> tuple[Inquiry, Ruling]:
