@@ -39,6 +39,7 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
     linked_by_entry: tuple[str, ...]
     packages: tuple[str, ...]
     written: tuple[str, ...]
+    results: tuple[str, ...]
     remade: tuple[str, ...]
     managers: tuple[PackageManager, ...]
 
@@ -47,6 +48,12 @@ def known_environments() -> Environments:
     """Return the content of the data file."""
     known: Environments = load_data("environments", Environments)
     return known
+
+
+def written_patterns() -> tuple[str, ...]:
+    """Return the patterns, as in a .gitignore, of what checks write into a project."""
+    known = known_environments()
+    return (*(f"{name}/" for name in known.written), *known.results)
 
 
 @cache
