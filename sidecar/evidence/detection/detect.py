@@ -55,10 +55,7 @@ MANIFEST_PATTERNS: Final = ("*.sln", "*.slnx", "*.csproj", "*.fsproj", "*.vbproj
 
 
 def package_roots(project: Path, search: str = "", *, deep: bool = True) -> tuple[PackageRoot, ...]:
-    """Return the project and, if `deep`, the package roots below it: shallow ones first, then by name.
-
-    `search` is the PATH.
-    """
+    """Return the project and, if `deep`, the roots below it: shallow first, then by name. `search`: PATH."""
     files = FileBudget()
     root = PackageRoot(project, "", (), files, search)
     roots = {"": root}

@@ -40,26 +40,21 @@ class _GoEvent(Struct, frozen=True, rename="pascal"):
     import_path: str = ""
     test: str = ""
     output: str = ""
-    failed_build: str = ""
 
 
 class _GoTests:
-    """The state of each test, updated event by event.
-
-    `broken` has the first line of the compiler by package, `blocked` by package the one that was not built.
-    """
+    """The state of each test, updated event by event; `broken`: by package, what the compiler says first."""
 
     def __init__(self) -> None:
         self.ends: dict[tuple[str, str], str] = {}
         self.said: dict[tuple[str, str], str] = {}
         self.broken: dict[str, str] = {}
-        self.blocked: dict[str, str] = {}
         self._package = ""
 
     def take_build_line(self, line: str) -> None:
         """Take a line of go itself; before Go 1.24, those of the compiler are no events."""
         if failed := GO_NOT_BUILT.match(line):
-            self.blocked.setdefault(failed[1], failed[1])
+            self.broken.setdefault(failed[1], "it does not build")
             self.ends[failed[1], ""] = "fail"
         elif package := GO_PACKAGE.match(line):
             self._package = package[1].removesuffix(".test")
@@ -78,17 +73,12 @@ class _GoTests:
             self.said[key] = SOURCE_PLACE.sub("", event.output.strip())
         if event.output and not event.test:
             self.take_build_line(event.output)
-        if event.failed_build:
-            self.blocked[key[0]] = event.failed_build.partition(" ")[0]
         if event.action in END_ACTIONS and len(self.ends) < TEST_LIMIT:
             self.ends[key] = event.action
 
 
 def read_go_report(written: GateOutput) -> RunReport | None:
-    """Read `go test -json`. Subtests count as tests; a package fails itself if none of its tests failed.
-
-    A package that is not built is one failure, with the first line of the compiler.
-    """
+    """Read `go test -json`. Subtests count as tests; a package fails itself if none of its tests failed."""
     tests, shown, events = _GoTests(), list[str](), 0
     for line in written.text.split("\n"):
         event = decode_json_report(line, _GoEvent) if line.startswith("{") else None
@@ -99,7 +89,7 @@ def read_go_report(written: GateOutput) -> RunReport | None:
         events += 1
         tests.take(event)
         shown.append(event.output.removesuffix("\n") if event.action in ("output", "build-output") else "")
-    if not events and not tests.blocked:
+    if not events and not tests.ends:
         return None
     named = {key: end for key, end in tests.ends.items() if key[1]}
     report = build_report(
@@ -125,9 +115,7 @@ def _go_failures(tests: _GoTests) -> Iterator[ReportedFailure]:
         if (package, test) in above:
             continue
         name = f"{package}: {test}" if test else package
-        said = tests.said.get((package, test), "")
-        if not test and (blocking := tests.blocked.get(package)):
-            said = tests.broken.get(package) or tests.broken.get(blocking) or "it does not build"
+        said = (not test and tests.broken.get(package)) or tests.said.get((package, test), "")
         yield ReportedFailure(name, f"{name}: {said}" if said else "")
 
 

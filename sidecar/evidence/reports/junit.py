@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -28,8 +27,8 @@ CaseNamer = Callable[[ET.Element], str]
 
 COLLECTION_FAILURE: Final = "collection failure"
 """The message in pytest's report for a file that it could not import."""
-MODULE_LENGTH: Final = 200
-"""Characters of a dotted name in which a module is searched for."""
+MODULE_DEPTH: Final = 20
+"""Folders in which a module is searched for."""
 MARKED_BELOW: Final = re.compile(rf'{COLLECTION_FAILURE}|failed on \w+ with "file ')
 """A message of pytest whose reason is in the lines below that it marks, such as a missing fixture."""
 
@@ -138,16 +137,13 @@ def _pytest_node_id(folder: Path, case: ET.Element) -> str:
     if not file or not dotted:
         return file or name
     module = file.removesuffix(".py").replace("/", ".")
-    if not f"{dotted}.".startswith(f"{module}."):
-        above = accumulate(dotted[:MODULE_LENGTH].split("."), "{}.{}".format)
-        modules = [one for one in above if (folder / _module_file(one)).is_file()]
-        file, module = (_module_file(modules[-1]), modules[-1]) if modules else (file, "")
+    parts = dotted.split(".")
     classes = dotted[len(module) :].split(".")
+    if not f"{dotted}.".startswith(f"{module}."):
+        above = [("/".join(parts[:length]) + ".py", parts[length:]) for length in range(1, MODULE_DEPTH)]
+        found = [(path, rest) for path, rest in above if (folder / path).is_file()]
+        file, classes = found[-1] if found else (file, parts)
     return "::".join(part for part in (file, *classes, name) if part)
-
-
-def _module_file(module: str) -> str:
-    return f"{module.replace('.', '/')}.py"
 
 
 # --- TRX: the XML that `dotnet test` writes, one file per test project --------------------------------------
