@@ -94,8 +94,7 @@ def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
     for gate in starters:
         if not tests or root.has_program(gate.tool):
             return gate
-    if tests and starters:
-        return replace(tests, why=f"{tests.why}; {starters[0].why}, but {starters[0].tool} is not installed")
+        tests = replace(tests, why=f"{tests.why}; {gate.why}, but {gate.tool} is not installed")
     return tests or _find_weak_pytest_gate(root)
 
 
