@@ -94,7 +94,6 @@ def _found(patterns: Iterable[str], text: str) -> list[str]:
 
 
 ASK_LIMIT_S: Final = 5.0
-"""Seconds that a program has to say its version."""
 VERSION: Final = re.compile(r"v?\d+\.\d+[\w.+-]*")
 NODE_VERSION: Final = re.compile(r'^\s*"version": *"([^"]+)"', re.MULTILINE)
 
