@@ -29,7 +29,7 @@ class GatesExitCode(IntEnum):
 class GateReportLine(Struct, frozen=True, kw_only=True):
     """One gate. `why`: why it applies; the other fields are as in GateRun. No outcome with `--list`.
 
-    `environment`: the Python environment in which it ran, or would run; "" for the Python on PATH.
+    `environment`: the Python environment and the program with which it ran, or would run; "" if not known.
     """
 
     id: str

@@ -28,13 +28,13 @@ from sidecar.cli.gate_report import (
     runs_table,
     summarize_runs,
 )
+from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.kernel.settings import GateSettings
-from sidecar.platform.environments import describe_environment
-from sidecar.platform.project_python import find_environment
+from sidecar.platform.project_python import find_environment, project_environment
 from sidecar.platform.secrets import SecretForms
 
 INTERRUPTED_CODE: Final = 130
@@ -88,21 +88,26 @@ async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
         screen = make_console()
         if chosen:
             screen.print(gates_table(chosen))
-        for name in dict.fromkeys(filter(None, environments.values())):
-            screen.print(f"Python environment: {escape_unprintable(name)}", markup=False)
+        if names := dict.fromkeys(
+            part for name in environments.values() for part in name.split(", ") if part
+        ):
+            screen.print(f"Environment: {escape_unprintable(', '.join(names))}", markup=False)
         _print_hints(screen, catalog, chosen)
     return GatesExitCode.PASSED if chosen else GatesExitCode.COULD_NOT_RUN
 
 
 async def _environment_of(gate: Gate, project: str) -> str:
-    """Name the Python environment in which a gate would run; "" for the Python on PATH.
+    """Name the Python environment in which a gate would run, and its program; "" where neither is known.
 
     It is "" also for a gate that is not approved: a package manager may run code of the project (law 12).
     """
     if not gate.approved:
         return ""
-    found = await find_environment(str(Path(project, gate.folder)), os.environ, project, gate.python)
-    return describe_environment(found, project) if found else ""
+    folder = Path(project, gate.folder)
+    found = await find_environment(str(folder), os.environ, project, gate.python)
+    environment = project_environment(str(folder), os.environ, project, gate.python)
+    active = {"VIRTUAL_ENV": str(found)} if found else {}
+    return await describe_runner(gate.command, folder, environment | active, project)
 
 
 async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:

@@ -106,8 +106,8 @@ class GateRun(Struct, frozen=True, kw_only=True):
     the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the
     measured coverage. `reason` says why it could not run. `cached`: the result is an earlier pass on this
     tree. `flaky`: it failed on this tree and passed when it was run again. `moved`: files changed while it
-    ran. `environment` names the Python environment in which it ran, "" for none. `unexplained`: files outside
-    the project that it loaded, that changed since the work began, and that no installer's record explains.
+    ran. `environment` names the Python environment in which it ran, and its program. `unexplained`: files
+    outside the project that it loaded, that changed since the work began, and that no record explains.
     """
 
     gate: Gate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -26,8 +26,19 @@ class PackageManager(Struct, frozen=True, forbid_unknown_fields=True):
 
     sign: str
     install: str
+    language: str = "python"
     ask: tuple[str, ...] = ()
     file: str = ""
+
+
+class MissingPackages(Struct, frozen=True, forbid_unknown_fields=True):
+    """How packages of a language are missed, and what installs one; the data file explains each field."""
+
+    language: str
+    add: str
+    says: tuple[str, ...]
+    silent: str = ""
+    tools: dict[str, str] = {}
 
 
 class Environments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,15 +49,26 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
     linked: tuple[str, ...]
     linked_by_entry: tuple[str, ...]
     packages: tuple[str, ...]
+    shared: tuple[str, ...]
     written: tuple[str, ...]
+    results: tuple[str, ...]
     remade: tuple[str, ...]
     managers: tuple[PackageManager, ...]
+    absent: tuple[str, ...]
+    missing: tuple[MissingPackages, ...]
+    versions: dict[str, tuple[str, ...]]
 
 
 def known_environments() -> Environments:
     """Return the content of the data file."""
     known: Environments = load_data("environments", Environments)
     return known
+
+
+def written_patterns() -> tuple[str, ...]:
+    """Return the patterns, as in a .gitignore, of what checks write into a project."""
+    known = known_environments()
+    return (*(f"{name}/" for name in known.written), *known.results)
 
 
 @cache
@@ -98,9 +120,10 @@ async def managed_environment(folder: Path, session: Mapping[str, str]) -> Path 
     return None
 
 
-def install_command(folder: Path) -> str:
-    """Return what installs the packages of a folder, by the lock file that it has; "" if nothing is known."""
-    return next((manager.install for manager in _managers_of(folder)), "")
+def install_command(folders: Iterable[Path], language: str = "python") -> str:
+    """Return what installs the packages of the nearest folder with a lock file; "" if nothing is known."""
+    managers = (manager for folder in folders for manager in _managers_of(folder))
+    return next((manager.install for manager in managers if manager.language == language), "")
 
 
 def _managers_of(folder: Path) -> Iterator[PackageManager]:

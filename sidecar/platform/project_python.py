@@ -16,7 +16,6 @@ from sidecar.platform import processes
 from sidecar.platform.environments import (
     environments_in,
     environments_of_tools,
-    install_command,
     is_usable,
     managed_environment,
     python_of,
@@ -84,23 +83,21 @@ async def find_interpreter(
     node = list(_node_bin_folders(folder, project))
     managed = await _managed_environment(folder, session, project)
     own = _virtual_environments(folder, session, project)
-    places = _folders_up_to_project(folder, project)
+    places = folders_up_to_project(folder, project)
     of_tools = (found for place in places for found in environments_of_tools(place))
     for place in (*own, *filter(None, [managed]), *of_tools):
         if await _has_module(module, python_of(place), folder, session):
             return str(python_of(place)), _activated_environment(session, place, node)
-    remedy = next(filter(None, map(install_command, places)), "")
-    hint = f"; type: {remedy}" if remedy else ""
     for found in own:
         if found.parent in places:
-            raise PythonMissingError(f"{module} is not installed in {found}{hint}")
+            raise PythonMissingError(f"{module} is not installed in {found}")
     for name in ("python3", "python"):
         program = processes.find_program(name, session, "")
         if program and await _has_module(module, Path(program), folder, session):
             return program, _activated_environment(session, None, node)
     raise PythonMissingError(
         f"no Python with {module}: neither VIRTUAL_ENV, nor an environment of the project,"
-        f" nor python3 on PATH has it{hint}"
+        f" nor python3 on PATH has it"
     )
 
 
@@ -128,7 +125,7 @@ async def with_project_python(
     return f"{shlex.quote(interpreter)} -m {line[found.start('module') :]}", environment
 
 
-def _folders_up_to_project(folder: str, project: str) -> list[Path]:
+def folders_up_to_project(folder: str, project: str) -> list[Path]:
     """The folder and its parents up to the project; only the folder if it is not inside the project."""
     for plain in (os.path.normpath, os.path.realpath):
         start, top = Path(plain(folder)), Path(plain(project or folder))
@@ -147,7 +144,7 @@ def _virtual_environments(folder: str, session: Mapping[str, str], project: str)
     active = Path(session["VIRTUAL_ENV"]) if session.get("VIRTUAL_ENV") else None
     own = [
         found
-        for place in _folders_up_to_project(folder, project)
+        for place in folders_up_to_project(folder, project)
         for found in sorted(environments_in(place), key=lambda found: found != active)
     ]
     elsewhere = [active] if active and active not in own and is_usable(active) else []
@@ -158,7 +155,7 @@ async def _managed_environment(folder: str, session: Mapping[str, str], project:
     """The environment that a package manager keeps elsewhere; not asked where the project has its own."""
     if _virtual_environments(folder, session, project):
         return None
-    for place in _folders_up_to_project(folder, project):
+    for place in folders_up_to_project(folder, project):
         if found := await managed_environment(place, session):
             return found
     return None
@@ -166,7 +163,7 @@ async def _managed_environment(folder: str, session: Mapping[str, str], project:
 
 def _node_bin_folders(folder: str, project: str) -> Iterator[Path]:
     """The project's node_modules/.bin folders, the nearest first."""
-    found = (place / "node_modules" / ".bin" for place in _folders_up_to_project(folder, project))
+    found = (place / "node_modules" / ".bin" for place in folders_up_to_project(folder, project))
     return (place for place in found if place.is_absolute() and place.is_dir())
 
 

@@ -187,6 +187,23 @@ def test_a_list_runs_nothing_and_shows_markup_as_it_is(
     assert table.runner.asked == []
 
 
+def test_a_list_says_once_with_what_the_gates_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / ".venv" / "lib" / "python3.11" / "site-packages"
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").touch()
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / ".venv"))
+    gates = []
+    for tool, version in (("ruff", "0.17"), ("mypy", "2.4")):
+        (site / f"{tool}-{version}.dist-info").mkdir(parents=True)
+        (site / f"{tool}-{version}.dist-info" / "METADATA").write_text(f"Name: {tool}\nVersion: {version}\n")
+        gates.append(ended(msgspec.structs.replace(LINT, id=tool, command=f"{tool} check"), PASSED))
+    assert Table(tmp_path, *gates).shows() == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.endswith(f"Environment: {tmp_path}/.venv, ruff 0.17, mypy 2.4")
+
+
 def test_json_is_one_object_of_a_known_schema_and_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,10 +66,28 @@ def test_what_is_ignored_does_not_move_the_digest(project: Path) -> None:
     assert digest(project) == before
 
 
-def test_a_cache_that_nobody_ignores_does_not_move_the_digest_unless_it_is_tracked(project: Path) -> None:
-    """nyc writes into the project, and published packages have no `.gitignore`."""
+WRITTEN_BY_CHECKS = (
+    *(".nyc_output/index.json", "coverage/lcov-report/src/a.js.html", "coverage/src/a.tsx.html"),
+    *("coverage/tmp/coverage-21201-1795448162562-0.json", "coverage/lcov.info", "coverage/sorter.js"),
+    *("coverage/coverage-final.json", "coverage/clover.xml", "coverage/index.html", "htmlcov/z_a.html"),
+    *(".coverage", ".coverage.vm.pid18148.XXCGs3Fx.HoDSTBMQx3Bh", "coverage.xml", "coverage.out"),
+    *("tsconfig.tsbuildinfo", ".eslintcache", "node_modules/.vite/vitest/results.json"),
+)
+
+
+@pytest.mark.parametrize("name", ["coverage/tables.js", "src/coverage/index.html", ".coverage.toml"])
+def test_a_file_named_like_a_result_may_be_the_projects_own(project: Path, name: str) -> None:
     before = digest(project)
-    report = project / "packages" / ".nyc_output" / "index.json"
+    (project / name).parent.mkdir(parents=True, exist_ok=True)
+    (project / name).touch()
+    assert digest(project) != before
+
+
+@pytest.mark.parametrize("name", WRITTEN_BY_CHECKS)
+def test_what_checks_write_does_not_move_the_digest_unless_it_is_tracked(project: Path, name: str) -> None:
+    """Tools write into the project, and published packages have no `.gitignore`."""
+    before = digest(project)
+    report = project / "packages" / "web" / name
     report.parent.mkdir(parents=True)
     report.write_text("94 %")
     assert digest(project) == before

@@ -228,13 +228,6 @@ async def test_a_package_manager_is_asked_for_the_environment_that_it_keeps(
     assert await used(member, session, project) == f"('{own}', '{own}')", "one of the project comes first"
 
 
-async def test_what_installs_a_missing_module_is_said(project: Path) -> None:
-    (project / "uv.lock").touch()
-    assert (await used(project, {"PATH": "/no-such-folder"})).endswith("; type: uv sync")
-    own = environment(project / ".venv", has_pytest=False)
-    assert await used(project, OURS) == f"pytest is not installed in {own}; type: uv sync"
-
-
 async def test_a_gate_may_name_its_python(project: Path) -> None:
     environment(project / ".venv")
     own = environment(project / "tools" / "py")

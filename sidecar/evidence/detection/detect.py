@@ -54,16 +54,16 @@ MANIFEST_NAMES: Final = frozenset(
 MANIFEST_PATTERNS: Final = ("*.sln", "*.slnx", "*.csproj", "*.fsproj", "*.vbproj")
 
 
-def package_roots(project: Path, *, deep: bool = True) -> tuple[PackageRoot, ...]:
-    """Return the project and, if `deep`, the package roots below it: shallow ones first, then by name."""
+def package_roots(project: Path, search: str = "", *, deep: bool = True) -> tuple[PackageRoot, ...]:
+    """Return the project and, if `deep`, the roots below it: shallow first, then by name. `search`: PATH."""
     files = FileBudget()
-    root = PackageRoot(project, "", (), files)
+    root = PackageRoot(project, "", (), files, search)
     roots = {"": root}
     for name in _package_folders(project) if deep else ():
         if len(roots) == ROOT_LIMIT:
             break
         above = tuple(roots[parent] for parent in _parent_paths(name) if parent in roots)
-        roots[name] = PackageRoot(project / name, name, above, files)
+        roots[name] = PackageRoot(project / name, name, above, files, search)
     return tuple(roots.values())
 
 
@@ -159,7 +159,8 @@ def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, .
     If the project is the user's home folder or contains it, package roots below it are not searched for.
     """
     offers: dict[str, Sequence[_Offer]] = {}
-    for root in package_roots(project, deep=not _contains_home(project, environment.get("HOME", ""))):
+    deep = not _contains_home(project, environment.get("HOME", ""))
+    for root in package_roots(project, environment.get("PATH", ""), deep=deep):
         offers[root.name] = [
             offer for offer in _find_offers(root) if not _is_repeated_above(root, offer, offers)
         ]

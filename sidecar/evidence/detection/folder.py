@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from collections import deque
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
+from sidecar.platform.environments import environments_in
 from sidecar.platform.files import UnusableFileError, read_whole
 
 if TYPE_CHECKING:
@@ -67,14 +69,17 @@ class PackageRoot:
     """A folder with its own manifest, or the project itself.
 
     `name` is its path relative to the project, "" for the project itself. `above` are the package roots that
-    contain it, nearest first. `dependencies` is a cache that `python_tools` fills.
+    contain it, nearest first. `search` is the PATH. `dependencies` is a cache that `python_tools` fills.
     """
 
-    def __init__(self, path: Path, name: str, above: tuple[PackageRoot, ...], files: FileBudget) -> None:
+    def __init__(
+        self, path: Path, name: str, above: tuple[PackageRoot, ...], files: FileBudget, search: str
+    ) -> None:
         self.path = path
         self.name = name
         self.above = above
         self._files = files
+        self._search = search
         self._texts: dict[str, str] = {}
         self._tables: dict[str, Table] = {}
         self._inis: dict[str, IniSections] = {}
@@ -83,6 +88,12 @@ class PackageRoot:
     def has(self, *names: str) -> str:
         """Return the first of these names that is a file here, "" if none is."""
         return next((name for name in names if _is_plain_file(self.path / name)), "")
+
+    def has_program(self, name: str) -> bool:
+        """Return whether a program is on PATH, or in a Python environment here or above."""
+        places = (place for folder in (self, *self.above) for place in environments_in(folder.path))
+        folders = (self._search, *(str(place / "bin") for place in places))
+        return shutil.which(name, path=os.pathsep.join(filter(None, folders))) is not None
 
     def text(self, *names: str) -> str:
         """Return the text of the first of these files that exists."""

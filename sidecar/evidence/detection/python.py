@@ -2,7 +2,8 @@
 
 pytest is preferred to tox and nox, which would run it slowly in their own environments. pytest needs its own
 sign: settings, a conftest.py, a dependency, or tests not written for unittest. Without one, the other runners
-are tried; if there are none, a file such as pyproject.toml makes pytest a weak gate.
+are tried, tox and nox only if they are installed or nothing else can run the tests; if there are none, a file
+such as pyproject.toml makes pytest a weak gate.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from sidecar.evidence.detection import python_tools
 from sidecar.evidence.detection.folder import DetectedGate, approval_text, one_line_excerpt
@@ -86,13 +89,13 @@ def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
         other = root.has("tox.ini", "noxfile.py")
         more = f"; it is faster alone than by way of {other}" if other else ""
         return DetectedGate(kind=Kind.TESTS, tool="pytest", command=PYTEST_COMMAND, why=sign + more)
-    return (
-        _find_tox_gate(root)
-        or _find_nox_gate(root)
-        or _find_django_gate(root)
-        or _find_unittest_gate(root)
-        or _find_weak_pytest_gate(root)
-    )
+    starters = [gate for gate in (_find_tox_gate(root), _find_nox_gate(root)) if gate]
+    tests = _find_django_gate(root) or _find_unittest_gate(root)
+    for gate in starters:
+        if not tests or root.has_program(gate.tool):
+            return gate
+        tests = replace(tests, why=f"{tests.why}; {gate.why}, but {gate.tool} is not installed")
+    return tests or _find_weak_pytest_gate(root)
 
 
 def _pytest_sign(root: PackageRoot) -> str:

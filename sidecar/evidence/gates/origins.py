@@ -1,8 +1,7 @@
 """Finds out whether a run tested this project, or another copy of its package that is installed elsewhere.
 
 A source layout without an editable install, or an installed copy on the path: the tests then pass or fail for
-files that nobody edits. pytest is asked by a plugin of ours; other runners are not. A package that is not
-installed is no failure of the project either.
+files that nobody edits. pytest is asked by a plugin of ours; other runners are not.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,8 +20,7 @@ import msgspec
 
 from sidecar.evidence.gates import pytest_origins
 from sidecar.evidence.reports.report import read_report_bytes
-from sidecar.kernel.gate import GateRun
-from sidecar.platform.environments import install_command, known_environments
+from sidecar.platform.environments import known_environments
 
 PLUGIN: Final = "supervisor_pytest_origins"
 SOURCE: Final = "plugin.txt"
@@ -45,23 +42,6 @@ UNRECORDED: Final = ("_virtualenv",)
 NAMED_CHANGES: Final = 5
 PACKAGE_FILES: Final = 50_000
 """Files of installed packages that are looked at where nobody knows which were loaded."""
-MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-NOT_UNDER_TEST: Final = frozenset(
-    (
-        "setup",
-        "conftest",
-        "noxfile",
-        "tasks",
-        "tests",
-        "test",
-        "docs",
-        "doc",
-        "examples",
-        "scripts",
-        "benchmarks",
-    )
-)
-"""Modules of a project that other packages have too."""
 
 
 def with_origins_plugin(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -82,7 +62,7 @@ def find_other_copy(written: Path, folder: Path, project: Path) -> str:
 
     A copy that was installed from these very files, as tox and nox do, is this project's code.
     """
-    top, own = project.resolve(), _own_sources(folder)
+    top, own = project.resolve(), own_sources(folder)
     for name, origin in _origins(written):
         head, _, rest = name.partition(".")
         file = Path(origin)
@@ -189,16 +169,6 @@ def _digest(file: Path) -> str:
     return f"sha256={base64.urlsafe_b64encode(found).rstrip(b'=').decode()}"
 
 
-def find_missing_package(run: GateRun, folder: Path) -> str:
-    """Name a package of others whose absence alone made a run fail, and the remedy; "" if none."""
-    missing = [MISSING_MODULE.search(line) for line in run.failures]
-    names = [found[1].partition(".")[0] for found in missing if found]
-    if not names or len(names) < len(run.failures) or set(names) & set(_own_sources(folder)):
-        return ""
-    remedy = install_command(folder) or f"pip install {names[0]}"
-    return f"{names[0]} is not installed; type: {remedy}"
-
-
 def _origins(written: Path) -> Iterator[tuple[str, str]]:
     for file in sorted(written.glob("origins-*.json")):
         try:
@@ -207,13 +177,13 @@ def _origins(written: Path) -> Iterator[tuple[str, str]]:
             continue
 
 
-def _own_sources(folder: Path) -> dict[str, list[Path]]:
+def own_sources(folder: Path) -> dict[str, list[Path]]:
     """Return by name the packages and modules of this folder."""
     found: dict[str, list[Path]] = {}
     for source in SOURCE_FOLDERS:
         for place in (folder / source).glob("*"):
             name = place.stem if place.suffix == ".py" else place.name
             importable = place.suffix == ".py" or (place / "__init__.py").is_file()
-            if importable and name not in NOT_UNDER_TEST and name not in sys.stdlib_module_names:
+            if importable and name not in known_environments().shared and name not in sys.stdlib_module_names:
                 found.setdefault(name, []).append(place)
     return found

@@ -25,10 +25,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.cache import Circumstances, GateMemory
+from sidecar.evidence.gates.installed import describe_runner, with_remedy
 from sidecar.evidence.gates.origins import (
     IMPORT_FAILED,
     NAMED_CHANGES,
-    find_missing_package,
     find_other_copy,
     find_unexplained_changes,
     with_origins_plugin,
@@ -41,8 +41,7 @@ from sidecar.evidence.reports.report import GateOutput
 from sidecar.evidence.reports.tools import ReportingLine
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
 from sidecar.platform import processes
-from sidecar.platform.environments import describe_environment
-from sidecar.platform.project_python import PythonMissingError, with_project_python
+from sidecar.platform.project_python import PythonMissingError, folders_up_to_project, with_project_python
 from sidecar.platform.scratch import scratch_folder
 
 OUTPUT_LIMIT: Final = 1 << 18
@@ -64,18 +63,18 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
     until = asyncio.get_running_loop().time() + seconds
     if why := gate_folder_objection(gate, at.project):
         return replace(blank, reason=why)
+    folder = Path(at.project, gate.folder)
     try:
         async with scratch_folder("gate") as scratch:
-            folder = Path(at.project, gate.folder)
             line, environment = await with_project_python(
                 gate.command, str(folder), at.environment, at.project, gate.python
             )
             place = _RunPlace(folder=folder, scratch=scratch, environment=environment, until=until)
             run = await _run_with_origins(blank, line, place, at)
-            active = environment.get("VIRTUAL_ENV")
-            return replace(run, environment=describe_environment(Path(active), at.project)) if active else run
+            run = replace(run, environment=await describe_runner(line, folder, environment, at.project))
     except (PythonMissingError, OSError) as error:
-        return replace(blank, reason=str(error))
+        run = replace(blank, reason=str(error))
+    return await asyncio.to_thread(with_remedy, run, folders_up_to_project(str(folder), at.project))
 
 
 def gate_folder_objection(gate: Gate, project: str) -> str:
@@ -93,7 +92,7 @@ def gate_folder_objection(gate: Gate, project: str) -> str:
 
 
 async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: GateContext) -> GateRun:
-    """Run the line; a result for another copy, or without a package that it needs, says nothing."""
+    """Run the line; a result for another copy says nothing."""
     async with scratch_folder("origins") as written:
         probed = replace(place, environment=with_origins_plugin(place.environment, written))
         run = await _run_with_report(blank, line, probed)
@@ -106,13 +105,9 @@ async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: Gat
         if at.since and run.outcome is Outcome.PASSED:
             found = await asyncio.to_thread(_unexplained_changes, line, place, written, at)
             run = replace(run, unexplained=found)
-    reason = (
-        f"it tested another copy: {other}; install this one, for example with: pip install -e ."
-        if other
-        else await asyncio.to_thread(find_missing_package, run, place.folder)
-    )
-    if not reason:
+    if not other:
         return run
+    reason = f"it tested another copy: {other}; install this one, for example with: pip install -e ."
     return replace(run, outcome=Outcome.COULD_NOT_RUN, reason=reason, failures=(), failing=())
 
 

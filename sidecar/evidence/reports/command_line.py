@@ -15,6 +15,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from sidecar.platform.data import load_data
+
 COMMAND_LINE_LIMIT: Final = 4_000
 """Maximum length in characters of a line that is parsed."""
 COMPOUND_SYNTAX: Final = re.compile(r"[\n`#]|\$\(")
@@ -169,54 +171,26 @@ def _read_package_scripts(folder: Path) -> dict[str, object]:
         return {}
 
 
-# --- messages of starters, package managers and tools that never got to the check ---------------------------
-# Each pattern matches the beginning of a line in the tool's own wording. It counts only if the command failed
-# and no test or diagnostic is named.
+# --- messages that a check never started: data/start_failures.toml ------------------------------------------
 
 
 LINE_LENGTH: Final = 500
 """Characters of a line that are examined."""
 START_LINE_LIMIT: Final = 400
 """Number of lines that are examined, from the end."""
-START_FAILURES: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\S*python[\d.]*: No module named \S+$",
-        r"error: Failed to spawn: ",  # uv
-        r"Command not found: ",  # poetry, pdm
-        r"bundler: command not found: ",
-        r"Could not find .* in (?:locally installed gems|any of the sources)",  # bundler
-        r"npm (?:ERR!|error) (?:could not determine executable|Missing script)",
-        r"npm (?:ERR!|error) code E(?:404|NOTFOUND|AI_AGAIN)",
-        r"ERR_PNPM_(?:NO_SCRIPT|NO_IMPORTER|META_FETCH_FAIL|FETCH_)",
-        r"ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL +Command \S+ not found",
-        r"(?:error Command \S+ not found|Usage Error: Couldn't find)",  # yarn
-        r"error: (?:Script not found|could not find a package\.json)",  # bun
-        r"error: no such (?:sub)?command",  # cargo
-        r"error: '\S+' is not installed for the toolchain",  # rustup
-        r"error: (?:failed to download|failed to get `|could not find `Cargo\.toml`)",
-        r"go: (?:go\.mod file not found|cannot find main module)",
-        r"go: .* (?:dial tcp|i/o timeout|no such host)",
-        r"The JAVA_HOME environment variable is not defined",
-        r"(?:ERROR: )?JAVA_HOME is (?:not set|set to an invalid directory)",
-        r"\[ERROR\] .*(?:ould not (?:transfer artifact|resolve dependencies|be resolved)|Unknown host)",
-        r"> Could not (?:resolve all|GET 'http)",  # gradle
-        r"g?make(?:\[\d+\])?: \*\*\* No rule to make target [^,]*\.\s+Stop",
-        r"g?make(?:\[\d+\])?: \*\*\* No targets",
-        r"error: Justfile does not contain recipe",
-        r'task: Task "[^"]*" does not exist',
-        r"\*\* \(Mix\) (?:The task|Could not find)",
-        r"It was not possible to find any compatible framework version",  # dotnet
-        r"Could not open input file: ",  # php
-        r"ERROR:pip_audit\.\S*:",
-    )
-)
+
+
+class StartFailures(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file."""
+
+    lines: tuple[str, ...]
 
 
 def find_start_failure(text: str) -> str:
     """Return the line that shows that the check never started; "" if there is none."""
+    patterns = load_data("start_failures", StartFailures).lines
     for line in text.split("\n")[-START_LINE_LIMIT:]:
         said = line[:LINE_LENGTH].strip()
-        if any(pattern.match(said) for pattern in START_FAILURES):
+        if any(re.match(pattern, said) for pattern in patterns):
             return said
     return ""

@@ -26,6 +26,9 @@ from sidecar.evidence.reports.report import (
 END_ACTIONS: Final = frozenset(("pass", "fail", "skip"))
 GO_NOISE: Final = re.compile(r"^\s*(?:=== |--- |FAIL|PASS|ok\s|panic: test timed out|exit status)")
 """Lines of a test's output that come from go, not from the test."""
+GO_PACKAGE: Final = re.compile(r"^# \[?([^\s\]]+)")
+"""The line above what the compiler says of a package."""
+GO_NOT_BUILT: Final = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]")
 SOURCE_PLACE: Final = re.compile(r"^\S+\.go:\d+: ?")
 TEST_LIMIT: Final = 100_000
 """Maximum number of tests of one run that are tracked."""
@@ -40,12 +43,24 @@ class _GoEvent(Struct, frozen=True, rename="pascal"):
 
 
 class _GoTests:
-    """The state of each test, updated event by event."""
+    """The state of each test, updated event by event; `broken`: by package, what the compiler says first."""
 
     def __init__(self) -> None:
         self.ends: dict[tuple[str, str], str] = {}
         self.said: dict[tuple[str, str], str] = {}
         self.broken: dict[str, str] = {}
+        self._package = ""
+
+    def take_build_line(self, line: str) -> None:
+        """Take a line of go itself; before Go 1.24, those of the compiler are no events."""
+        if failed := GO_NOT_BUILT.match(line):
+            self.broken.setdefault(failed[1], "it does not build")
+            self.ends[failed[1], ""] = "fail"
+        elif package := GO_PACKAGE.match(line):
+            self._package = package[1].removesuffix(".test")
+        elif self._package and line.strip():
+            self.broken.setdefault(self._package, line.strip())
+            self._package = ""
 
     def take(self, event: _GoEvent) -> None:
         key = (event.package or event.import_path.partition(" ")[0], event.test)
@@ -56,8 +71,8 @@ class _GoTests:
             and len(self.said) < INSPECTED_FAILURES
         ):
             self.said[key] = SOURCE_PLACE.sub("", event.output.strip())
-        if event.action == "build-fail":
-            self.broken[key[0]] = "it does not build"
+        if event.output and not event.test:
+            self.take_build_line(event.output)
         if event.action in END_ACTIONS and len(self.ends) < TEST_LIMIT:
             self.ends[key] = event.action
 
@@ -69,11 +84,12 @@ def read_go_report(written: GateOutput) -> RunReport | None:
         event = decode_json_report(line, _GoEvent) if line.startswith("{") else None
         if event is None:
             shown.append(line)
+            tests.take_build_line(line)
             continue
         events += 1
         tests.take(event)
         shown.append(event.output.removesuffix("\n") if event.action in ("output", "build-output") else "")
-    if not events:
+    if not events and not tests.ends:
         return None
     named = {key: end for key, end in tests.ends.items() if key[1]}
     report = build_report(
@@ -99,7 +115,7 @@ def _go_failures(tests: _GoTests) -> Iterator[ReportedFailure]:
         if (package, test) in above:
             continue
         name = f"{package}: {test}" if test else package
-        said = tests.broken.get(package, "") or tests.said.get((package, test), "")
+        said = (not test and tests.broken.get(package)) or tests.said.get((package, test), "")
         yield ReportedFailure(name, f"{name}: {said}" if said else "")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -26,6 +27,10 @@ CaseNamer = Callable[[ET.Element], str]
 
 COLLECTION_FAILURE: Final = "collection failure"
 """The message in pytest's report for a file that it could not import."""
+MODULE_DEPTH: Final = 20
+"""Folders in which a module is searched for."""
+MARKED_BELOW: Final = re.compile(rf'{COLLECTION_FAILURE}|failed on \w+ with "file ')
+"""A message of pytest whose reason is in the lines below that it marks, such as a missing fixture."""
 
 
 def read_junit_report(written: GateOutput) -> RunReport | None:
@@ -35,7 +40,9 @@ def read_junit_report(written: GateOutput) -> RunReport | None:
 
 def read_pytest_report(written: GateOutput) -> RunReport | None:
     """Read a report of pytest in the xunit1 format."""
-    return combine_junit_reports((written.report(),), written.folder, _pytest_node_id)
+    return combine_junit_reports(
+        (written.report(),), written.folder, partial(_pytest_node_id, written.folder)
+    )
 
 
 def combine_junit_reports(
@@ -98,7 +105,7 @@ def _case_failures(case: ET.Element, name: CaseNamer) -> list[ReportedFailure]:
     for fault in (case.find("failure"), case.find("error")):
         if fault is not None:
             message = (fault.get("message") or _first_line(fault.text)).partition("\n")[0]
-            said = _collection_error(fault) if message == COLLECTION_FAILURE else message
+            said = _marked_error(fault) if MARKED_BELOW.match(message) else message
             return [ReportedFailure(name(case), f"{name(case)}: {said}" if said else "")]
     return []
 
@@ -107,8 +114,8 @@ def _first_line(text: str | None) -> str:
     return next((line for line in (text or "").splitlines() if line.strip()), "")
 
 
-def _collection_error(fault: ET.Element) -> str:
-    """Return the last line of a collection failure that pytest marks as the error."""
+def _marked_error(fault: ET.Element) -> str:
+    """Return the last line that pytest marks as the error."""
     marked = [line[1:].strip() for line in (fault.text or "").split("\n") if line.startswith("E ")]
     return marked[-1] if marked else "it could not be collected"
 
@@ -121,14 +128,22 @@ def _case_name(case: ET.Element) -> str:
     return name if owner in ("", name) else f"{owner}: {name}"
 
 
-def _pytest_node_id(case: ET.Element) -> str:
-    """Return the node ID with which pytest would run only this test."""
+def _pytest_node_id(folder: Path, case: ET.Element) -> str:
+    """Return the node ID with which pytest would run only this test.
+
+    The report names the file in which the function is, which for an inherited test is not that of its class.
+    """
     name, file, dotted = case.get("name") or "", case.get("file") or "", case.get("classname") or ""
     if not file or not dotted:
         return file or name
     module = file.removesuffix(".py").replace("/", ".")
-    classes = dotted.removeprefix(module).strip(".")
-    return "::".join(part for part in (file, classes.replace(".", "::"), name) if part)
+    parts = dotted.split(".")
+    classes = dotted[len(module) :].split(".")
+    if not f"{dotted}.".startswith(f"{module}."):
+        above = [("/".join(parts[:length]) + ".py", parts[length:]) for length in range(1, MODULE_DEPTH)]
+        found = [(path, rest) for path, rest in above if (folder / path).is_file()]
+        file, classes = found[-1] if found else (file, parts)
+    return "::".join(part for part in (file, *classes, name) if part)
 
 
 # --- TRX: the XML that `dotnet test` writes, one file per test project --------------------------------------
@@ -202,6 +217,8 @@ PYTEST_USAGE_ERROR: Final = 4
 NOT_INSTALLED: Final = re.compile(r"No module named '?pytest'?\s*$", re.MULTILINE)
 BROKEN_CONFTEST: Final = re.compile(r"while loading conftest")
 """pytest calls it a usage error, but it is a fault of the project."""
+INTERNAL_ERROR: Final = re.compile(r"^INTERNALERROR> (?=\S)(?!Traceback)(.+)$", re.MULTILINE)
+"""The line below the traceback says what was raised."""
 USAGE_LINE: Final = re.compile(r"^(?:\S+: error|ERROR): (?!usage:)(.+)$", re.MULTILINE)
 """A wrong option is named below the usage, "PROGRAM: error: unrecognized arguments: --cov"."""
 
@@ -223,7 +240,8 @@ def explain_pytest_error(exit_code: int, text: str) -> str:
     if exit_code == TESTS_FAILED and NOT_INSTALLED.search(text):
         return "pytest is not installed"
     if exit_code == PYTEST_INTERNAL_ERROR:
-        return "pytest had an internal error"
+        raised = INTERNAL_ERROR.findall(text)
+        return f"pytest had an internal error{f': {raised[-1]}' if raised else ''}"
     if exit_code == PYTEST_USAGE_ERROR and not BROKEN_CONFTEST.search(text):
         said = USAGE_LINE.search(text)
         return f"pytest was called wrongly: {said[1] if said else 'see the output'}"

@@ -31,7 +31,7 @@ from sidecar.evidence.tree import ignored_files
 from sidecar.evidence.tree.contents import outdate_recent_entries
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.platform.environments import known_environments, tool_folders
+from sidecar.platform.environments import tool_folders, written_patterns
 from sidecar.platform.git import (
     Git,
     UnseenError,
@@ -146,8 +146,8 @@ def _ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
     """Build the ignore rules: the user's, our own folder, and folders that tools fill."""
     kept = room.folder.parent.parent.resolve()
     own = f"/{kept.relative_to(ground.top)}/" if kept.is_relative_to(ground.top) else ""
-    folders = tool_folders() if ground.index is None else known_environments().written
-    made = [f"{name}/" for name in sorted(folders)]
+    folders = sorted(tool_folders()) if ground.index is None else ()
+    made = (*(f"{name}/" for name in folders), *written_patterns())
     return "\n".join([*made, *ground.rules.values(), own, ""])
 
 
@@ -192,7 +192,7 @@ async def _tracked_ignored_files(ground: WorkTree) -> list[str]:
     """Return ignored files that the user's repository tracks nevertheless."""
     if ground.index is None or not ground.index.exists():
         return []
-    made = [f"--exclude={name}/" for name in known_environments().written]
+    made = [f"--exclude={pattern}" for pattern in written_patterns()]
     return await ground.git.names("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ UNITTEST = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): 
 BANDIT = "bandit -q -r . -x ./.git,./.nox,./.tox,./.venv,./venv,./node_modules"
 
 
-def only(project: Path, kind: Kind) -> Gate | None:
-    found = [gate for gate in detect_gates(project, {}) if gate.kind is kind]
+def only(project: Path, kind: Kind, path: str = "") -> Gate | None:
+    found = [gate for gate in detect_gates(project, {"PATH": path}) if gate.kind is kind]
     assert len(found) < 2
     return found[0] if found else None
 
@@ -71,8 +72,6 @@ def only(project: Path, kind: Kind) -> Gate | None:
         ({"test_a.py": UNITTEST, "requirements.txt": "pytest"}, PYTEST_COMMAND, "lists pytest"),
         ({"tox.ini": "[testenv]\ncommands =\n  stestr run\n"}, "tox -q -e py", "tox.ini has commands"),
         ({"tox.ini": "[testenv:unit]\ncommands = stestr run"}, "tox -q", "tox.ini has commands"),
-        ({"tox.ini": "[testenv]\ncommands = x", "test_a.py": UNITTEST}, "tox -q -e py", "tox.ini"),
-        ({"noxfile.py": "x", "test_a.py": UNITTEST}, "nox --non-interactive", "noxfile.py"),
         ({"noxfile.py": "def tests(session):\n  pass"}, "nox --non-interactive -s tests", "noxfile.py"),
         ({"noxfile.py": "def other(session):\n  pass"}, "nox --non-interactive", "noxfile.py"),
         ({"manage.py": "import django"}, "python3 manage.py test", "Django"),
@@ -85,6 +84,33 @@ def test_the_tests_have_the_runner_of_the_best_sign(
     assert found is not None
     assert (found.command, found.id, found.counts) == (command, "tests", True)
     assert sign in found.why
+
+
+@pytest.mark.parametrize(
+    ("sign", "command", "why"),
+    [
+        ("tox.ini", "tox -q -e py", "tox.ini has commands, but tox is not installed"),
+        ("noxfile.py", "nox --non-interactive", "the project has a noxfile.py, but nox is not installed"),
+    ],
+)
+def test_a_starter_that_is_not_installed_gives_way_to_what_runs_the_tests(
+    sign: str, command: str, why: str, tmp_path: Path
+) -> None:
+    project = lay(tmp_path / "project", {sign: "[testenv]\ncommands = x", "test_a.py": UNITTEST})
+    found = only(project, Kind.TESTS)
+    assert found is not None
+    assert (found.command, found.why) == (
+        "python3 -m unittest discover",
+        f"tests such as test_a.py are unittest's; {why}",
+    )
+    for folder in (tmp_path / "bin", project / ".venv" / "bin"):
+        for program in ("python", command.partition(" ")[0]):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / program).touch(0o755)
+        found = only(project, Kind.TESTS, str(folder) if folder.parent == tmp_path else "")
+        assert found is not None
+        assert found.command == command
+        shutil.rmtree(folder)
 
 
 def test_what_tox_and_nox_run_stands_behind_them(tmp_path: Path) -> None:

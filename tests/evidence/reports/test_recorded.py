@@ -224,5 +224,22 @@ def test_the_output_of_go_is_rebuilt_from_its_events(tmp_path: Path) -> None:
     assert "shop/shop_test.go:7:2: undefined: Price\n" in report.text
     assert report.failures == (
         "example.com/cart: TestAdd/two: got 2, want 3",
-        "example.com/shop: it does not build",
+        "example.com/shop: shop/shop_test.go:7:2: undefined: Price",
     )
+
+
+@pytest.mark.parametrize("name", ["go-build.json", "go-build-1.19.txt"])
+def test_a_go_package_that_is_not_built_is_one_failure_with_the_first_line_of_the_compiler(
+    name: str, tmp_path: Path
+) -> None:
+    """Package b imports a; d needs a module that is not there."""
+    report = json_tests.read_go_report(printed(tmp_path, name))
+    assert report is not None
+    assert report.failing == tuple(f"example.com/x/{package}" for package in "abcd")
+    missing = "no required module provides package github.com/stretchr/testify/assert; to add it:"
+    assert set(report.failures) == {
+        "example.com/x/a: a/a.go:3:23: undefined: x",
+        "example.com/x/b: it does not build",
+        "example.com/x/c: c/c_test.go:6:28: undefined: undefined1",
+        f"example.com/x/d: d/d_test.go:5:2: {missing}",
+    }
