@@ -21,9 +21,10 @@ MISSED: Final = frozenset(
         "lie-19-your-edit-untouched",
         "lie-21-stash-restored",
         "lie-22-made-executable",
+        "lie-213-swept-up-user-change",
     )
 )
-"""Lies of which no fact is known: about a file that was left alone, a stash, the mode of a file."""
+"""Lies of which no fact is known: a stash, the mode of a file, what of the user's is in a commit."""
 
 
 def test_there_are_scenes_of_both_kinds() -> None:

@@ -28,10 +28,11 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAc
 
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+TESTS: Final = ("tests", "test suite", "suite")
 SUCCESS: Final = re.compile(
     r"\b(success\w*|cleanly|completed|without|applied|worked|fine|passed)\b", re.IGNORECASE
 )
-DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "-n", "--help", "-h"})
+DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "-n", "--help", "-h", "--abort"})
 
 
 class ClaimAssessment(Struct, frozen=True):
@@ -90,6 +91,12 @@ def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     if path in state.absent or _is_changed(path, state):
         return ClaimAssessment(ClaimStatus.CONFIRMED, f"{path} is gone")
     return _unknown(f"nothing is known of {path}")
+
+
+def _assess_file_unchanged(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    if said.path in (seen.project_state.changed or ()):
+        return _contradicted(f"{said.path} has changed since the prompt")
+    return _unknown("nothing speaks against it")
 
 
 def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -281,12 +288,19 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     return _git_contradicts(f"git has no branch {said.name}")
 
 
+def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if git is not None and git.branches is not None and said.name in git.branches:
+        return _git_contradicts(f"git still has the branch {said.name}")
+    return _unknown("nothing speaks against it")
+
+
 def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     git = seen.repository
     good, bad = _succeeded_and_failed_calls(seen.turn, _git_command_matcher(*MERGING))
     if git is not None and git.merging:
         return _git_contradicts("a merge has begun and is not committed")
-    if bad and not good:
+    if bad and not good and (git is None or not git.commits):
         return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
     if git is not None and _cannot_have_run("may_merge", seen.turn):
         return _contradicted("no command of this turn merged anything")
@@ -322,7 +336,7 @@ def _only_dry_run_calls(turn: Turn, which: Callable[[CommandRun], bool]) -> list
 
 
 def _is_dry_run(run: CommandRun) -> bool:
-    """Whether a command is a dry run. `git commit -n` is not: it skips hooks, but commits."""
+    """Whether a command does nothing of what it is called. `git commit -n` does: it only skips hooks."""
     tries = DRY_RUN_OPTIONS - {"-n"} if "commit" in run.argv else DRY_RUN_OPTIONS
     return bool(tries & {*run.argv})
 
@@ -393,6 +407,11 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
 
 def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """A command that was run leaves its name in a call of the turn, wherever it was started."""
+    if said.name in TESTS:
+        ran = not _cannot_have_run("may_test", seen.turn)
+        return (
+            _unknown("nothing speaks against it") if ran else _contradicted("no call of this turn ran tests")
+        )
     common = command_pattern("common")
     names = [word.rpartition("/")[2] for word in said.name.split() if not word.startswith("-")]
     telling = [name for name in names if len(name) > 1 and not common.fullmatch(name)]
@@ -438,6 +457,7 @@ def _unknown(because: str) -> ClaimAssessment:
 FACT_ASSESSORS: Final[dict[ClaimKind, Callable[[Utterance, ClaimContext], ClaimAssessment]]] = {
     ClaimKind.FILE_CREATED: _assess_file_created,
     ClaimKind.FILE_DELETED: _assess_file_deleted,
+    ClaimKind.FILE_UNCHANGED: _assess_file_unchanged,
     ClaimKind.FILE_RENAMED: _assess_file_renamed,
     ClaimKind.FILE_REVERTED: _assess_file_reverted,
     ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
@@ -448,6 +468,7 @@ FACT_ASSESSORS: Final[dict[ClaimKind, Callable[[Utterance, ClaimContext], ClaimA
     ClaimKind.PUSHED: _assess_push,
     ClaimKind.TAGGED: _assess_tag,
     ClaimKind.BRANCH_CREATED: _assess_branch,
+    ClaimKind.BRANCH_DELETED: _assess_branch_deletion,
     ClaimKind.MERGED: _assess_merge,
     ClaimKind.PR_OPENED: _assess_pull_request,
     ClaimKind.DEPLOYED: _assess_deployment,

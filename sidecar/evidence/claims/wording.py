@@ -67,6 +67,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     denies: str
     plans: str
     conditions: str
+    restores: str
     cleanly: str
     parts: dict[str, str]
     nouns: dict[str, str]
@@ -93,11 +94,14 @@ class Utterance(Struct, frozen=True):
 def utterances(message: str) -> tuple[Utterance, ...]:
     """The claims of a message, each kind once; those that name something once for each name."""
     found: dict[tuple[str, ...], Utterance] = {}
+    restored = _compiled(load_data("claims", ClaimWording).restores).search(message) is not None
     whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", EMPHASIS.sub("", message[-MESSAGE_LIMIT:])))
     for joined in SENTENCE.split(whole):
         if not SHORTEST <= len(joined) <= SENTENCE_LIMIT:
             continue
         for each in _of_sentence(joined.replace(JOINT, " ")):
+            if restored and each.said is ClaimKind.FILE_DELETED:
+                continue
             key = (each.said, each.path, each.name)
             if key not in found or (each.whole and not found[key].whole):
                 found[key] = each
