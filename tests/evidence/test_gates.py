@@ -70,27 +70,6 @@ class TestMemory:
         ]
         assert trees == []
 
-    @pytest.mark.parametrize("swapped", [True, False])
-    async def test_a_pass_on_files_that_were_others_meanwhile_is_one_of_moved_files(
-        self, tmp_path: Path, *, swapped: bool
-    ) -> None:
-        """Another process that knows the project's place: it swaps a file, and puts it back in time."""
-        project = tmp_path / "project"
-        project.mkdir()
-        (project / "value").write_text("bad\n" if swapped else "good\n")
-        line = (
-            f'if [ "$PWD" = {project} ]; then cp value ../value; echo good > value; fi; '
-            "grep -q good value; code=$?; [ -f ../value ] && mv ../value value; exit $code"
-        )
-        workspace = GitWorkspace(tmp_path / "kept")
-        base = await workspace.remember(str(project), OURS)
-        at = GateContext(project=str(project), tree=base.tree, environment=OURS, base=base)
-        (done,) = await ProjectGates(workspace=workspace).run((check(line),), at, LIMIT_S)
-        assert (done.outcome, done.moved) == (Outcome.PASSED, swapped)
-        quiet = check("grep -q . value")
-        (done,) = await ProjectGates(workspace=workspace).run((quiet,), at, LIMIT_S)
-        assert (done.outcome, done.moved) == (Outcome.PASSED, False)
-
 
 class TestPytest:
     async def test_a_pass_tells_how_many_tests_ran(self, tmp_path: Path) -> None:
@@ -368,3 +347,25 @@ class TestRemotes:
             done = await run(check("gh", kind=kind), tmp_path, OURS, gates)
             assert (done.outcome, done.cached) == (Outcome.PASSED, False)
         assert forge.asked == 3
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+async def test_a_pass_on_files_that_were_others_meanwhile_is_one_of_moved_files(
+    tmp_path: Path, *, swapped: bool
+) -> None:
+    """Another process that knows the project's place: it swaps a file, and puts it back in time."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "value").write_text("bad\n" if swapped else "good\n")
+    line = (
+        f'if [ "$PWD" = {project} ]; then cp value ../value; echo good > value; fi; '
+        "grep -q good value; code=$?; [ -f ../value ] && mv ../value value; exit $code"
+    )
+    workspace = GitWorkspace(tmp_path / "kept")
+    base = await workspace.remember(str(project), OURS)
+    at = GateContext(project=str(project), tree=base.tree, environment=OURS, base=base)
+    (done,) = await ProjectGates(workspace=workspace).run((check(line),), at, LIMIT_S)
+    assert (done.outcome, done.moved) == (Outcome.PASSED, swapped)
+    quiet = check("grep -q . value")
+    (done,) = await ProjectGates(workspace=workspace).run((quiet,), at, LIMIT_S)
+    assert (done.outcome, done.moved) == (Outcome.PASSED, False)

@@ -80,10 +80,23 @@ def test_a_changed_file_of_a_package_that_was_there_before_counts(project: Path)
     )
 
 
+def test_what_a_link_of_the_project_leads_to_counts(project: Path) -> None:
+    outside = project.parents[2] / "cases"
+    outside.mkdir()
+    (outside / "a.json").write_text("[1]")
+    (project / "cases").symlink_to(outside)
+    (project / "own").symlink_to(project.parent)
+    (project / "node_modules" / "linked").symlink_to(outside)
+    since = _tick(project.parents[2])
+    assert changed(project, since=since) == []
+    (outside / "a.json").write_text("[]")
+    assert changed(project, since=since) == ["cases/a.json"]
+
+
 def _tick(folder: Path) -> float:
     """Return a time after all that was written so far and before all that will be, by the files' clock."""
-    before = time.time() + 1
-    while (now := _stamp(folder / "tick")) <= before - 1:
+    begun = time.time()
+    while (now := _stamp(folder / "tick")) <= begun:
         pass
     return now
 

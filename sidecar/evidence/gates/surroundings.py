@@ -1,8 +1,9 @@
 """Finds what lies outside of a project, decides what its checks do, and changed since the work began.
 
 For every runner: programs that the gate's line names, settings of runners in folders above the project and in
-the home folder (data/surroundings.toml), and files of packages that were installed before and are changed
-now. What pytest loaded is known better (`origins`). The change time of a file counts, which nobody can set.
+the home folder (data/surroundings.toml), files of packages that were installed before and are changed now,
+and what links of the project lead to. What pytest loaded is known better (`origins`). The change time of a file
+counts, which nobody can set.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import is_marked
+from sidecar.platform.environments import is_marked, tool_folders
 from sidecar.platform.shell.line import parse_simple_commands
 
 ENTRY_LIMIT: Final = 200_000
@@ -46,6 +47,7 @@ def find_changed_surroundings(
     for name, manifest in known.packages.items():
         for place in dict.fromkeys((folder / name, project / name, top / name)):
             yield from _changed_package_files(place, manifest, since, budget)
+    yield from _changed_behind_links(top, since, budget)
 
 
 def _repository_of(project: Path) -> Path:
@@ -90,6 +92,19 @@ def _changed_package_files(folder: Path, manifest: str, since: float, budget: It
             continue
         waiting += inner
         yield from (entry.path for entry in entries if entry.is_file() and _entry_changed(entry, since))
+
+
+def _changed_behind_links(top: Path, since: float, budget: Iterable[int]) -> Iterator[str]:
+    """Yield the changed files outside of a repository to which its links lead."""
+    waiting = [top]
+    while waiting:
+        for entry in _entries(waiting.pop(), budget):
+            if entry.is_dir(follow_symlinks=False):
+                waiting += [Path(entry.path)] if entry.name not in tool_folders() else []
+            elif entry.is_symlink() and not (target := Path(entry.path).resolve()).is_relative_to(top):
+                files = target.rglob("*") if target.is_dir() else (target,)
+                seen = (file for file, _ in zip(files, budget, strict=False) if file.is_file())
+                yield from (str(file) for file in seen if _changed_since(file, since))
 
 
 def _entries(place: Path, budget: Iterable[int]) -> list[os.DirEntry[str]]:
