@@ -2,7 +2,7 @@
 
 For every runner: programs that the gate's line names, settings of runners in folders above the project and in
 the home folder (data/surroundings.toml), files of packages that were installed before and are changed now,
-and what links of the project lead to. What pytest loaded is known better (`origins`). The change time of a file
+and what links of the project lead to. What pytest loaded is known better (`origins`). A file's change time
 counts, which nobody can set.
 """
 
