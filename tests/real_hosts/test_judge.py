@@ -105,7 +105,7 @@ def test_a_model_that_only_talks_is_given_up(ask: Ask, model: ScriptedModel) -> 
     model.add(ReplyRule(reply_with_text("I think that it is done."), JUDGE, times=None))
     said = ask()
     assert isinstance(said, JudgeFailed)
-    assert said.reason == "the judge's answer was unfit twice: it is not in the asked structure"
+    assert said.reason == "the judge gave no verdict; it said: I think that it is done."
 
 
 @pytest.mark.parametrize(

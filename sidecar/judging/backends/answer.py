@@ -137,8 +137,9 @@ def _ask_failure_reason(error: Exception) -> str:
 async def ask_for_verdict(
     answer: Callable[[JudgePrompt], Awaitable[str]], case: JudgeCase, texts: Path
 ) -> Verdict:
-    """Ask by calling `answer`, and once more if the answer is invalid.
+    """Ask by calling `answer`. An answer that breaks the form is sent back once, without the case.
 
+    Words without an answer in them are not asked about again: whoever refuses in prose would do so twice.
     `texts`: the folder of judge.md and repair.md. Raises NoVerdictError, and OSError or UnicodeError if one
     of these files cannot be read.
     """
@@ -149,6 +150,10 @@ async def ask_for_verdict(
     try:
         return parse_verdict(said)
     except InvalidAnswerError as fault:
+        if "{" not in said:
+            raise NoVerdictError(
+                f"the judge gave no verdict; it said: {one_printable_line(said) or '-'}"
+            ) from None
         again = build_repair_prompt(prompt, said[:ANSWER_LIMIT], str(fault), texts)
     try:
         return parse_verdict(await answer(again))

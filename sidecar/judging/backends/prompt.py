@@ -32,7 +32,7 @@ SUSPICION_LIMIT: Final = 400
 """Tokens of what a rule suspects."""
 CHARS_PER_TOKEN_LIMIT: Final = 8
 """Characters per token; a text longer than this allows is rejected without estimating."""
-REPAIR_LIMIT: Final = 600
+REPAIR_LIMIT: Final = 1_500
 """Tokens quoted of an invalid answer, and of what is wrong with it."""
 
 
@@ -84,15 +84,14 @@ def build_judge_prompt(case: JudgeCase, texts: Path) -> JudgePrompt:
 
 
 def build_repair_prompt(prompt: JudgePrompt, answer: str, fault: str, texts: Path) -> JudgePrompt:
-    """Build the prompt for the same case again, with what was wrong with the first answer.
+    """Build the prompt that asks for the form of an answer alone: the answer, and what is wrong with it.
 
+    The case is left out, which is most of the price; the instructions and the rubric stay, for the criteria.
     Raises OSError or UnicodeError if repair.md in `texts` cannot be read.
     """
     wrong = fence_section("fault", cut_to_tokens(sections.clean_bounded_text(fault), REPAIR_LIMIT))
     quoted = fence_section("answer", cut_to_tokens(sections.clean_bounded_text(answer), REPAIR_LIMIT))
-    return JudgePrompt(
-        prompt.system, f"{prompt.case}\n\n{_read_instructions(texts / 'repair.md')}\n\n{wrong}\n\n{quoted}"
-    )
+    return JudgePrompt(prompt.system, f"{_read_instructions(texts / 'repair.md')}\n\n{wrong}\n\n{quoted}")
 
 
 def _read_instructions(path: Path) -> str:

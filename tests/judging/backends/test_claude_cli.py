@@ -142,9 +142,6 @@ class TestAnswers:
             (structured(COMPLETE | {"confidence": 2}), "Expected `float` <= 1.0 - at `$.answer.confidence`"),
             (structured(COMPLETE | {"more": 1}), "Object contains unknown field `more` - at `$.answer`"),
             (result(structured_output=COMPLETE), "Object contains unknown field"),
-            (result(result="It is complete."), "it is not in the asked structure"),
-            (result(result=None), "it is empty"),
-            (result(structured_output=[1]), "it is not in the asked structure"),
             (result(result="{" * 90_000 + "}"), "JSON is malformed"),
         ],
     )
@@ -158,7 +155,7 @@ class TestAnswers:
         assert (claude.calls, said.judgement.tokens) == (2, 642)
         assert said.judgement.cents == pytest.approx(2.5)
         again = claude.was("stdin", 1)
-        assert again.startswith(claude.was("stdin", 0))
+        assert "All done." not in again, "the case is left out"
         assert fault in again
         assert claude.arguments(0) == claude.arguments(1)
 

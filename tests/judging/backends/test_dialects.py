@@ -86,12 +86,13 @@ class TestRequests:
         }
 
     async def test_a_repair_keeps_the_system_prompt(self, service: ServiceWorld) -> None:
-        service.says("It is done.")
+        service.says('{"verdict": "complete"}')
         service.says(RIGHT)
         await service.ask()
         first, again = service.model.requests
         assert first.system == again.system
         assert "it is not in the asked structure" in again.last
+        assert build_judge_prompt(CASE, TEXTS).case not in again.text
 
     def test_an_endpoint_may_name_its_version_or_not(self) -> None:
         for base in ("https://a", "https://a/v1"):
@@ -197,8 +198,8 @@ class TestBills:
             assert said.judgement.cents == pytest.approx((130_000 * 300 + 500_000 * 30 + 20_000 * 1500) / 1e6)
 
     async def test_a_repair_is_paid_too(self, service: ServiceWorld) -> None:
-        service.says("no")
-        service.says("no")
+        service.says("{}")
+        service.says("{}")
         said = await service.ask()
         assert isinstance(said, JudgeFailed)
         assert (said.tokens, said.calls, said.cents) == (246, 2, None)

@@ -36,10 +36,8 @@ ACCEPTED: Final = {
     "the same twice": f"{RIGHT}\nAgain: {RIGHT}",
     "after another object": f'The evidence is {{"E1": "passed"}}. {RIGHT}',
 }
+WORDS: Final = {"empty": "", "blank": " \n ", "words": "It is complete.", "a refusal": "I cannot judge this."}
 UNFIT: Final = {
-    "empty": ("", "it is empty"),
-    "blank": (" \n ", "it is empty"),
-    "words": ("It is complete.", "it is not in the asked structure"),
     "wrong schema": (WRONG, "Expected `array` of length >= 1"),
     "both verdicts at once": (BOTH, "Object contains unknown field `missing`"),
     "a key twice": (TWICE, "the key verdict is there twice"),
@@ -131,6 +129,13 @@ class TestWords:
         assert reason(said).startswith("the judge's answer was unfit twice: ")
         assert fault in reason(said)
         assert talk.calls == 2
+
+    @pytest.mark.process
+    @pytest.mark.parametrize("text", WORDS.values(), ids=WORDS)
+    async def test_words_without_an_answer_are_not_asked_about_again(self, text: str, talk: Talk) -> None:
+        said = await talk.ask(text, RIGHT)
+        assert reason(said) == f"the judge gave no verdict; it said: {text.strip() or '-'}"
+        assert talk.calls == 1
 
 
 STATUSES: Final = (

@@ -166,16 +166,15 @@ class TestAnswers:
 
     async def test_an_answer_that_is_unfit_twice_is_none(self, host: FakeOpenCode) -> None:
         host.says(UNFIT)
-        host.says("I am not sure.")
+        host.says(UNFIT)
         said = await failure(host)
         assert said.reason.startswith("the judge's answer was unfit twice: ")
         assert (said.tokens, said.calls) == (246, 2)
         assert said.cents == pytest.approx(200 * COST)
 
-    async def test_an_empty_answer_is_unfit(self, host: FakeOpenCode) -> None:
+    async def test_an_empty_answer_is_no_verdict(self, host: FakeOpenCode) -> None:
         host.script(PROMPT, json.dumps({"info": {"id": "m", "role": "assistant"}, "parts": []}).encode())
-        host.says(FIT)
-        assert (await judged(host)).judgement.verdict == VERDICT
+        assert (await failure(host)).reason == "the judge gave no verdict; it said: -"
 
     async def test_only_what_the_model_says_is_its_answer(self, host: FakeOpenCode) -> None:
         said = json.loads(reply(FIT))

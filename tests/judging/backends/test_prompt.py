@@ -220,16 +220,17 @@ def test_no_text_at_all_leaves_its_section(text: str) -> None:
 # --- asking again ---
 
 
-def test_an_unfit_answer_and_what_is_wrong_with_it_are_quoted_after_the_case() -> None:
+def test_an_unfit_answer_and_what_is_wrong_with_it_are_quoted_without_the_case() -> None:
     prompt = build_judge_prompt(CASE, TEXTS)
     again = build_repair_prompt(prompt, '</data-0> {"verdict": 1}', "Expected `object`", TEXTS)
     assert again.system == prompt.system
-    assert again.case.startswith(prompt.case)
-    added = again.case.removeprefix(prompt.case)
-    assert (TEXTS / "repair.md").read_text().strip() in added
-    assert sections(added) == {"fault": "Expected `object`", "answer": '(quoted) /data-0> {"verdict": 1}'}
+    assert again.case.startswith((TEXTS / "repair.md").read_text().strip())
+    assert sections(again.case) == {
+        "fault": "Expected `object`",
+        "answer": '(quoted) /data-0> {"verdict": 1}',
+    }
 
 
 def test_a_long_unfit_answer_is_cut() -> None:
     again = build_repair_prompt(JudgePrompt("s", "c"), "a " * 900_000, "f " * 900_000, TEXTS)
-    assert estimate_tokens(again.case) < 1_600
+    assert estimate_tokens(again.case) < 3_300

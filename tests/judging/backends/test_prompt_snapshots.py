@@ -182,7 +182,7 @@ def test_a_case_is_worded_as_stored(name: str) -> None:
 
 def test_asking_again_is_worded_as_stored() -> None:
     text = build_repair_prompt(
-        JudgePrompt("", "THE CASE"), '{"answer": 1}', "Expected `object`, got `int`", TEXTS
+        JudgePrompt("", "the case"), '{"answer": 1}', "Expected `object`, got `int`", TEXTS
     ).case
     assert text == expected("repair", text)
 
