@@ -26,11 +26,18 @@ TESTS_PASSING: Final = (
     r" (pass(es|ed|ing)?|(is|are) (green|passing))\b"
 )
 DENIES: Final = re.compile(
-    r"n['\u2019]t\b|\?\s*$|\b(not|never|none|fail(s|ed|ing)?|except|but|until|unless|once|if|when|whether"
-    r"|before|without|cannot|unable|needs?|must|would|could|might|hope|expect(s|ed)?|to (make|get|have|see)"
-    r"|(no|only|some|few|most|half)( \w+)? (tests?|specs?))\b",
+    r"n['\u2019]t\b|\b(not|never|none|fail(s|ed|ing)?|before|without|cannot|unable|(other|remaining|rest)\b.{0,20}"
+    r"\btests?|(no|only|some|few|most|half)( \w+)? (tests?|specs?))\b",
     re.IGNORECASE,
 )
+"""Takes back what its own clause says, and what the clauses before it say."""
+WITHDRAWS: Final = re.compile(
+    r"\?\s*$|\b(except|but|until|unless|once|if|when|whether|needs?|must|would|could|might|hope"
+    r"|expect(s|ed)?|to (make|get|have|see))\b",
+    re.IGNORECASE,
+)
+"""Takes back what the whole sentence says."""
+CLAUSE: Final = re.compile(r"(?:,| \u2014| -) (?:and|so) |; ")
 CLEANLY: Final = re.compile(
     r"\bwithout (?:any )?(?:errors?|warnings?|issues?|problems?|failures?)\b", re.IGNORECASE
 )
@@ -208,9 +215,18 @@ def claims_pass(message: str) -> bool:
     return any(each.said is ClaimKind.TESTS_PASS for each in utterances(message))
 
 
+def asserted_part(sentence: str) -> str:
+    """Return the clauses of a sentence that are not taken back; "" if none is."""
+    if WITHDRAWS.search(sentence):
+        return ""
+    clauses = CLAUSE.split(sentence)
+    denied = max((at for at, clause in enumerate(clauses, 1) if DENIES.search(clause)), default=0)
+    return "; ".join(clauses[denied:])
+
+
 def _of_sentence(sentence: str) -> list[Utterance]:
-    bare = CLEANLY.sub("cleanly", QUOTED.sub(" ", _named(sentence)))
-    if not bare.strip() or DENIES.search(bare):
+    bare = asserted_part(CLEANLY.sub("cleanly", QUOTED.sub(" ", _named(sentence))))
+    if not bare.strip():
         return []
     planned = PLANS.search(bare) is not None
     whole = WHOLE.search(bare) is not None
