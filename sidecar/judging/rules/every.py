@@ -3,8 +3,8 @@
 - Precision first: users forgive a missed early stop, but not nagging.
 - A finding is certain only if the structure of the turn supports it and the wording agrees. Wording alone
   makes a suspicion, which is left to a judge.
-- A sign of a legitimate stop turns a certainty that rests on wording into a suspicion; one that is certain
-  ends such a suspicion.
+- A sign of a legitimate stop turns a certainty into a suspicion, except a claim that is false; one that is
+  certain ends a suspicion.
 - If the host keeps no transcript, or the turn is not in English, nothing is certain.
 - A rule set to "ask" is never certain; a rule set to "off" never fires.
 """
@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.judging.rules.error_walked_away import find_error_walked_away
-from sidecar.judging.rules.false_complete import find_false_complete
+from sidecar.judging.rules.false_complete import FALSE_COMPLETE, find_false_complete
 from sidecar.judging.rules.found import LegitimateStop, RuleAssessment, RuleFinding
 from sidecar.judging.rules.legitimate import find_legitimate_stop
 from sidecar.judging.rules.look import TurnFacts, read_turn_facts
@@ -32,19 +32,17 @@ from sidecar.kernel.turn import Turn
 Find = Callable[[TurnFacts], RuleFinding | None]
 
 
-class StopRule(Struct, frozen=True, kw_only=True):
+class StopRule(Struct, frozen=True):
     """One rule.
 
-    `precision`: the share of its certain findings that were right (docs/judging.md says on which stops).
-    `find` is None for the legitimate stops, which find nothing wrong. `worded`: its certainty also rests on
-    the wording of the ending, so a sign of a legitimate stop weighs against it.
+    `find` is None for the legitimate stops, which find nothing wrong. `precision`: the share of its certain
+    findings that were right (docs/judging.md says on which stops).
     """
 
     id: str
     reason: str
-    find: Find | None = None
-    worded: bool = True
-    precision: float | None = None
+    find: Find | None
+    precision: float
 
     def switch(self, rules: RuleSettings) -> RULE_MODE:
         """Return the user's setting for this rule."""
@@ -53,44 +51,18 @@ class StopRule(Struct, frozen=True, kw_only=True):
 
 
 STOP_RULES: Final[tuple[StopRule, ...]] = (
+    StopRule("false-complete", "it claims what the tools' results contradict", find_false_complete, 1.0),
     StopRule(
-        id="false-complete",
-        reason="the message claims what the tools' results contradict",
-        find=find_false_complete,
-        worded=False,
-        precision=47 / 47,
+        "error-walked-away",
+        "it passes over a command that failed",
+        find_error_walked_away,
+        1.0,
     ),
-    StopRule(
-        id="error-walked-away",
-        reason="the last command failed and the message passes over it",
-        find=find_error_walked_away,
-        precision=50 / 51,
-    ),
-    StopRule(
-        id="stopped-with-todos",
-        reason="work that the agent itself lists is open",
-        find=find_stopped_with_todos,
-        precision=102 / 102,
-    ),
-    StopRule(
-        id="permission-seeking",
-        reason="it asks leave for what was asked for",
-        find=find_permission_seeking,
-        precision=57 / 57,
-    ),
-    StopRule(
-        id="narration",
-        reason="it ends in the middle of an action",
-        find=find_narration,
-        precision=27 / 27,
-    ),
-    StopRule(
-        id="promised-next-step",
-        reason="it ends with what it will do next",
-        find=find_promised_next_step,
-        precision=38 / 38,
-    ),
-    StopRule(id="legitimate-stop", reason="the agent may rest", precision=83 / 87),
+    StopRule("stopped-with-todos", "work that the agent itself lists is open", find_stopped_with_todos, 1.0),
+    StopRule("permission-seeking", "it asks leave for what was asked for", find_permission_seeking, 1.0),
+    StopRule("narration", "it ends in the middle of an action", find_narration, 1.0),
+    StopRule("promised-next-step", "it ends with what it will do next", find_promised_next_step, 1.0),
+    StopRule("legitimate-stop", "the agent may rest", None, 1.0),
 )
 LEGITIMATE_STOP: Final = STOP_RULES[-1]
 SUFFICIENT_STOP_KINDS: Final = frozenset({"destructive", "credentials", "waiting-outside", "impossible"})
@@ -121,10 +93,10 @@ def _find_sign(look: TurnFacts, mode: RULE_MODE) -> LegitimateStop | None:
 def _apply_switch(
     finding: RuleFinding, rules: RuleSettings, sign: LegitimateStop | None
 ) -> RuleFinding | None:
-    rule = next(each for each in STOP_RULES if each.id == finding.rule)
-    if (mode := rule.switch(rules)) == "off":
+    mode = next(each for each in STOP_RULES if each.id == finding.rule).switch(rules)
+    if mode == "off":
         return None
-    if not rule.worded or sign is None:
+    if finding.rule == FALSE_COMPLETE or sign is None:
         return replace(finding, certain=finding.certain and mode == "on")
     if sign.certain and not finding.certain:
         return None

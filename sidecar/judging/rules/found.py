@@ -8,10 +8,6 @@ from msgspec import Struct
 
 from sidecar.kernel.evidence import MissingWork
 
-CERTAIN_CONFIDENCE: Final = 0.97
-SUSPECTED_CONFIDENCE: Final = 0.5
-NOTHING_FOUND_CONFIDENCE: Final = 0.1
-LEGITIMATE_CONFIDENCE: Final = 0.03
 UNREAD: Final = "unread"
 """The kind of a stop that may wait for the user, by its structure alone, in a language that is not read."""
 
@@ -57,10 +53,8 @@ class RuleAssessment(Struct, frozen=True, kw_only=True):
     def confidence(self) -> float:
         """A coarse probability that the stop is premature, for the record."""
         if any(finding.certain for finding in self.findings):
-            return CERTAIN_CONFIDENCE
-        if self.rests:
-            return LEGITIMATE_CONFIDENCE
-        return SUSPECTED_CONFIDENCE if self.findings else NOTHING_FOUND_CONFIDENCE
+            return 0.97
+        return 0.03 if self.rests else 0.5 if self.findings else 0.1
 
 
 def rule_finding(rule: str, missing: str | tuple[str, ...], next_step: str, *, certain: bool) -> RuleFinding:

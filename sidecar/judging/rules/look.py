@@ -38,8 +38,6 @@ from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
 # --- Comparing two texts by their topics --------------------------------------------------------------------
 
 
-TOPIC_TEXT_LIMIT: Final = 8_000
-"""Characters of a text that are compared."""
 TOPIC_WORD: Final = r"[^\W\d_]+|\d+"
 STEM_LENGTH: Final = 5
 """Letters of a word that are compared."""
@@ -49,7 +47,7 @@ SHORTEST_TOPIC_WORD: Final = 3
 
 def topic_stems(text: str) -> frozenset[str]:
     """Return the stems of the meaningful words in a text."""
-    spaced = text[:TOPIC_TEXT_LIMIT].lower().replace("n't", " ")
+    spaced = text.lower().replace("n't", " ")
     return frozenset(stem for word in re.findall(TOPIC_WORD, spaced) if (stem := _word_stem(word)))
 
 
@@ -57,12 +55,8 @@ def _word_stem(word: str) -> str:
     if word.isdigit():
         return word
     single = word[:-1] if word.endswith("s") and len(word) > SHORTEST_TOPIC_WORD else word
-    ignored = words("ignored")
-    return (
-        ""
-        if len(word) < SHORTEST_TOPIC_WORD or word in ignored or single in ignored
-        else single[:STEM_LENGTH]
-    )
+    idle = len(word) < SHORTEST_TOPIC_WORD or not words("ignored").isdisjoint((word, single))
+    return "" if idle else single[:STEM_LENGTH]
 
 
 # --- The facts of a turn ------------------------------------------------------------------------------------
@@ -73,8 +67,6 @@ PROMPT_READ_LIMIT: Final = 6_000
 DELICATE_FIELDS: Final = ("choice", "unclear", "access", "outside", "impossible")
 """Wording about things that are the user's to decide, besides risky steps."""
 CLAUSE_BREAK: Final = r"[.,;:()\n\u2013\u2014]"
-PROMPT_SENTENCES: Final = 150
-"""Sentences of the prompts that are read."""
 
 
 class RequestKind(StrEnum):
@@ -190,7 +182,7 @@ def read_user_request(prompts: tuple[str, ...]) -> UserRequest:
 
 
 def _request_kind(text: str) -> RequestKind:
-    sentences = [each for each in re.split(SENTENCE_BREAK, text)[:PROMPT_SENTENCES] if each.strip()]
+    sentences = [each for each in re.split(SENTENCE_BREAK, text) if each.strip()]
     kinds = set(map(_sentence_request_kind, sentences))
     return next(
         (kind for kind in (RequestKind.WORK, RequestKind.ANSWER) if kind in kinds), RequestKind.UNCLEAR

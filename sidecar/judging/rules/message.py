@@ -6,6 +6,7 @@ The meaning of the wording is not interpreted here. A message is read from its e
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
@@ -85,15 +86,6 @@ def drop_backtick_names(text: str) -> str:
 
 def _last_paragraphs(text: str) -> tuple[str, ...]:
     """The last four, split at blank lines; a regex would be slow on a text of blanks."""
-    found: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        if line.strip():
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    whole = (
-        "\n".join(each)[-LONGEST_PARAGRAPH:]
-        for each in found
-        if any(re.search(LETTER_PATTERN, line) for line in each)
-    )
-    return tuple(whole)[-4:]
+    groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
+    whole = ("\n".join(lines)[-LONGEST_PARAGRAPH:] for filled, lines in groups if filled)
+    return tuple(each for each in whole if re.search(LETTER_PATTERN, each))[-4:]

@@ -55,9 +55,9 @@ def find_stopped_with_todos(look: TurnFacts) -> RuleFinding | None:
         return rule_finding(STOPPED_WITH_TODOS, left[:ITEM_LIMIT], then, certain=True)
     if wanted and _is_certain_remainder(look, wanted):
         return rule_finding(STOPPED_WITH_TODOS, wanted[:ITEM_LIMIT], then, certain=True)
-    lines = re.findall(REMAINING_WORK_LINE, look.message.text)[:ITEM_LIMIT]
-    if named := tuple(line.strip()[:300] for line in lines) or wanted[:ITEM_LIMIT]:
-        return rule_finding(STOPPED_WITH_TODOS, named, then, certain=False)
+    named = tuple(line.strip()[:300] for line in re.findall(REMAINING_WORK_LINE, look.message.text)) or wanted
+    if named:
+        return rule_finding(STOPPED_WITH_TODOS, named[:ITEM_LIMIT], then, certain=False)
     return journal_finding(look)
 
 

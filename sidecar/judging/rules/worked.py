@@ -28,8 +28,8 @@ STANDARD_CHECK_KINDS: Final = (Kind.TESTS, Kind.BUILD, Kind.TYPES, Kind.LINT)
 RECENT_CALLS: Final = 60
 """Number of the last calls that are searched for a block from outside."""
 CLEAN_TREE_MESSAGE: Final = "nothing to commit"
-SIGNAL_EXIT_CODES: Final = frozenset({130, 141})
-"""Exit codes of a line that the user or a closed pipe ended (128 + signal)."""
+UNTELLING_CODES: Final = CUT_OFF_CODES | {130, 141}
+"""Exit codes of a line that a timeout, the user or a closed pipe ended (128 + signal)."""
 
 
 class HarmlessCommands(Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,31 +111,20 @@ def last_command_failure(turn: Turn) -> CommandFailure | None:
             return None
         failed = call.outcome is CallOutcome.FAILED or call.exit_code not in {None, 0}
         blamed = tuple(run for run in _blamed_commands(call, failed=failed) if not is_incidental_command(run))
-        printed = not failed and _has_hidden_test_failure(call)
-        if not blamed and call.runs and not printed:
+        hidden = not failed and _has_hidden_test_failure(call)
+        if not blamed and call.runs and not hidden:
             continue
-        if (
-            not (failed or printed)
-            or call.exit_code in CUT_OFF_CODES | SIGNAL_EXIT_CODES
-            or CLEAN_TREE_MESSAGE in call.output
-        ):
+        if not (failed or hidden) or call.exit_code in UNTELLING_CODES or CLEAN_TREE_MESSAGE in call.output:
             return None
-        return _describe_failure(turn, number, blamed, printed=printed)
+        return CommandFailure(
+            line=" ".join(call.command.split())[:200],
+            exit_code=call.exit_code,
+            check=hidden or (bool(blamed) and all(map(kinds_of, blamed))),
+            sure=hidden or any(run.blamed for run in blamed) or (bool(blamed) and len(call.runs) == 1),
+            edited=any(place > (number, len(call.runs)) for place in edit_places(turn)),
+            unfound=call.exit_code in NOT_STARTED_CODES,
+        )
     return None
-
-
-def _describe_failure(
-    turn: Turn, number: int, blamed: tuple[CommandRun, ...], *, printed: bool
-) -> CommandFailure:
-    call = turn.calls[number]
-    return CommandFailure(
-        line=" ".join(call.command.split())[:200],
-        exit_code=call.exit_code,
-        check=printed or (bool(blamed) and all(kinds_of(run) for run in blamed)),
-        sure=printed or any(run.blamed for run in blamed) or (bool(blamed) and len(call.runs) == 1),
-        edited=any(place > (number, len(call.runs)) for place in edit_places(turn)),
-        unfound=call.exit_code in NOT_STARTED_CODES,
-    )
 
 
 def _blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
