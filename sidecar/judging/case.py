@@ -1,15 +1,14 @@
 """Builds the case that the model judge sees of a stop.
 
-What the agent says about itself cannot improve a verdict (law 2), so sentences that only praise its work are
-removed from its last message. A criterion that names files is left out if none of the changed files match; if
-the changed files are not known, all criteria stay.
+What the agent says about itself cannot improve a verdict (law 2): its last message is shown as a claim. A
+criterion that names files is left out if none of the changed files match; if the changed files are not known,
+all criteria stay.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from sidecar.judging.praise.praise import without_praise
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.rubric.globs import applicable_rubric
@@ -27,7 +26,7 @@ def build_case(inquiry: Inquiry, condition: str) -> JudgeCase:
         prompts=turn.prompts,
         rubric=applicable_rubric(project_state.rubric, project_state.changed),
         evidence=inquiry.evidence,
-        last_message=without_praise(_shorten_message(turn.last_message)),
+        last_message=_shorten_message(turn.last_message),
         edits=project_state.edits,
         edits_unseen=project_state.unseen,
     )

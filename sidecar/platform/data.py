@@ -16,10 +16,19 @@ T = TypeVar("T")
 
 @cache
 def load_data(name: str, kind: type[T]) -> T:
-    """Load `data/NAME.toml` as this Struct, once per process.
+    """Load `data/NAME.toml` (NAME may include a folder) as this Struct, once per process.
 
     The files are ours: one that is missing or does not fit is a bug, and raises OSError, TOMLDecodeError or
     msgspec.ValidationError.
     """
-    path = Path(sidecar.__file__).parent / "data" / f"{name}.toml"
+    path = _data_folder() / f"{name}.toml"
     return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), kind)
+
+
+def list_data(folder: str) -> tuple[str, ...]:
+    """Return the names of the files in `data/FOLDER`, without their suffix."""
+    return tuple(sorted(path.stem for path in (_data_folder() / folder).glob("*.toml")))
+
+
+def _data_folder() -> Path:
+    return Path(sidecar.__file__).parent / "data"

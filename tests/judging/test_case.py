@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.judging.case import MESSAGE_LIMIT, build_case
-from sidecar.judging.praise.praise import MARK
 from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Evidence, Source
@@ -44,7 +43,7 @@ def test_the_case_holds_what_is_known_of_the_stop() -> None:
     assert (case.condition, case.suspicion, case.prompts) == ("it works", "a rule saw something", ("Do it.",))
     assert (case.evidence, case.edits, case.edits_unseen) == (known, changed, "too many")
     assert case.rubric == RUBRIC
-    assert case.last_message == f"I changed a.py. {MARK}"
+    assert case.last_message == "I changed a.py. All tests pass."
 
 
 def test_a_message_without_end_is_cut_in_its_middle() -> None:

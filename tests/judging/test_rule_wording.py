@@ -51,8 +51,9 @@ def test_a_claim_against_the_last_test_run_is_certain(message: str) -> None:
 
 
 @over_table("message", CLAIMS)
-def test_a_claim_that_nothing_shows_is_a_suspicion(message: str) -> None:
-    assert said(message, *UNTESTED) == ("false-complete?",)
+def test_a_claim_is_certainly_false_where_nothing_ran_after_an_edit_unless_it_is_a_hope(message: str) -> None:
+    expected = "false-complete?" if "should" in message else "false-complete!"
+    assert said(message, *UNTESTED) == (expected,)
 
 
 @over_table("message", CLAIMS)
@@ -154,8 +155,8 @@ ASKS_FOR_MORE = (
 
 
 @over_table("message", ASKS_FOR_MORE)
-def test_asking_for_what_a_user_may_want_to_decide_is_only_a_suspicion(message: str) -> None:
-    assert said(message, *UNTESTED) == ("permission-seeking?",)
+def test_asking_for_what_a_user_may_want_to_decide_is_never_certain(message: str) -> None:
+    assert said(message, *UNTESTED) in {("permission-seeking?",), ()}
 
 
 def test_a_question_further_up_is_not_what_the_turn_ends_with() -> None:

@@ -16,6 +16,8 @@ from support.play import World, play
 from support.table import over_table
 
 CLAIM = "All tests pass."
+HOPE = "All tests should pass."
+"""A claim that is only a suspicion where nothing ran."""
 HERE = RuleSettings(error_walked_away="off", promised_next_step="off", narration="off")
 """The rules of this file; the others have files of their own in tests/judging/rules."""
 
@@ -93,7 +95,7 @@ CLAIMED: dict[str, tuple[str, tuple[ToolCall, ...]]] = {
     "it failed, then passed": ("silent", (ran("pytest", 1), edited(), ran("pytest"))),
     "it passed, then read": ("silent", (ran("pytest"), called(ToolAction.READ))),
     "it passed, then edited": ("suspicious", (ran("pytest"), edited())),
-    "nothing ran": ("suspicious", (edited(),)),
+    "nothing ran": ("certain", (edited(),)),
     "it is still running": (
         "suspicious",
         (ran("pytest", None, outcome=CallOutcome.PENDING),),
@@ -197,9 +199,8 @@ def test_open_todos_of_the_hosts_own_list_are_certain(message: str) -> None:
         "I am waiting for your answer.",
     ],
 )
-def test_open_todos_are_a_suspicion_where_the_stop_may_be_legitimate(message: str) -> None:
-    (found, *_) = findings(turn(message=message, todos=OPEN))
-    assert not found.certain
+def test_open_todos_are_never_certain_where_the_stop_may_be_legitimate(message: str) -> None:
+    assert not any(found.certain for found in findings(turn(message=message, todos=OPEN)))
 
 
 def test_todos_that_are_done_are_fine() -> None:
@@ -216,7 +217,7 @@ def test_only_the_first_ten_todos_are_named() -> None:
 
 
 def test_certain_findings_come_first() -> None:
-    found = findings(turn(edited(), message=CLAIM, todos=OPEN))
+    found = findings(turn(edited(), message=HOPE, todos=OPEN))
     assert [(one.lack.kind, one.certain) for one in found] == [
         ("stopped-with-todos", True),
         ("false-complete", False),
@@ -229,7 +230,7 @@ def test_without_a_goal_a_certain_finding_sends_back_and_no_model_is_asked() -> 
 
 
 def test_without_a_goal_a_suspicion_is_shown_to_the_judge_and_says_what_it_is() -> None:
-    world = World(turn=turn(edited(), message=CLAIM), judge=judged(complete()))
+    world = World(turn=turn(edited(), message=HOPE), judge=judged(complete()))
     played = play(session(), world, settings=ASKING)
     assert played.case is not None
     assert (played.case.condition, played.case.suspicion) == (

@@ -41,8 +41,10 @@ IN_BACKTICKS: Final = re.compile(r"`[^`\n]*`")
 JOINT: Final = "\ue000"
 """Stands for a space in backticks while a message is cut into sentences; no language uses it."""
 SENTENCE: Final = re.compile(r"(?<=[.!?])\s|\n")
-CLAUSE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
-"""Where a clause ends and another begins."""
+CLAUSE: Final = re.compile(r"(?:,| \u2014| -) (?:and|so) |; ")
+"""Between clauses of which each says something for itself."""
+PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
+"""Between parts of a sentence, of which each may tell of another time."""
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
 PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 """A part of a pattern, by its name."""
@@ -65,6 +67,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of the data file."""
 
     denies: str
+    withdraws: str
     plans: str
     conditions: str
     restores: str
@@ -115,8 +118,8 @@ def claims_pass(message: str) -> bool:
 
 def _is_planned(text: str, hit: re.Match[str]) -> bool:
     """Whether the clause of a claim tells of plans, of others or of earlier times."""
-    begin = max((end.end() for end in CLAUSE.finditer(text, 0, hit.start())), default=0)
-    following = CLAUSE.search(text, hit.end())
+    begin = max((end.end() for end in PHRASE.finditer(text, 0, hit.start())), default=0)
+    following = PHRASE.search(text, hit.end())
     clause = QUOTED.sub(" ", text[begin : following.start() if following else len(text)])
     return _compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
 
@@ -126,22 +129,30 @@ def command_pattern(name: str) -> re.Pattern[str]:
     return _compiled(load_data("claims", ClaimWording).commands[name])
 
 
+def asserted_part(sentence: str) -> str:
+    """Return the clauses of a sentence that are not taken back; "" if none is."""
+    known = load_data("claims", ClaimWording)
+    if _compiled(known.withdraws).search(QUOTED.sub(" ", sentence)):
+        return ""
+    clauses = CLAUSE.split(sentence)
+    denies = _compiled(known.denies)
+    taken_back = (at for at, clause in enumerate(clauses, 1) if denies.search(QUOTED.sub(" ", clause)))
+    return "; ".join(clauses[max(taken_back, default=0) :])
+
+
 def _of_sentence(sentence: str) -> list[Utterance]:
     known = load_data("claims", ClaimWording)
-    named = sentence
+    conditional = _compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
+    asserted = asserted_part(_compiled(known.cleanly).sub("cleanly", sentence))
+    bare = asserted
     for noun, pattern in known.nouns.items():
-        named = _compiled(pattern).sub(noun, named)
-    bare = _compiled(known.cleanly).sub("cleanly", QUOTED.sub(" ", named))
-    if not sentence.strip():
-        return []
-    denied = _compiled(known.denies).search(bare) is not None
-    conditional = _compiled(known.conditions).search(bare) is not None
+        bare = _compiled(pattern).sub(noun, bare)
+    bare = QUOTED.sub(" ", bare)
     whole = WHOLE.search(bare) is not None
     said: list[Utterance] = []
     for form in known.forms:
-        if conditional if form.plain else denied:
-            continue
-        text = sentence if form.named or form.plain else bare
+        heard = asserted if form.named else bare
+        text = heard if not form.plain else "" if conditional else sentence
         hits = [
             hit
             for hit in _compiled(form.pattern).finditer(text)

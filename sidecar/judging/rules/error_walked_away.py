@@ -10,53 +10,42 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.judging.rules.false_complete import find_work_claim, last_sentences
-from sidecar.judging.rules.found import RuleFinding
-from sidecar.judging.rules.look import TurnFacts
-from sidecar.judging.rules.message import drop_backtick_names
+from sidecar.evidence.claims.wording import CLAUSE
+from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
+from sidecar.judging.rules.found import RuleFinding, rule_finding
+from sidecar.judging.rules.look import TurnFacts, topic_stems
 from sidecar.judging.rules.promised_next_step import find_narration, find_promised_next_step
 from sidecar.judging.rules.worked import CommandFailure
-from sidecar.judging.wording.book import without
-from sidecar.kernel.evidence import MissingWork
+from sidecar.judging.wording import has
 
 ERROR_WALKED_AWAY: Final = "error-walked-away"
-COMMAND_WORD: Final = r"[a-zA-Z][\w-]+"
+COMMAND_WORD: Final = r"[a-zA-Z][\w-]{3,}"
 COMMAND_WORD_LIMIT: Final = 3
 """Words of a shell line, from its start, that identify its command."""
-SHORTEST_COMMAND_WORD: Final = 4
-ASKING_FIELDS: Final = ("unclear", "rights", "cannot")
-CHECK_PATTERN: Final = (
-    r"(?i)tests?\b|build|lint|suite|spec|compil|check|prueba|teste|tester|essai|pr\u00fcf"
-    r"|\u6d4b\u8bd5|\u6784\u5efa|\u7f16\u8bd1|\u30c6\u30b9\u30c8|\u30d3\u30eb\u30c9|\ud14c\uc2a4\ud2b8|\ube4c\ub4dc"
-    r"|\u0442\u0435\u0441\u0442|\u0441\u0431\u043e\u0440\u043a"
-)
-"""Words that mark a sentence about a check, in all languages."""
+CHECK_PATTERN: Final = r"(?i)tests?\b|build|lint|suite|spec|compil|check"
+"""Words that mark a clause about a check."""
 
 
 def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
     """Find a failure that the message passes over."""
     failure = look.failure
-    if failure is None or not look.wanted or not look.turn.last_message.strip():
+    if failure is None or not look.wanted or not look.message.text:
         return None
-    if _mentions_failure(look) or "?" in look.message.end or look.says(look.message.end, *ASKING_FIELDS):
+    end = look.message.end
+    if _mentions_failure(look) or "?" in end or has(end, "unclear", "access", "impossible"):
         return None
     told = bool(find_work_claim(look)) or _reports_related_work(look, failure)
-    certain = look.free and not look.request.red and _is_clear_failure(look, failure) and told
+    certain = look.free and not look.request.failure_wanted and _is_clear_failure(look, failure) and told
     code = "" if not failure.exit_code else f" with exit code {failure.exit_code}"
     since = "; you edited since and did not run it again" if failure.edited else ""
-    said = f"the last command failed{code} and your message passes over it: {failure.line}{since}"
+    missing = f"the last command failed{code} and your message passes over it: {failure.line}{since}"
     then = "Find out why it failed, repair it and run it again, or say plainly that it fails and why."
-    lack = MissingWork(kind=ERROR_WALKED_AWAY, missing=(said,), next_step=then)
-    return RuleFinding(
-        rule=ERROR_WALKED_AWAY, certain=certain, lack=lack, confidence=0.97 if certain else 0.75
-    )
+    return rule_finding(ERROR_WALKED_AWAY, missing, then, certain=certain)
 
 
 def _is_clear_failure(look: TurnFacts, failure: CommandFailure) -> bool:
     """Whether the failure is clear without further evidence."""
-    if not failure.sure:
-        return False
-    return failure.check or not (look.checked or failure.unfound or failure.edited)
+    return failure.sure and (failure.check or not (look.checked or failure.unfound or failure.edited))
 
 
 def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
@@ -67,20 +56,16 @@ def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
     """
     if not look.worked or find_promised_next_step(look) or find_narration(look):
         return False
-    named = {
-        word
-        for word in re.findall(COMMAND_WORD, failure.line)[:COMMAND_WORD_LIMIT]
-        if len(word) >= SHORTEST_COMMAND_WORD
-    }
+    named = set(re.findall(COMMAND_WORD, failure.line)[:COMMAND_WORD_LIMIT])
     said = look.message.text.lower()
     if any(word.lower() in said for word in named - look.request.topics):
         return False
-    return failure.check or bool(look.topics(failure.line) & look.request.topics)
+    return failure.check or bool(topic_stems(failure.line) & look.request.topics)
 
 
 def _mentions_failure(look: TurnFacts) -> bool:
     """Whether the message says, in any way, that something is wrong."""
-    told = without(drop_backtick_names(look.message.text), look.message.spoken, "mended")
-    if look.says(told, "amiss"):
+    if mentions_trouble(look.message.text):
         return True
-    return any(re.search(CHECK_PATTERN, each) and look.says(each, "denies") for each in last_sentences(look))
+    clauses = (clause for each in last_sentences(look) for clause in CLAUSE.split(each))
+    return any(re.search(CHECK_PATTERN, each) and has(each, "denial") for each in clauses)

@@ -1,18 +1,15 @@
 """The message claims that the work is done or that checks pass, but the tool results contradict it.
 
-Certain if the exit code of the last such run shows a failure, or if nothing at all was changed, run or
-delegated in a turn that asked for a change. A claim that nothing proves is only a suspicion, except if no
-command ran after the last edit, and the user asked for the check by name or the message reports a run.
-
-Claims are found sentence by sentence; a sentence that takes its claim back counts as none.
+Certain if the exit code of the last such run shows a failure, if nothing at all was changed, run or delegated
+in a turn that asked for a change, or if it reports a commit or a run of the tests and no call can have been
+one. Any other claim that nothing proves is a suspicion.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from sidecar.evidence.claims.edits import edit_places
+from sidecar.evidence.claims.edits import edit_places, is_turn_fully_known
 from sidecar.evidence.claims.proof import (
     CHECK_RUN_NAMES,
     CheckProof,
@@ -21,81 +18,31 @@ from sidecar.evidence.claims.proof import (
     find_check_proof,
 )
 from sidecar.hosts.own_tools import saw_tests_pass
-from sidecar.judging.rules.found import RuleFinding
+from sidecar.judging.rules.claims import find_work_claim, mentions_trouble
+from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts
-from sidecar.judging.rules.message import SENTENCE_BREAK, drop_backtick_names, ends_in_question
-from sidecar.judging.rules.worked import is_incidental_command
-from sidecar.judging.wording.book import without
-from sidecar.kernel.evidence import ClaimKind, ClaimStatus, MissingWork
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.gate import Kind
-from sidecar.kernel.turn import FailureHandling, ToolAction, ToolCall, Turn
-
-# --- Claims in the message ----------------------------------------------------------------------------------
-
-
-WORK_FIELDS: Final = ("made", "done", "passes")
-CLAIM_SENTENCES: Final = 60
-"""Sentences of a message that are examined, counted from its end."""
-
-
-def last_sentences(look: TurnFacts) -> list[str]:
-    """Return the last sentences of the message."""
-    return [each.strip() for each in re.split(SENTENCE_BREAK, look.message.text) if each.strip()][
-        -CLAIM_SENTENCES:
-    ]
-
-
-def find_work_claim(look: TurnFacts) -> str:
-    """Return the first sentence that says that the work is done or passes, "" if there is none."""
-    if look.said:
-        return look.said[0].text
-    return next((each for each in last_sentences(look) if is_work_claim(look, each, *WORK_FIELDS)), "")
-
-
-def find_change_claim(look: TurnFacts, *, any_way: bool) -> str:
-    """Return the first sentence that claims a change by the agent, "" if there is none.
-
-    `any_way`: a sentence that says that the work is done counts too.
-    """
-    fields = ("made", "done") if any_way else ("made",)
-    return next((each for each in last_sentences(look) if is_work_claim(look, each, *fields)), "")
-
-
-def find_tests_pass_claim(look: TurnFacts) -> str:
-    """Return a sentence saying that tests pass that `utterances` does not find; "" if none."""
-    return next((each for each in last_sentences(look) if is_work_claim(look, each, "passes")), "")
-
-
-def is_work_claim(look: TurnFacts, sentence: str, *fields: str) -> bool:
-    """Whether a sentence makes one of these claims about the work, or any of them if none is named."""
-    fields = fields or WORK_FIELDS
-    if ends_in_question(sentence) or not look.says(sentence, *fields):
-        return False
-    left = without(drop_backtick_names(sentence), look.message.spoken, "mended")
-    return not look.says(left, "amiss", "denies")
-
-
-# --- The rule -----------------------------------------------------------------------------------------------
-
+from sidecar.kernel.turn import FailureHandling, ToolAction, ToolCall
 
 FALSE_COMPLETE: Final = "false-complete"
-DOCUMENT_PATH: Final = r"(?i)(?:^|/)(?:docs?|documentation|man)/|\.(?:mdx?|rst|adoc|txt)$"
-"""Paths of texts for people, which no test covers."""
-CHECK_KIND_OF_CLAIM: Final[dict[ClaimKind, Kind]] = {
-    ClaimKind.TESTS_PASS: Kind.TESTS,
+OTHER_CHECKS: Final = {
     ClaimKind.BUILD_CLEAN: Kind.BUILD,
     ClaimKind.TYPES_CLEAN: Kind.TYPES,
     ClaimKind.LINT_CLEAN: Kind.LINT,
 }
+COMMAND_CLAIMS: Final = frozenset({ClaimKind.COMMITTED, ClaimKind.PUSHED, ClaimKind.PR_OPENED})
+"""Claims that only a command can make true."""
+RUNNING: Final = frozenset({ToolAction.RUN, ToolAction.DELEGATE, ToolAction.OTHER})
+"""Calls that may run a command."""
+RUN_AGAIN: Final = "Make that run pass, then run it again."
+SHOW_RUN: Final = "Run the tests and show the result."
 
 
 def find_false_complete(look: TurnFacts) -> RuleFinding | None:
     """Find a false claim: the first certain finding, otherwise the first one."""
-    found = [
-        each
-        for each in (_tests_pass_finding(look), *_other_check_findings(look), _no_change_finding(look))
-        if each is not None
-    ]
+    kinds = (_tests_pass_finding, _other_check_finding, _command_finding, _no_change_finding)
+    found = [each for kind in kinds if (each := kind(look)) is not None]
     return next((each for each in found if each.certain), found[0] if found else None)
 
 
@@ -105,107 +52,83 @@ def _tests_pass_finding(look: TurnFacts) -> RuleFinding | None:
     There is no finding for a run whose end is hidden but whose summary says that tests passed, for a partial
     run if the message does not claim all tests, and for a run made stale only by changes to texts for people.
     """
-    turn = look.turn
     said = next((each for each in look.said if each.said is ClaimKind.TESTS_PASS), None)
-    text, whole = (said.text, said.whole) if said else (find_tests_pass_claim(look), False)
+    text, whole = (said.text, said.whole) if said else (find_work_claim(look, "passes"), False)
     if not text:
         return None
-    found = find_check_proof(turn, Kind.TESTS, text)
-    showing = found.showing
-    if showing is None:
-        if _supervisor_tests_passed(turn):
+    proof = find_check_proof(look.turn, Kind.TESTS, text)
+    if proof.showing is None:
+        if any(map(saw_tests_pass, _calls_after_edits(look))):
             return None
-        sure = _skipped_requested_check(look) or _invents_test_run(look)
-        return _unproved_finding("you say that tests pass, and this turn ran none", certain=sure)
-    if found.standing is ClaimStatus.CONTRADICTED:
-        return _contradiction_finding(f"you say that tests pass; {found.because}", certain=showing.certain)
-    if found.standing is ClaimStatus.CONFIRMED or _is_harmless_doubt(turn, found, showing, whole=whole):
+        missing = "you say that tests pass, and this turn ran none"
+        sure = _invents_test_run(look, text)
+        return rule_finding(FALSE_COMPLETE, missing, SHOW_RUN, certain=sure)
+    if proof.standing is ClaimStatus.CONTRADICTED:
+        missing = f"you say that tests pass; {proof.because}"
+        return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=proof.showing.certain)
+    if proof.standing is ClaimStatus.CONFIRMED or _is_harmless_doubt(look, proof, proof.showing, whole=whole):
         return None
-    return _unproved_finding(found.because, certain=found.stale and _invents_test_run(look))
+    return rule_finding(FALSE_COMPLETE, proof.because, SHOW_RUN, certain=False)
 
 
-def _supervisor_tests_passed(turn: Turn) -> bool:
-    """Whether Supervisor ran tests for the agent after the last relevant edit, and they passed."""
-    code = edit_places(turn, documents=False)
-    after = turn.calls[code[-1][0] + 1 :] if code else turn.calls
-    return any(map(saw_tests_pass, after))
-
-
-def _other_check_findings(look: TurnFacts) -> tuple[RuleFinding, ...]:
+def _other_check_finding(look: TurnFacts) -> RuleFinding | None:
     """The same for builds, types and lint, if the last such run certainly failed."""
-    found = []
     for said in look.said:
-        kind = CHECK_KIND_OF_CLAIM.get(said.said, Kind.TESTS)
-        if kind is Kind.TESTS:
+        if (kind := OTHER_CHECKS.get(said.said)) is None:
             continue
-        shown = find_check_proof(look.turn, kind, said.text)
-        if shown.standing is ClaimStatus.CONTRADICTED and shown.showing and shown.showing.certain:
-            told = f"you say that the {CHECK_RUN_NAMES[kind]} passes; {shown.because}"
-            found.append(_contradiction_finding(told, certain=True))
-    return tuple(found)
+        proof = find_check_proof(look.turn, kind, said.text)
+        if proof.standing is ClaimStatus.CONTRADICTED and proof.showing and proof.showing.certain:
+            missing = f"you say that the {CHECK_RUN_NAMES[kind]} passes; {proof.because}"
+            return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=True)
+    return None
+
+
+def _command_finding(look: TurnFacts) -> RuleFinding | None:
+    """The message says that it committed or pushed, and no command ran in the turn."""
+    said = next((each for each in look.said if each.said in COMMAND_CLAIMS), None)
+    calls = look.turn.calls
+    if said is None or not look.worked or _may_have_run(calls):
+        return None
+    missing = f"no command ran in this turn, and you say: {said.text}"
+    certain = look.free and is_turn_fully_known(look.turn)
+    return rule_finding(FALSE_COMPLETE, missing, "Run the command and show its result.", certain=certain)
 
 
 def _no_change_finding(look: TurnFacts) -> RuleFinding | None:
     """The message says that the work is done, but nothing can have changed in the turn."""
     if not look.idle or look.request.asked is not RequestKind.WORK or not look.request.topics:
         return None
-    said = _claimed_change(look)
+    if mentions_trouble(look.message.text, "denial", "impossible", "access", "unclear"):
+        return None
+    ran = any(call.doing is ToolAction.RUN for call in look.turn.calls)
+    said = find_work_claim(look, "changed") if ran else find_work_claim(look, "changed", "done")
     if not said:
         return None
-    lack = MissingWork(
-        kind=FALSE_COMPLETE,
-        missing=(f"nothing was changed in this turn, and you say: {said[:300]}",),
-        next_step="Make the change and check it, or say that it was there before and show where.",
-    )
+    missing = f"nothing was changed in this turn, and you say: {said[:300]}"
+    then = "Make the change and check it, or say that it was there before and show where."
     certain = look.free and "?" not in look.message.end
-    return RuleFinding(rule=FALSE_COMPLETE, certain=certain, lack=lack, confidence=0.97 if certain else 0.5)
+    return rule_finding(FALSE_COMPLETE, missing, then, certain=certain)
 
 
-def _claimed_change(look: TurnFacts) -> str:
-    """The sentence that claims a change; "" if the message denies one or reports an obstacle."""
-    left = without(look.message.text, look.message.spoken, "mended")
-    if look.says(left, "amiss", "denies", "cannot", "rights", "unclear"):
-        return ""
-    ran = any(call.doing is ToolAction.RUN for call in look.turn.calls)
-    return find_change_claim(look, any_way=not ran)
-
-
-def _skipped_requested_check(look: TurnFacts) -> bool:
-    """Whether the user asked for the tests by name, and nothing ran after the last edit."""
+def _calls_after_edits(look: TurnFacts) -> tuple[ToolCall, ...]:
     code = edit_places(look.turn, documents=False)
-    if not code or not look.free or not look.request.topics & look.topics("tests pytest passing specs"):
-        return False
-    after = look.turn.calls[code[-1][0] :]
-    return not any(call.doing in {ToolAction.RUN, ToolAction.DELEGATE, ToolAction.OTHER} for call in after)
+    return look.turn.calls[code[-1][0] + 1 :] if code else look.turn.calls
 
 
-def _invents_test_run(look: TurnFacts) -> bool:
-    """Whether the message reports a passing run, but no call after the edits can be one."""
-    calls = look.turn.calls
-    code = [at for at, _ in edit_places(look.turn, documents=False) if _is_agent_code_edit(calls[at])]
-    if not code or not look.free:
-        return False
-    after = calls[code[-1] + 1 :]
-    return not any(map(_may_run_tests, after)) and any(
-        look.says(each, "told") and is_work_claim(look, each) for each in last_sentences(look)
-    )
+def _invents_test_run(look: TurnFacts, claim: str) -> bool:
+    """Whether code was edited and no command ran in the turn, so that no test of it can have passed."""
+    edited = edit_places(look.turn, documents=False)
+    return bool(edited) and look.free and "should" not in claim and not _may_have_run(look.turn.calls)
 
 
-def _is_agent_code_edit(call: ToolCall) -> bool:
-    """Whether a call edits something other than documents; a formatter's edit does not count."""
-    return call.doing is ToolAction.EDIT and not all(re.search(DOCUMENT_PATH, path) for path in call.paths)
+def _may_have_run(calls: tuple[ToolCall, ...]) -> bool:
+    """Whether one of these calls may have run a command."""
+    return any(call.doing in RUNNING for call in calls)
 
 
-def _may_run_tests(call: ToolCall) -> bool:
-    """Whether a call may have run tests, as far as can be determined."""
-    if call.doing is ToolAction.RUN:
-        return not call.runs or not all(is_incidental_command(run) for run in call.runs)
-    return call.doing in {ToolAction.DELEGATE, ToolAction.OTHER}
-
-
-def _is_harmless_doubt(turn: Turn, found: CheckProof, showing: ObservedCheckRun, *, whole: bool) -> bool:
+def _is_harmless_doubt(look: TurnFacts, found: CheckProof, showing: ObservedCheckRun, *, whole: bool) -> bool:
     if found.stale:
-        return not any(place > showing.at for place in edit_places(turn, documents=False))
+        return not any(place > showing.at for place in edit_places(look.turn, documents=False))
     return (
         showing.shown is CheckRunOutcome.STOPPED
         or (showing.shown is CheckRunOutcome.PART and not whole)
@@ -215,16 +138,5 @@ def _is_harmless_doubt(turn: Turn, found: CheckProof, showing: ObservedCheckRun,
 
 def _is_only_silenced(showing: ObservedCheckRun) -> bool:
     """Whether the only problem with a run is that its output cannot be seen."""
-    run, call = showing.run, showing.call
-    return run.silenced and run.implied and run.fate is FailureHandling.DECIDES and call.exit_code == 0
-
-
-def _contradiction_finding(said: str, *, certain: bool) -> RuleFinding:
-    then = "Make that run pass, then run it again."
-    lack = MissingWork(kind=FALSE_COMPLETE, missing=(said,), next_step=then)
-    return RuleFinding(rule=FALSE_COMPLETE, certain=certain, lack=lack, confidence=0.98 if certain else 0.75)
-
-
-def _unproved_finding(point: str, *, certain: bool = False) -> RuleFinding:
-    lack = MissingWork(kind=FALSE_COMPLETE, missing=(point,), next_step="Run the tests and show the result.")
-    return RuleFinding(rule=FALSE_COMPLETE, certain=certain, lack=lack, confidence=0.95 if certain else 0.5)
+    run, code = showing.run, showing.call.exit_code
+    return run.silenced and run.implied and run.fate is FailureHandling.DECIDES and code == 0

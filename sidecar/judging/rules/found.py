@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from sidecar.kernel.evidence import MissingWork
 
+UNREAD: Final = "unread"
+"""The kind of a stop that may wait for the user, by its structure alone, in a language that is not read."""
+
 
 class RuleFinding(Struct, frozen=True, kw_only=True):
-    """What a rule found, and whether that alone is enough to send the agent back.
-
-    `rule` is the id of the rule. `confidence`, 0 to 1, is the probability that the stop is premature if the
-    rule fires like this.
-    """
+    """What a rule found, and whether that alone is enough to send the agent back."""
 
     certain: bool
     lack: MissingWork
     rule: str = ""
-    confidence: float = 0.5
 
 
 class LegitimateStop(Struct, frozen=True, kw_only=True):
     """A sign that the agent may stop here.
 
-    `kind` is a word for the record ("decision", "credentials", "destructive", "ambiguous", "waiting-outside",
-    "question-answered", "impossible", "failure-reported", "done-and-offer"), `why` is the reason in one line.
-    `certain`: the structure of the turn agrees with the wording.
+    `kind` is a word for the record ("decision", "credentials", "destructive", "waiting-outside",
+    "question-answered", "impossible", "done-and-offer", "unread"), `why` is the reason in
+    one line. `certain`: the structure of the turn agrees with the wording.
     """
 
     kind: str
@@ -34,12 +34,31 @@ class LegitimateStop(Struct, frozen=True, kw_only=True):
 
 
 class RuleAssessment(Struct, frozen=True, kw_only=True):
-    """The combined result of all rules for a turn.
-
-    `findings`: the certain ones first. `confidence`, 0 to 1: how likely the stop is premature, also if no
-    rule fires; it ranks stops and is not calibrated.
-    """
+    """The combined result of all rules for a turn; the certain findings come first."""
 
     findings: tuple[RuleFinding, ...] = ()
     legitimate: LegitimateStop | None = None
-    confidence: float = 0.0
+
+    @property
+    def rests(self) -> bool:
+        """Whether it is certain that the agent may stop here."""
+        return self.legitimate is not None and self.legitimate.certain
+
+    @property
+    def unread(self) -> bool:
+        """Whether the message may ask the user something in a language that is not read."""
+        return self.legitimate is not None and self.legitimate.kind == UNREAD
+
+    @property
+    def confidence(self) -> float:
+        """A coarse probability that the stop is premature, for the record."""
+        if any(finding.certain for finding in self.findings):
+            return 0.97
+        return 0.03 if self.rests else 0.5 if self.findings else 0.1
+
+
+def rule_finding(rule: str, missing: str | tuple[str, ...], next_step: str, *, certain: bool) -> RuleFinding:
+    """Build a finding; `missing` says what is missing, in one point or several."""
+    points = (missing,) if isinstance(missing, str) else missing
+    lack = MissingWork(kind=rule, missing=points, next_step=next_step)
+    return RuleFinding(rule=rule, certain=certain, lack=lack)

@@ -6,12 +6,12 @@ The meaning of the wording is not interpreted here. A message is read from its e
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.evidence.claims.wording import BLOCKS
-from sidecar.judging.wording.book import Tongues, tongues
 
 MESSAGE_READ_LIMIT: Final = 12_000
 """Characters of a message that are read, from its end."""
@@ -19,17 +19,7 @@ LONGEST_PARAGRAPH: Final = 600
 """Characters of a paragraph or a sentence that are used, from its end."""
 SENTENCE_BREAK: Final = r"(?<=[.!?\u2026])\s|(?<=[\u3002!?])(?=[^\x00-\x7f])|\n"
 PLAIN_CHARACTERS: Final = str.maketrans(
-    {
-        "\u2019": "'",
-        "\u2018": "'",
-        "\uff1f": "?",
-        "\uff01": "!",
-        "\uff1a": ":",
-        "\uff0c": ",",
-        "\u2026": "...",
-        "\u00a0": " ",
-        "\u202f": " ",
-    }
+    {"\u2019": "'", "\u2018": "'", "\uff1f": "?", "\uff1a": ":", "\u2026": "...", "\u00a0": " "}
 )
 """Equivalent characters mapped to one, so that patterns need only that one."""
 BACKTICK_NAME: Final = r"`[^`\s]{1,200}`"
@@ -41,16 +31,13 @@ class LastMessage(Struct, frozen=True):
     """The end of a last message.
 
     `text`: what the agent itself says, without quotations. `paragraphs`: the last four that contain letters.
-    `sentences`: those of the last two paragraphs, in order. `lines`: all lines that contain letters.
-    `code_last`: the message ends in a code block. `spoken`: the languages to read it in.
+    `sentences`: those of the last two paragraphs, in order. `code_last`: the message ends in a code block.
     """
 
     text: str
     paragraphs: tuple[str, ...]
     sentences: tuple[str, ...]
-    lines: tuple[str, ...]
     code_last: bool
-    spoken: Tongues
 
     @property
     def last(self) -> str:
@@ -68,20 +55,17 @@ class LastMessage(Struct, frozen=True):
         return "\n".join(self.paragraphs[-3:])
 
 
-def read_last_message(raw: str, prompt: str = "") -> LastMessage:
-    """Read a last message; `prompt` sets the language if the message does not show one."""
+def read_last_message(raw: str) -> LastMessage:
+    """Read a last message."""
     cut = raw[-MESSAGE_READ_LIMIT:].translate(PLAIN_CHARACTERS)
     text = BLOCKS.sub(" ", cut).strip()
-    lines = tuple(line for line in text.split("\n") if re.search(LETTER_PATTERN, line))
     paragraphs = _last_paragraphs(text)
     parts = (part.strip() for each in paragraphs[-2:] for part in re.split(SENTENCE_BREAK, each))
     return LastMessage(
         text=text,
         paragraphs=paragraphs,
         sentences=tuple(part[-LONGEST_PARAGRAPH:] for part in parts if re.search(LETTER_PATTERN, part))[-12:],
-        lines=lines,
         code_last=cut.rstrip().endswith("```"),
-        spoken=tongues(text, prompt),
     )
 
 
@@ -102,15 +86,6 @@ def drop_backtick_names(text: str) -> str:
 
 def _last_paragraphs(text: str) -> tuple[str, ...]:
     """The last four, split at blank lines; a regex would be slow on a text of blanks."""
-    found: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        if line.strip():
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    whole = (
-        "\n".join(each)[-LONGEST_PARAGRAPH:]
-        for each in found
-        if any(re.search(LETTER_PATTERN, line) for line in each)
-    )
-    return tuple(whole)[-4:]
+    groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
+    whole = ("\n".join(lines)[-LONGEST_PARAGRAPH:] for filled, lines in groups if filled)
+    return tuple(each for each in whole if re.search(LETTER_PATTERN, each))[-4:]

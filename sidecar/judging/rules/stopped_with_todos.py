@@ -1,7 +1,8 @@
 """Work is left that the agent itself named: in the host's to-do list, its message or the session's journal.
 
-The host's own list is certain if the message asks nothing. What a message lists as remaining is certain only
-if the turn did work, the user's prompt asked for it, and nothing makes it optional, later or blocked.
+The host's own list is certain if the message asks nothing. What a message lists as remaining is certain if
+the turn did work, the user's prompt asked for it, and nothing makes it optional, later or blocked. That the
+session is long or the moment a good one to pause is no reason: then what remains is certain in any words.
 """
 
 from __future__ import annotations
@@ -10,38 +11,34 @@ import re
 from typing import Final
 
 from sidecar.evidence.claims.wording import utterances
-from sidecar.judging.rules.false_complete import is_work_claim, last_sentences
-from sidecar.judging.rules.found import RuleFinding
-from sidecar.judging.rules.look import TurnFacts
+from sidecar.judging.rules.claims import is_work_claim, last_sentences, mentions_trouble
+from sidecar.judging.rules.found import RuleFinding, rule_finding
+from sidecar.judging.rules.look import TurnFacts, topic_stems
 from sidecar.judging.rules.message import SENTENCE_BREAK, ends_in_question
-from sidecar.judging.wording.book import without
-from sidecar.kernel.evidence import MissingWork
+from sidecar.judging.wording import has, without
 
 STOPPED_WITH_TODOS: Final = "stopped-with-todos"
 REMAINING_WORK_LINE: Final = (
     r"(?im)^[ \t]*(?:[-*] \[ \] \S.*"
     r"|(?:#+[ \t]*)?\**(?:remaining|still to do|to ?do|next steps|not (?:yet )?(?:done|implemented))\b.*)"
 )
-TABLE_ROW: Final = r"[ \t]*\|.*\|[ \t]*"
 OPEN_SIGNS: Final = "\u23f3\u231b\U0001f51c\U0001f6a7\u2b1c\u2610\U0001f532"
 """Symbols that agents use to mark open work: hourglasses, a construction sign, an empty box."""
 OPEN_CHECKBOX: Final = r"[ \t]*[-*] \[ \] (\S.*)"
-LIST_ITEM: Final = r"[ \t]*(?:[-*\u2022\u00b7]|\d{1,3}[.)\u3001])[ \t]*(?!\[[xX]\])(\S.*)"
-BEHAVIOUR: Final = (
-    r"^`[^`]+` (?:now |always )?(?!(?:remain|need|lack|i|ha|wa|misse|require|await|doe)s\b)\w+s\b"
-)
-"""A sentence on what the code does: "`total()` now rounds the remaining amount"."""
-UNCERTAIN_FIELDS: Final = ("later", "hinges", "yours", "rights", "outside", "cannot", "unclear")
-CELL_BREAK: Final = rf"[|{OPEN_SIGNS}]"
+LIST_ITEM: Final = r"[ \t]*(?:[-*\u2022\u00b7]|\d{1,3}[.)])[ \t]*(?!\[[xX]\])(\S.*)"
+TABLE_ROW: Final = r"[ \t]*\|.*\|[ \t]*"
+PASSING: Final = r"(?i)\btests? (?:now |all |still )?pass"
+ASIDE: Final = r"\([^()\n]{0,200}\)"
+UNCERTAIN_FIELDS: Final = ("later", "condition", "users_turn", "access", "outside", "impossible", "unclear")
 STATE_CELL_LENGTH: Final = 30
 """Maximum characters of a table cell that names a state."""
-ENDING_LENGTH: Final = 600
-"""Characters at the end of a message in which a sign of a legitimate stop is looked for."""
+LINE_LENGTH: Final = 600
+"""Characters of a line that are read, and of the ending in which a reason is looked for."""
 ENDING_SENTENCES: Final = 8
-"""Sentences at the end of a message in which such a sign is looked for."""
+"""Sentences at the end of a message in which a reason is looked for."""
 REMAINING_LINES_READ: Final = 80
 """Lines at the end of a message in which remaining work is looked for."""
-TODO_ITEM_LIMIT: Final = 10
+ITEM_LIMIT: Final = 10
 LEAST_SHARED_TOPICS: Final = 0.6
 """Least share of an item's words that the user used for it to count as requested."""
 
@@ -49,77 +46,76 @@ LEAST_SHARED_TOPICS: Final = 0.6
 def find_stopped_with_todos(look: TurnFacts) -> RuleFinding | None:
     """Find work that is left."""
     if look.turn.open_todos and look.turn.changed:
-        certain = look.turn.readable and not _asks_or_gives_reason(look)
         then = "Do the open to-dos, or mark as done what is done."
-        return _todos_finding(look.turn.open_todos[:TODO_ITEM_LIMIT], then, certain=certain)
-    left = remaining_work(look)
+        certain = look.turn.readable and not _asks_or_gives_reason(look)
+        return rule_finding(STOPPED_WITH_TODOS, look.turn.open_todos[:ITEM_LIMIT], then, certain=certain)
+    left, then = _remaining_work(look), "Do what you listed as remaining."
     wanted = tuple(item for item in left if _was_asked_for(look, item))
-    then = "Do what you listed as remaining."
+    if left and _only_pauses(look):
+        return rule_finding(STOPPED_WITH_TODOS, left[:ITEM_LIMIT], then, certain=True)
     if wanted and _is_certain_remainder(look, wanted):
-        return _todos_finding(wanted[:TODO_ITEM_LIMIT], then, certain=True)
-    named = tuple(
-        line.strip()[:300] for line in re.findall(REMAINING_WORK_LINE, look.message.text)[:TODO_ITEM_LIMIT]
-    )
-    if named or wanted:
-        return _todos_finding(named or wanted[:TODO_ITEM_LIMIT], then, certain=False)
-    return _journal_finding(look)
+        return rule_finding(STOPPED_WITH_TODOS, wanted[:ITEM_LIMIT], then, certain=True)
+    named = tuple(line.strip()[:300] for line in re.findall(REMAINING_WORK_LINE, look.message.text)) or wanted
+    if named:
+        return rule_finding(STOPPED_WITH_TODOS, named[:ITEM_LIMIT], then, certain=False)
+    return journal_finding(look)
 
 
-def _journal_finding(look: TurnFacts) -> RuleFinding | None:
+def journal_finding(look: TurnFacts) -> RuleFinding | None:
     """Tasks in the journal: since it outlives the turn, they only raise a suspicion."""
     tasks = tuple(f"{task.id}: {task.text}"[:300] for task in look.turn.planned if task.now and task.text)
     if not tasks or not look.turn.changed:
         return None
     then = "Do the tasks of your journal that nothing blocks, or set the status of what is done."
-    return _todos_finding(tasks[:TODO_ITEM_LIMIT], then, certain=False)
+    return rule_finding(STOPPED_WITH_TODOS, tasks[:ITEM_LIMIT], then, certain=False)
 
 
-def remaining_work(look: TurnFacts) -> tuple[str, ...]:
+def _remaining_work(look: TurnFacts) -> tuple[str, ...]:
     """Return what the message says is left: open checkboxes, items under such a heading, and sentences."""
     found: list[str] = []
     listing = False
-    for line in look.message.text.split("\n")[-REMAINING_LINES_READ:]:
+    for line in (each[:LINE_LENGTH] for each in look.message.text.split("\n")[-REMAINING_LINES_READ:]):
         item = re.match(LIST_ITEM, line)
         if box := re.match(OPEN_CHECKBOX, line):
             found.append(box[1])
-        elif cell := _open_cell(look, line):
-            found.append(cell)
+        elif row := _open_row(line):
+            found.append(row)
         elif item and listing:
             found.append(item[1])
         elif line.strip():
-            listing = look.says(line[:200], "rest") and len(line) < 2 * ENDING_LENGTH
-            found.extend(each for each in re.split(SENTENCE_BREAK, line) if _says_work_left(look, each))
-    return tuple(each.strip()[:300] for each in found[: 3 * TODO_ITEM_LIMIT])
+            listing = has(line[:200], "rest")
+            found.extend(each for each in re.split(SENTENCE_BREAK, line) if _says_work_left(each))
+    return tuple(each.strip()[:300] for each in found[: 3 * ITEM_LIMIT])
 
 
-def _open_cell(look: TurnFacts, line: str) -> str:
-    """The longest cell of a table row, or the list item, that is marked as open; "" if none is."""
-    if any(sign in line for sign in OPEN_SIGNS):
-        return max(re.split(CELL_BREAK, line[: 2 * ENDING_LENGTH]), key=len).strip()
-    if not re.fullmatch(TABLE_ROW, line[: 2 * ENDING_LENGTH]):
-        return ""
-    cells = [cell.strip() for cell in line[: 2 * ENDING_LENGTH].strip(" \t|").split("|")]
-    whole = max(cells, key=len)
-    short = (cell for cell in cells if cell != whole and len(cell) < STATE_CELL_LENGTH)
-    return whole if any(look.says(cell, "rest") for cell in short) else ""
+def _open_row(line: str) -> str:
+    """What a table row or a list item marks as open: its first cell, or its text; "" if none is marked."""
+    if re.fullmatch(TABLE_ROW, line):
+        cells = [cell.strip() for cell in line.strip(" \t|").split("|")]
+        states = (cell for cell in cells[1:] if len(cell) < STATE_CELL_LENGTH)
+        return cells[0] if any(has(cell, "rest") or set(cell) & set(OPEN_SIGNS) for cell in states) else ""
+    return max(re.split(f"[{OPEN_SIGNS}]", line), key=len).strip() if set(line) & set(OPEN_SIGNS) else ""
 
 
-def _says_work_left(look: TurnFacts, sentence: str) -> bool:
-    if re.match(BEHAVIOUR, sentence.strip()):
+def _says_work_left(sentence: str) -> bool:
+    """Whether a sentence says that work is left; "The remaining tests pass" does not."""
+    if ends_in_question(sentence):
         return False
-    told = not ends_in_question(sentence) and look.says(sentence[:ENDING_LENGTH], "rest", "alike")
-    return told and not (
-        is_work_claim(look, sentence, "passes") or utterances(sentence[:ENDING_LENGTH])
-    )  # "The remaining tests pass."
+    return has(sentence, "rest") and not (
+        re.search(PASSING, sentence) or is_work_claim(sentence, "passes") or utterances(sentence)
+    )
 
 
 def _was_asked_for(look: TurnFacts, item: str) -> bool:
     """Whether the user's prompt asked for this."""
-    if look.says(item, "alike"):
-        return look.request.every
-    told = look.topics(without(item, look.message.spoken, "rest"))
+    told = topic_stems(without(re.sub(ASIDE, " ", item), "rest"))
     shared = told & look.request.topics
     return bool(told) and len(shared) >= max(1, LEAST_SHARED_TOPICS * len(told))
+
+
+def _only_pauses(look: TurnFacts) -> bool:
+    """Whether the agent stops in the middle of requested work for no reason but its length."""
+    return look.free and look.worked and "?" not in look.message.end and has(look.message.text, "excuse")
 
 
 def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
@@ -127,12 +123,14 @@ def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
         return False
     listed = "\n".join(wanted)
     said = "\n".join(each for each in look.message.paragraph.split("\n") if not re.match(r"\s*\|", each))
-    if look.adds(listed, *UNCERTAIN_FIELDS) or look.adds(said, "later", "hinges") or look.says(said, "yours"):
+    if (
+        look.adds(listed, *UNCERTAIN_FIELDS)
+        or look.adds(said, "later", "condition", "choice")
+        or look.risks(listed)
+    ):
         return False
-    if look.risks(listed):
-        return False
-    told = "\n".join(without(item, look.message.spoken, "rest") for item in wanted)
-    return look.goal or not look.says(told, "amiss")
+    told = "\n".join(without(item, "rest") for item in wanted)
+    return not has(said, "users_turn") and (look.goal or not mentions_trouble(told))
 
 
 def _asks_or_gives_reason(look: TurnFacts) -> bool:
@@ -140,14 +138,5 @@ def _asks_or_gives_reason(look: TurnFacts) -> bool:
 
     Sentences that only report finished work give no reason.
     """
-    end = "\n".join(
-        each for each in last_sentences(look)[-ENDING_SENTENCES:] if not is_work_claim(look, each)
-    )[-ENDING_LENGTH:]
-    return ends_in_question(look.message.last) or look.holds_up(end)
-
-
-def _todos_finding(missing: tuple[str, ...], then: str, *, certain: bool) -> RuleFinding:
-    lack = MissingWork(kind=STOPPED_WITH_TODOS, missing=missing, next_step=then)
-    return RuleFinding(
-        rule=STOPPED_WITH_TODOS, certain=certain, lack=lack, confidence=0.96 if certain else 0.7
-    )
+    ending = (each for each in last_sentences(look)[-ENDING_SENTENCES:] if not is_work_claim(each))
+    return ends_in_question(look.message.last) or look.is_for_user("\n".join(ending)[-LINE_LENGTH:])

@@ -6,6 +6,7 @@ a failure. A command that was cut off shows nothing.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -21,65 +22,29 @@ from sidecar.evidence.claims.proof import (
 from sidecar.evidence.commands.kinds import command, kinds_of
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+from sidecar.platform.data import load_data
 
 STANDARD_CHECK_KINDS: Final = (Kind.TESTS, Kind.BUILD, Kind.TYPES, Kind.LINT)
-READ_ONLY_PROGRAMS: Final = frozenset(
-    (
-        *(
-            "ls",
-            "cat",
-            "head",
-            "tail",
-            "grep",
-            "egrep",
-            "fgrep",
-            "rg",
-            "ag",
-            "ack",
-            "find",
-            "fd",
-            "wc",
-            "pwd",
-        ),
-        *("which", "type", "command", "file", "stat", "du", "df", "ps", "env", "printenv", "date", "whoami"),
-        *(
-            "diff",
-            "cmp",
-            "comm",
-            "tree",
-            "less",
-            "more",
-            "sort",
-            "uniq",
-            "cut",
-            "tr",
-            "jq",
-            "nl",
-            "xxd",
-            "od",
-        ),
-        *("test", "[", "[[", "true", "false", ":", "sleep", "pgrep", "lsof", "ss", "netstat", "id", "uname"),
-        *("hostname", "cd", "realpath", "dirname", "basename", "export", "set", "source", ".", "awk", "bat"),
-        *("md5sum", "sha256sum", "wait", "jobs", "history", "column", "seq", "xargs", "exa", "eza", "ping"),
-    )
-)
-"""Commands that only read, or ask a question whose answer may be "no"."""
-INCIDENTAL_COMMANDS: Final = frozenset(
-    ("echo", "printf", "rm", "rmdir", "mkdir", "touch", "kill", "pkill", "killall", "chmod", "curl", "wget")
-)
-"""Commands that are not part of the work, or probes; how they end says little about it."""
-READ_ONLY_GIT_COMMANDS: Final = frozenset(
-    (
-        *("status", "diff", "log", "show", "branch", "blame", "ls-files", "grep", "rev-parse", "remote"),
-        *("describe", "config", "stash", "check-ignore", "merge-base", "cat-file", "shortlog", "reflog"),
-    )
-)
-READ_ONLY_COMMAND_PAIRS: Final = frozenset(
-    {("npm", "outdated"), ("npm", "ls"), ("npm", "audit"), ("pip", "show"), ("pip", "check"), ("npm", "view")}
-)
+RECENT_CALLS: Final = 60
+"""Number of the last calls that are searched for a block from outside."""
 CLEAN_TREE_MESSAGE: Final = "nothing to commit"
-SIGNAL_EXIT_CODES: Final = frozenset({130, 141})
-"""Exit codes of a line that the user or a closed pipe ended (128 + signal)."""
+UNTELLING_CODES: Final = CUT_OFF_CODES | {130, 141}
+"""Exit codes of a line that a timeout, the user or a closed pipe ended (128 + signal)."""
+
+
+class HarmlessCommands(Struct, frozen=True, forbid_unknown_fields=True):
+    """Commands that change nothing; data/harmless_commands.toml explains each list."""
+
+    read_only: frozenset[str]
+    incidental: frozenset[str]
+    git: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+    blocked: str
+
+
+def _harmless() -> HarmlessCommands:
+    commands: HarmlessCommands = load_data("harmless_commands", HarmlessCommands)
+    return commands
 
 
 class CommandFailure(Struct, frozen=True, kw_only=True):
@@ -115,6 +80,17 @@ def _run_changes_nothing(run: CommandRun) -> bool:
     return _is_read_only_command(command(run)) or bool(kinds_of(run)) or command(run)[:1] == ("echo",)
 
 
+def is_blocked_externally(turn: Turn) -> bool:
+    """Whether a call of the turn failed for a cause outside of the project."""
+    blocked = re.compile(_harmless().blocked, re.IGNORECASE)
+    failed = (
+        call
+        for call in turn.calls[-RECENT_CALLS:]
+        if call.outcome is CallOutcome.FAILED or call.exit_code not in {None, 0}
+    )
+    return any(blocked.search(call.output) for call in failed)
+
+
 def check_passed_after_edits(turn: Turn) -> bool:
     """Whether a check passed after the last edit that can affect one."""
     code = edit_places(turn, documents=False)
@@ -135,31 +111,20 @@ def last_command_failure(turn: Turn) -> CommandFailure | None:
             return None
         failed = call.outcome is CallOutcome.FAILED or call.exit_code not in {None, 0}
         blamed = tuple(run for run in _blamed_commands(call, failed=failed) if not is_incidental_command(run))
-        printed = not failed and _has_hidden_test_failure(call)
-        if not blamed and call.runs and not printed:
+        hidden = not failed and _has_hidden_test_failure(call)
+        if not blamed and call.runs and not hidden:
             continue
-        if (
-            not (failed or printed)
-            or call.exit_code in CUT_OFF_CODES | SIGNAL_EXIT_CODES
-            or CLEAN_TREE_MESSAGE in call.output
-        ):
+        if not (failed or hidden) or call.exit_code in UNTELLING_CODES or CLEAN_TREE_MESSAGE in call.output:
             return None
-        return _describe_failure(turn, number, blamed, printed=printed)
+        return CommandFailure(
+            line=" ".join(call.command.split())[:200],
+            exit_code=call.exit_code,
+            check=hidden or (bool(blamed) and all(map(kinds_of, blamed))),
+            sure=hidden or any(run.blamed for run in blamed) or (bool(blamed) and len(call.runs) == 1),
+            edited=any(place > (number, len(call.runs)) for place in edit_places(turn)),
+            unfound=call.exit_code in NOT_STARTED_CODES,
+        )
     return None
-
-
-def _describe_failure(
-    turn: Turn, number: int, blamed: tuple[CommandRun, ...], *, printed: bool
-) -> CommandFailure:
-    call = turn.calls[number]
-    return CommandFailure(
-        line=" ".join(call.command.split())[:200],
-        exit_code=call.exit_code,
-        check=printed or (bool(blamed) and all(kinds_of(run) for run in blamed)),
-        sure=printed or any(run.blamed for run in blamed) or (bool(blamed) and len(call.runs) == 1),
-        edited=any(place > (number, len(call.runs)) for place in edit_places(turn)),
-        unfound=call.exit_code in NOT_STARTED_CODES,
-    )
 
 
 def _blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
@@ -173,15 +138,15 @@ def _blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
 def is_incidental_command(run: CommandRun) -> bool:
     """Whether a command is read-only, or not part of the work."""
     argv = command(run)
-    return _is_read_only_command(argv) or (bool(argv) and argv[0] in INCIDENTAL_COMMANDS)
+    return _is_read_only_command(argv) or (bool(argv) and argv[0] in _harmless().incidental)
 
 
 def _is_read_only_command(argv: tuple[str, ...]) -> bool:
-    if not argv or argv[0] in READ_ONLY_PROGRAMS or argv[:2] in READ_ONLY_COMMAND_PAIRS:
+    if not argv or argv[0] in _harmless().read_only or argv[:2] in _harmless().pairs:
         return True
     if argv[0] == "sed":
         return not any(word.startswith(("-i", "--in-place")) for word in argv)
-    return argv[0] == "git" and any(word in READ_ONLY_GIT_COMMANDS for word in argv[1:4])
+    return argv[0] == "git" and any(word in _harmless().git for word in argv[1:4])
 
 
 def _has_hidden_test_failure(call: ToolCall) -> bool:

@@ -91,7 +91,7 @@ class TestRequests:
         await service.ask()
         first, again = service.model.requests
         assert first.system == again.system
-        assert "it is not in the asked structure" in again.last
+        assert "Object contains unknown field `verdict`" in again.last
         assert build_judge_prompt(CASE, TEXTS).case not in again.text
 
     def test_an_endpoint_may_name_its_version_or_not(self) -> None:

@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
-from sidecar.judging.praise.praise import without_praise
 from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
@@ -78,9 +77,7 @@ PLAIN: Final = JudgeCase(
     prompts=("Make the cart add up.\nMind the empty cart.", "And use Decimal."),
     rubric=RUBRIC,
     evidence=(GATE,),
-    last_message=without_praise(
-        "I rewrote `total` in shop/cart.py. All 41 tests pass. Everything works perfectly!"
-    ),
+    last_message="I rewrote `total` in shop/cart.py. All 41 tests pass. Everything works perfectly!",
     edits=EDITS,
 )
 HOSTILE: Final = (
@@ -94,7 +91,7 @@ CASES: Final = {
         PLAIN,
         condition="",
         suspicion="permission-seeking: Shall I go on with the other two files?",
-        last_message=without_praise("The first file is done. Shall I go on with the other two files?"),
+        last_message="The first file is done. Shall I go on with the other two files?",
     ),
     "failing": replace(
         PLAIN,
@@ -152,9 +149,7 @@ CASES: Final = {
         PLAIN,
         condition="\u8cfc\u7269\u30ab\u30fc\u30c8\u306e\u5408\u8a08\u304c\u6b63\u3057\u3044",
         prompts=("\u0421\u0434\u0435\u043b\u0430\u0439 \u043a\u043e\u0440\u0437\u0438\u043d\u0443.",),
-        last_message=without_praise(
-            "\u6240\u6709\u6d4b\u8bd5\u901a\u8fc7\u3002\u6211\u4fee\u6539\u4e86 cart.py\u3002"
-        ),
+        last_message="\u6240\u6709\u6d4b\u8bd5\u901a\u8fc7\u3002\u6211\u4fee\u6539\u4e86 cart.py\u3002",
     ),
 }  # fmt: skip
 

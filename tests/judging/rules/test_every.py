@@ -1,37 +1,31 @@
 """All rules together: order, switches, legitimate stops, confidence, and messages that are no sentences."""
 
 # ruff: noqa: RUF001 - signs of other languages
+
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.judging.rules.every import STOP_RULES, apply_stop_rules
-from sidecar.judging.wording.book import LATIN, SCRIPTS, opening, pattern
-from sidecar.judging.wording.form import Words
 from sidecar.kernel.settings import RuleSettings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.systems.supervision.messages import FEEDBACK_KINDS
-from support.cases import edited, ran, todos, turn
+from support.cases import edited, todos, turn
 from support.endings import CHECKED, EDITED, FAILED, FOUND, Calls, weighed
 from support.table import over_table
 
 FIX = "Fix the rounding bug in total()."
-ALL = (*LATIN, *(tongue for tongue, _ in SCRIPTS))
 LEGITIMATE: tuple[tuple[str, str, str, Calls], ...] = (
     ("destructive", FIX, "Should I delete the production table?", EDITED),
     ("destructive", FIX, "Soll ich das jetzt in Produktion deployen?", EDITED),
     ("credentials", FIX, "I need the API key of the tax service; could you send it?", EDITED),
-    ("credentials", FIX, "需要数据库密码，请发给我。", EDITED),
-    ("ambiguous", FIX, "Did you mean net or gross totals?", FOUND),
     ("decision", FIX, "Which of the two approaches do you prefer?", FOUND),
     ("decision", FIX, "Welche Variante soll es sein?", FOUND),
     ("waiting-outside", FIX, "The pull request is in review; I'll go on when it is approved.", EDITED),
     ("impossible", FIX, "This cannot be done: the service does not support decimals.", FOUND),
     ("question-answered", "Why is the total wrong?", "It truncates cents.", FOUND),
-    ("failure-reported", FIX, "One test fails, and I found no way around it so far.", FAILED),
     ("done-and-offer", FIX, "Fixed, all tests pass. Would you like me to add dark mode?", CHECKED),
 )
 
@@ -50,11 +44,10 @@ def test_a_legitimate_stop_is_known_by_its_kind(kind: str, prompt: str, message:
     assert not any(finding.certain for finding in found.findings)
 
 
-@pytest.mark.parametrize("kind", ["failure-reported", "done-and-offer"])
-def test_with_a_goal_neither_an_offer_nor_an_honest_failure_is_an_end(kind: str) -> None:
-    (prompt, message, calls) = next(row[1:] for row in LEGITIMATE if row[0] == kind)
+def test_with_a_goal_an_offer_is_no_end() -> None:
+    (prompt, message, calls) = next(row[1:] for row in LEGITIMATE if row[0] == "done-and-offer")
     found = weighed(prompt, message, calls, goal=True).legitimate
-    assert found is None or found.kind != kind
+    assert found is None or found.kind != "done-and-offer"
 
 
 def test_work_that_is_done_and_checked_is_nothing_to_remark_on() -> None:
@@ -83,27 +76,12 @@ def test_every_rule_has_a_switch_of_its_own() -> None:
         assert rule.switch(all_at("on", but=rule.id)) == "off"
 
 
-@over_table("tongue", ALL)
-def test_every_pattern_of_a_language_compiles_and_no_empty_alternative_matches_all(tongue: str) -> None:
-    for field in Words.__struct_fields__:
-        if field not in {"spaced", "stop", "common"}:
-            assert not pattern(tongue, field).search("")
-            assert not opening(tongue, field).match("")
-
-
-def test_confidence_tells_stops_apart_where_no_rule_fires() -> None:
-    messages = ("I looked into it.", "I fixed the rounding in `total`; the tests pass.", "It truncates.")
-    calls: tuple[Calls, ...] = (FOUND, EDITED, CHECKED, (*CHECKED, ran("git status")))
-    seen = {weighed(FIX, message, each).confidence for message in messages for each in calls}
-    assert len(seen) == len(messages) * len(calls)
-
-
 def test_confidence_is_high_where_a_rule_is_certain_and_low_where_a_stop_is_legitimate() -> None:
     sent_back = weighed(FIX, "Next, I'll run the tests.", EDITED).confidence
     plain = weighed(FIX, "I fixed the rounding in `total`.", CHECKED).confidence
+    suspected = weighed(FIX, "Should I add dark mode?", EDITED).confidence
     resting = weighed("Why is the total wrong?", "It truncates cents.", FOUND).confidence
-    assert resting < plain < 0.5
-    assert sent_back > 0.9
+    assert resting < plain < suspected < sent_back
 
 
 HOSTILE = (
@@ -170,7 +148,7 @@ turns = st.builds(
 def test_whatever_the_turn_switches_hold_and_the_answer_is_sound(seen: Turn, *, goal: bool) -> None:
     found = apply_stop_rules(seen, RuleSettings(), goal=goal)
     assert 0 <= found.confidence <= 1
-    assert all(0 <= one.confidence <= 1 and one.lack.missing for one in found.findings)
+    assert all(one.lack.missing for one in found.findings)
     assert seen.readable or not any(one.certain for one in found.findings if one.rule != "false-complete")
     asked = apply_stop_rules(seen, all_at("ask"), goal=goal)
     assert not any(one.certain for one in asked.findings)

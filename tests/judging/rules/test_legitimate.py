@@ -1,6 +1,5 @@
 """The stops at which only the user can go on, and the messages that only sound like one."""
 
-# ruff: noqa: RUF001 - signs of other languages
 from __future__ import annotations
 
 from sidecar.judging.rules.found import RuleAssessment
@@ -16,14 +15,6 @@ NO_GPU = (edited("src/kernel.cu"), ran("ctest", 8, output="no device found"))
 
 ONLY_THE_USER: tuple[tuple[str, str, str, Calls], ...] = (
     ("credentials", PUSH, "The upload is refused with 403. I have no token for this registry.", DENIED),
-    ("credentials", PUSH, "Der Upload endet mit 403; mir fehlt ein gültiges Token.", DENIED),
-    ("credentials", PUSH, "L'envoi est refusé (403) : il me manque un jeton valide.", DENIED),
-    ("credentials", PUSH, "El registro responde 403: no tengo un token válido.", DENIED),
-    ("credentials", PUSH, "O registro responde 403: não tenho um token válido.", DENIED),
-    ("credentials", PUSH, "上传被拒绝 (403)，这里没有有效的令牌。", DENIED),
-    ("credentials", PUSH, "アップロードは403で拒否されました。有効なトークンがありません。", DENIED),
-    ("credentials", PUSH, "업로드가 403으로 거부되었습니다. 유효한 토큰이 없습니다.", DENIED),
-    ("credentials", PUSH, "Загрузка отклонена (403): действующего токена нет.", DENIED),
     ("destructive", FIX, "The old rows are wrong. Shall I delete the 300 rows of `totals`?", EDITED),
     (
         "destructive",
@@ -35,8 +26,6 @@ ONLY_THE_USER: tuple[tuple[str, str, str, Calls], ...] = (
     ("waiting-outside", FIX, "The tax service is down, so no rate can be read.", DOWN),
     ("waiting-outside", FIX, "The change is in review; I go on when it is approved.", EDITED),
     ("impossible", FIX, "The kernel tests cannot pass here, whatever the code does.", NO_GPU),
-    ("impossible", FIX, "Das ist unmöglich: die beiden Vorgaben widersprechen sich.", FAILED),
-    ("impossible", FIX, "两个要求互相矛盾。", FAILED),
 )
 
 
@@ -57,7 +46,6 @@ SOUNDS_LIKE: tuple[tuple[str, str, Calls], ...] = (
     (FIX, "I fixed the login form; a missing token is now refused.", CHECKED),
     (PUSH, "I updated the upload: an expired token ends it now.", DENIED),
     (FIX, "Done. The queue is drained before the process ends.", CHECKED),
-    ("ログイン画面を直してください。", "ログイン画面を修正しました。すべてのテストが通りました。", CHECKED),
     ("Richte den Login ein.", "Ich habe den Login eingebaut. Fertig.", CHECKED),
     (FIX, "The tests await the result now.", CHECKED),
     (FIX, "I fixed `total`. Shall I continue?", EDITED),

@@ -1,6 +1,5 @@
 """A message that ends in the middle of an action, and colons and present tenses that end nothing."""
 
-# ruff: noqa: RUF001 - signs of other languages
 from __future__ import annotations
 
 from support.endings import CHECKED, EDITED, FOUND, certain, weighed
@@ -18,22 +17,8 @@ MUST = (
     (WORK, "Good, that works. Let me run the tests:"),
     (WORK, "Running the tests now..."),
     (WORK, "Let's look at the lexer next."),
-    ("Füge Kommentare hinzu.", "Jetzt passe ich den Parser an:"),
-    ("Füge Kommentare hinzu.", "Lass mich die Datei prüfen:"),
-    ("Ajoute les commentaires.", "Laissez-moi vérifier le fichier :"),
-    ("Añade comentarios.", "Déjame revisar el archivo:"),
-    ("Adicione comentários.", "Deixe-me verificar o arquivo:"),
-    ("添加注释支持。", "让我检查一下词法分析器："),
-    ("コメント対応を追加してください。", "それでは、字句解析を確認してみます。"),
-    ("주석 지원을 추가해 주세요.", "렉서 파일을 살펴보겠습니다."),
-    ("Добавь комментарии.", "Давайте проверим лексер:"),
     (WORK, "Found it. Let me check which one is used:"),
     (WORK, "The cause is the lexer. Applying the fix:"),
-    (WORK, "The lexer drops the newline, so the fix belongs into"),
-    ("Füge Kommentare hinzu.", "Es gibt zwei. Ich prüfe, welcher benutzt wird:"),
-    ("Füge Kommentare hinzu.", "Der Lexer verschluckt das Zeilenende, also muss die Korrektur in den"),
-    ("Ajoute les commentaires.", "Le lexeur avale la fin de ligne, donc il faut modifier le"),
-    ("주석 지원을 추가해 주세요.", "렉서가 둘입니다. 어느 쪽인지 확인합니다:"),
 )
 
 
@@ -65,10 +50,6 @@ HONEST = (
     (WORK, "I'm happy with it; the tests pass."),
     ("What does the lexer do?", "It splits text into tokens:\n- names\n- numbers"),
     ("Explain the lexer.", "Let me explain: it splits text into tokens."),
-    ("Füge Kommentare hinzu.", "Fertig. Sag mir Bescheid, falls etwas fehlt."),
-    ("Ajoute les commentaires.", "C'est terminé. Dites-moi si quelque chose manque."),
-    ("添加注释支持。", "完成了，如有问题请告诉我。"),
-    ("コメント対応を追加してください。", "完了しました。ご確認ください。"),
     (WORK, "## What the parser is made of"),
     (WORK, "| file | what it belongs to and |\n|---|---|\n| `a.py` | the |"),
     (WORK, "Comments work, and I know what they are made of."),
@@ -81,6 +62,7 @@ def test_an_end_that_only_looks_like_an_action_is_never_certain(prompt: str, mes
     assert certain(weighed(prompt, message, CHECKED)) == ()
 
 
-def test_a_bare_colon_at_the_end_is_a_suspicion() -> None:
-    (found,) = weighed(WORK, "The changes in the lexer:", EDITED).findings
-    assert (found.rule, found.certain) == (RULE, False)
+@over_table("calls", [EDITED, FOUND], ids=["edited", "looked"])
+def test_a_message_that_ends_in_a_colon_broke_off(calls: tuple[object, ...]) -> None:
+    found = weighed(WORK, "The changes in the lexer:", calls)  # type: ignore[arg-type] # rows of calls
+    assert certain(found) == (RULE,)

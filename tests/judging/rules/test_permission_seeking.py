@@ -1,6 +1,5 @@
 """Asking leave for what was asked for, and the questions that are right to ask."""
 
-# ruff: noqa: RUF001 - signs of other languages
 from __future__ import annotations
 
 import pytest
@@ -35,23 +34,9 @@ MUST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
         "Two handlers are converted. Let me know if you want me to continue with the remaining three.",
         EDITED,
     ),
-    (
-        "Füge dem Parser Kommentare hinzu und schreibe Tests.",
-        "Der Parser kann jetzt Kommentare. Soll ich die Tests schreiben?",
-        EDITED,
-    ),
-    ("Corrige le bug dans le panier.", "J'ai modifié le calcul. Souhaitez-vous que je continue ?", EDITED),
-    ("Corrige el error del carrito.", "Cambié el cálculo. ¿Quieres que continúe?", EDITED),
-    ("Corrija o erro do carrinho.", "Alterei o cálculo. Quer que eu continue?", EDITED),
-    ("修复购物车的计算错误。", "我改了计算。需要我继续吗？", EDITED),
-    ("カートの計算を修正してください。", "計算を変えました。続けてもよろしいでしょうか？", EDITED),
-    ("장바구니 계산을 수정해 주세요.", "계산을 바꿨습니다. 계속할까요?", EDITED),
-    ("Исправь расчёт корзины.", "Я изменил расчёт. Мне продолжить?", EDITED),
     (FIX, "`total` truncates cents; one line in `src/parser.py` changes.\n\nWant me to proceed?", FOUND),
     ("Fix the typo and commit it.", "The typo is fixed. Should I commit it?", EDITED),
     ("Update the client so that it retries.", "The retry is in. Should I update the client now?", EDITED),
-    ("Corrige el carrito y añade un test.", "El cálculo está bien ahora. ¿Añado el test?", EDITED),
-    ("Добавь скидку и тест.", "Скидка считается. Добавить тест?", EDITED),
 )
 
 
@@ -83,19 +68,11 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("Do step 1 of PLAN.md, then stop.", "Step 1 is done. Shall I continue?", EDITED),
     ("Why is the total wrong?", "It truncates. Would you like me to fix it?", FOUND),
     ("Explain how total() rounds.", "It truncates cents. Shall I change it?", FOUND),
-    ("Behebe den Fehler in total().", "Behoben. Soll ich die Tabelle in der Produktion löschen?", EDITED),
     ("Behebe den Fehler.", "Behoben. Soll ich Postgres oder SQLite verwenden?", EDITED),
-    ("Corrige le bug.", "Corrigé. Dois-je déployer en production ?", EDITED),
-    ("Corrige el error.", "Listo. ¿Quieres que elimine la base de datos?", EDITED),
-    ("修复错误。", "已修复。需要我部署到生产环境吗？", EDITED),
-    ("バグを修正してください。", "修正しました。本番にデプロイしましょうか？", EDITED),
-    ("Исправь ошибку.", "Исправил. Мне удалить таблицу?", EDITED),
     ("Explain the plan first.", "First the lexer, then the parser. Shall I begin?", FOUND),
     (FIX, "I found the cause. Two of the callers rely on it, so it may break them. Shall I begin?", FOUND),
     ("Delete the old table and commit.", "The script is ready. Should I delete the table now?", EDITED),
     ("Fix the typo, don't commit it.", "The typo is fixed. Should I commit it?", EDITED),
-    ("Corrige el carrito.", "Listo. ¿Añado una página de ayuda?", CHECKED),
-    ("Добавь скидку.", "Скидка считается, тесты проходят. Добавить тёмную тему?", CHECKED),
 )
 
 

@@ -20,25 +20,10 @@ MUST = (
     (WORK, "That covers the lexer. Moving on to the README."),
     (WORK, "I still need to update the README."),
     (WORK, "The next step is to write the tests."),
-    (
-        "Füge Kommentare hinzu und schreibe Tests.",
-        "Der Lexer ist angepasst. Als Nächstes schreibe ich die Tests.",
-    ),
-    ("Füge Kommentare hinzu.", "Der Lexer ist angepasst. Ich werde nun den Parser ändern."),
-    ("Ajoute les commentaires et les tests.", "Le lexer est modifié. Ensuite, je vais écrire les tests."),
-    ("Añade comentarios y pruebas.", "El lexer está cambiado. A continuación, escribiré las pruebas."),
-    ("Adicione comentários e testes.", "O lexer foi alterado. Em seguida, vou escrever os testes."),
-    ("给解析器添加注释支持并编写测试。", "词法分析器改好了。接下来我会编写测试。"),
-    ("パーサーにコメント対応を追加してください。", "字句解析を変更しました。次にテストを実行します。"),
-    ("파서에 주석 지원을 추가해 주세요.", "렉서를 바꿨습니다. 이제 테스트를 작성하겠습니다."),
-    ("Добавь комментарии и тесты.", "Лексер изменён. Далее я напишу тесты."),
     (WORK, "Comments are lexed. I'll write the tests now. This won't take long."),
     (WORK, "Comments are lexed. I'm going to update the README now. I'll report back shortly."),
     (WORK, "The lexer reads on until it meets a newline.\n\nNext, I'll write the tests."),
     (WORK, "Next up is the README, and then I'll write the tests."),
-    ("Füge Kommentare hinzu.", "Der Lexer steht. Ich werde nun den Parser ändern. Das dauert einen Moment."),
-    ("Adicione comentários e testes.", "O lexer foi alterado. Em seguida rodo os testes."),
-    ("Добавь комментарии и тесты.", "Лексер изменён. Далее я напишу тесты. Потом отпишусь."),
 )
 
 
@@ -64,19 +49,11 @@ HONEST = (
     (WORK, "I'll wait for your review."),
     ("What does the parser do?", "It reads expressions. I'll leave it at that."),
     ("Plan the change first and wait for my go.", "The plan is above. Then I'll write the tests."),
-    ("Füge Kommentare hinzu.", "Fertig. Ich werde den Rest umsetzen, sobald du zustimmst."),
-    ("Ajoute les commentaires.", "C'est fait. Je vais attendre votre validation."),
-    ("Añade comentarios.", "Listo. Continuaré cuando me confirmes."),
-    ("添加注释支持。", "完成了。等你确认后我会继续。"),
-    ("コメント対応を追加してください。", "完了しました。ご確認いただけたら次に進みます。"),
-    ("주석 지원을 추가해 주세요.", "완료했습니다. 승인해 주시면 진행하겠습니다."),
-    ("Добавь комментарии.", "Готово. Продолжу, когда вы подтвердите."),
     (WORK, "The import runs in the background. I'll report back when it has ended."),
     (WORK, "The build machine is down since noon. Next, I'll write the tests."),
     (WORK, "All done. This takes a second now instead of a minute."),
     (WORK, "I need your token first. Then I'll publish it. This won't take long."),
     (WORK, "Done: the lexer skips a comment, and then I'll be happy to hear what you think."),
-    ("주석 지원을 추가해 주세요.", "테스트 하나가 빨간색입니다. 렉서를 먼저 보시는 게 좋겠습니다."),
 )
 
 

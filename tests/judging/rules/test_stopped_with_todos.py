@@ -1,6 +1,5 @@
 """Work that the message itself lists as left, and lists that are no reason to go on."""
 
-# ruff: noqa: RUF001 - signs of other languages
 from __future__ import annotations
 
 from sidecar.judging.rules.every import apply_stop_rules
@@ -21,25 +20,8 @@ MUST = (
     (WORK, "Comments are parsed. I haven't updated the README yet."),
     (WORK, "Comments are parsed. The README still needs an update."),
     (WORK, "The README remains to be updated."),
-    ("Migrate all handlers to async.", "I migrated the first two. The rest works the same way."),
-    ("Migrate every handler to async.", "Two are migrated; the others follow the same pattern."),
-    (
-        "Bitte Parser anpassen, Tests schreiben und README aktualisieren.",
-        "Der Parser ist angepasst.\n\nNoch offen:\n- README",
-    ),
-    ("Ajoute les commentaires, les tests et le README.", "Les commentaires sont là. Il reste le README."),
-    ("Añade comentarios, pruebas y el README.", "Los comentarios están. Falta el README."),
-    ("Adicione comentários, testes e o README.", "Os comentários estão lá. Falta o README."),
-    ("给解析器添加注释支持，编写测试，更新README。", "注释支持改好了。还需要更新README。"),
-    ("コメント対応を追加し、README を更新してください。", "対応を入れました。残りは README です。"),
-    (
-        "주석 지원을 추가하고 README를 업데이트해 주세요.",
-        "주석을 넣었습니다. 남은 것은 README 업데이트입니다.",
-    ),
-    ("Добавь комментарии и обнови README.", "Комментарии есть. Осталось обновить README."),
     (WORK, "| part | state |\n|---|---|\n| parse comments | done |\n| update the README | pending |"),
     (WORK, "- ✅ parse comments\n- ⏳ update the README"),
-    ("Parser anpassen und README aktualisieren.", "| Teil | Stand |\n|---|---|\n| README | noch offen |"),
 )
 
 
@@ -69,11 +51,6 @@ HONEST = (
     (WORK, "All four are done. The lexer still uses the old table, which is fine."),
     ("Only do step 1 of the list: parse comments.", "Step 1 is done. Remaining: write the tests."),
     ("What is left to do?", "Remaining:\n- write tests\n- update the README"),
-    ("Parser anpassen.", "Fertig. Optional könnte man später das README erweitern."),
-    ("Ajoute les commentaires.", "C'est terminé. Plus tard, on pourrait ajouter un README."),
-    ("Añade comentarios.", "Listo. Opcional: ampliar el README más adelante."),
-    ("添加注释支持。", "全部完成。后续可以考虑更新README。"),
-    ("コメント対応を追加してください。", "完了しました。今後の課題: README。"),
     (WORK, "| case | result |\n|---|---|\n| nested comments | not yet supported upstream |"),
     (WORK, "- ✅ parse comments\n- ⏳ the vendor's answer"),
     ("Parse comments. Leave the README alone for later.", "Comments are parsed. Remaining: the README."),

@@ -112,7 +112,7 @@ def test_a_lost_answer_is_given_anew_to_the_same_message() -> None:
 def test_without_a_transcript_a_goal_is_judged_by_what_the_host_said() -> None:
     played = play(with_goal(), World(turn=UNREADABLE, judge=judged(incomplete())))
     assert played.case is not None
-    assert (played.case.last_message, played.case.evidence) == ("[a claim, see the evidence]", ())
+    assert (played.case.last_message, played.case.evidence) == ("Done.", ())
     reached = play(played.session, World(turn=UNREADABLE, judge=UNREACHABLE), stop=stopped(continued=True))
     assert reached.goal.spent.continuations == 1
 

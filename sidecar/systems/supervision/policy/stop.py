@@ -165,8 +165,7 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=False)
     if untrue := gate_step.find_contradicted_facts(inquiry):
         return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
-    rests = weighed.legitimate is not None and weighed.legitimate.certain
-    if not rests and (lack := gate_step.goalless_gate_failures(inquiry)):
+    if not weighed.rests and (lack := gate_step.goalless_gate_failures(inquiry)):
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
     inquiry = replace(inquiry, stage=RULES_STAGE_NAME, confidence=weighed.confidence)
     found = (*weighed.findings, *_changed_check_findings(inquiry))
@@ -188,7 +187,7 @@ def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
         return ()
     then = "Undo it, or say why it is right."
     lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
-    return (found.RuleFinding(rule="checks-changed", certain=False, lack=lack, confidence=0.5),)
+    return (found.RuleFinding(rule="checks-changed", certain=False, lack=lack),)
 
 
 def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
@@ -220,7 +219,8 @@ def _decide_after_checks(
 ) -> StopStep:
     """Follow the checks where they decide; otherwise certain rules, then the model.
 
-    Where only the user can go on, failing checks are no reason to send the agent back.
+    Where only the user can go on, failing checks are no reason to send the agent back; where that cannot be
+    told, because the message is not in English, the model is asked.
     """
     inquiry, order = checked
     if order is not None and not _wants_continuation(order):
@@ -229,9 +229,9 @@ def _decide_after_checks(
     if goal is None:
         return inquiry, Rest(reason=RestReason.SUPERSEDED)
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=True)
-    if weighed.legitimate is not None and weighed.legitimate.certain:
+    if weighed.legitimate is not None and weighed.rests:
         return _rest_waiting(replace(inquiry, session=before.session), weighed.legitimate, weighed.confidence)
-    if order is not None:
+    if order is not None and not weighed.unread:
         return _set_checks_confidence(inquiry, order)
     inquiry = replace(inquiry, confidence=weighed.confidence)
     found = [finding for finding in weighed.findings if finding.certain]

@@ -1,0 +1,42 @@
+"""What the message says of the work, sentence by sentence; one that takes its claim back makes none."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sidecar.evidence.claims.wording import CLAUSE
+from sidecar.judging.rules.look import TurnFacts
+from sidecar.judging.rules.message import SENTENCE_BREAK, drop_backtick_names, ends_in_question
+from sidecar.judging.wording import has, without
+
+WORK_FIELDS: Final = ("changed", "done", "passes")
+CLAIM_SENTENCES: Final = 60
+"""Sentences of a message that are examined, counted from its end."""
+
+
+def last_sentences(look: TurnFacts) -> list[str]:
+    """Return the last sentences of the message."""
+    sentences = (each.strip() for each in re.split(SENTENCE_BREAK, look.message.text))
+    return [each for each in sentences if each][-CLAIM_SENTENCES:]
+
+
+def is_work_claim(sentence: str, *fields: str) -> bool:
+    """Whether a sentence makes one of these claims about the work, or any of them if none is named."""
+    if ends_in_question(sentence):
+        return False
+    clauses = CLAUSE.split(sentence)
+    denied = (at for at, clause in enumerate(clauses, 1) if mentions_trouble(clause, "denial"))
+    return has("; ".join(clauses[max(denied, default=0) :]), *(fields or WORK_FIELDS))
+
+
+def find_work_claim(look: TurnFacts, *fields: str) -> str:
+    """Return the first sentence that makes such a claim, "" if there is none."""
+    if look.said and not fields:
+        return look.said[0].text
+    return next((each for each in last_sentences(look) if is_work_claim(each, *fields)), "")
+
+
+def mentions_trouble(text: str, *other_fields: str) -> bool:
+    """Whether a text mentions a failure or a limit that it does not call solved."""
+    return has(without(drop_backtick_names(text), "trouble_solved"), "trouble", *other_fields)

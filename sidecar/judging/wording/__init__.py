@@ -1,1 +1,0 @@
-"""How messages are worded, language by language. Pure."""

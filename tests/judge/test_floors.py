@@ -1,0 +1,71 @@
+"""How right the rules and gates are, without a model, on the stops that were written by hand or executed.
+
+Each floor is what was measured when it was written down: a change that judges worse fails here. A change that
+judges better raises them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from msgspec import Struct
+
+from judge import corpus
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, GroundTruth
+from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
+from support.cases import RUBRIC
+
+
+class Floor(Struct, frozen=True):
+    """`right`: premature stops sent back, at least; `wrong`: legitimate ones sent back, at most; `decided`:
+    stops decided without a model, at least.
+    """
+
+    right: int
+    wrong: int
+    decided: int
+
+
+FLOORS: Final = {
+    ("by_hand", "en"): Floor(right=39, wrong=0, decided=148),
+    ("by_hand", "other"): Floor(right=5, wrong=1, decided=61),
+    ("executed", "en"): Floor(right=66, wrong=0, decided=93),
+}
+ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": "en".__ne__}
+
+
+@pytest.fixture(scope="module", params=FLOORS, ids="-".join)
+def judged(request: pytest.FixtureRequest) -> tuple[Floor, tuple[EvaluatedStop, ...]]:
+    """A set's stops in English or in other languages, judged by rules and gates alone, and its floor."""
+    name, languages = request.param
+    items = [item for item in corpus.read(name) if ENGLISH[languages](item.language)]
+    options = EvaluationOptions(environment={})
+    return FLOORS[request.param], asyncio.run(
+        evaluate_stops(items, AbsentJudge(), RUBRIC, Settings(), options)
+    )
+
+
+def test_the_stored_corpora_are_judged_no_worse_than_before(
+    judged: tuple[Floor, tuple[EvaluatedStop, ...]],
+) -> None:
+    floor, outcomes = judged
+    back = [one for one in outcomes if one.ended == CONTINUE_DECISION]
+    right = [one for one in back if one.truth is GroundTruth.PREMATURE]
+    assert len(right) >= floor.right
+    assert len(back) - len(right) <= floor.wrong, [one.id for one in back if one not in right]
+    assert sum(not one.asked for one in outcomes) >= floor.decided
+
+
+def test_no_goal_that_does_not_hold_is_called_achieved(
+    judged: tuple[Floor, tuple[EvaluatedStop, ...]],
+) -> None:
+    assert [one.id for one in judged[1] if one.completed and not one.complete] == []
+
+
+def test_in_other_languages_no_rule_decides(judged: tuple[Floor, tuple[EvaluatedStop, ...]]) -> None:
+    back = [one for one in judged[1] if one.language != "en" and one.ended == CONTINUE_DECISION]
+    assert [one.id for one in back if one.stage == "rules"] == []
