@@ -21,7 +21,10 @@ MUST = (
     (WORK, "Comments are parsed. The README still needs an update."),
     (WORK, "The README remains to be updated."),
     (WORK, "Good progress. Given the length of this session I stop here. Remaining errors:\n- `a.py` (4)"),
-    (WORK, "Comments are parsed.\n\nFor a follow-up:\n- tests for comments (needs a fixture)\n\nIt is small."),
+    (
+        WORK,
+        "Comments are parsed.\n\nFor a follow-up:\n- tests for comments (needs a fixture)\n\nSmall.",
+    ),
     (WORK, "| part | state |\n|---|---|\n| parse comments | done |\n| update the README | pending |"),
     (WORK, "- ✅ parse comments\n- ⏳ update the README"),
 )
