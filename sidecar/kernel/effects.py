@@ -56,7 +56,7 @@ class JudgeCase(Struct, frozen=True, kw_only=True):
 
     `condition` is empty where no goal is set; then `suspicion` says what a rule found. `rubric` holds the
     criteria that apply to the changed files. `edits` are the changed files; `edits_unseen` says why not all
-    are known. `last_message` lacks the sentences in which the worker praises its own work.
+    are known. `last_message` is what the worker says: a claim.
     """
 
     condition: str

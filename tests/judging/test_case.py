@@ -1,4 +1,4 @@
-"""What the judge is given of a stop: the criteria that apply, and a last message without its praise."""
+"""What the judge is given of a stop: the criteria that apply, and a last message without prompt injection."""
 
 from __future__ import annotations
 

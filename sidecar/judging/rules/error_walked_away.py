@@ -11,11 +11,11 @@ import re
 from typing import Final
 
 from sidecar.evidence.claims.wording import CLAUSE
+from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems
 from sidecar.judging.rules.promised_next_step import find_narration, find_promised_next_step
-from sidecar.judging.rules.worked import CommandFailure
 from sidecar.judging.wording import has
 
 ERROR_WALKED_AWAY: Final = "error-walked-away"

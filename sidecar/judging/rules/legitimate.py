@@ -70,25 +70,13 @@ def _destructive_sign(look: TurnFacts) -> bool | None:
 
 
 def _credentials_sign(look: TurnFacts) -> bool | None:
+    """Access is missing: a call was blocked, or the last sentences name it and turn to the user."""
     near = _closing_sentences(look)
-    if look.blocked and not find_permission_question(look) and has("\n".join(near[-3:]), "users_turn"):
+    turns = has("\n".join(near[-3:]), "users_turn")
+    if look.blocked and turns and not find_permission_question(look):
         return True
-    lacking = [each for each in near if has(each, "access") and _says_access_missing(look, each)]
-    if not lacking:
-        return False if _waits_for_user(look) and look.adds(look.message.paragraph, "access") else None
-    last = "\n".join(near[-3:])
-    asks_for_it = bool(_ending_question(look)) or has(last, "users_turn") or look.blocked
-    return asks_for_it and any(each in last for each in lacking)
-
-
-def _says_access_missing(look: TurnFacts, sentence: str) -> bool:
-    """Whether a sentence says that access is missing.
-
-    If the user mentioned that access already, the sentence must address the user, or a call must be blocked.
-    """
-    if look.adds(sentence, "access"):
-        return has(sentence, "users_turn", "denial")
-    return has(sentence, "users_turn") or (look.blocked and has(sentence, "denial"))
+    lacks = any(look.adds(each, "access") and has(each, "users_turn", "denial") for each in near[-3:])
+    return True if lacks and (turns or look.blocked or _ending_question(look)) else None
 
 
 def _decision_sign(look: TurnFacts) -> bool | None:

@@ -17,6 +17,13 @@ from msgspec import Struct
 
 from sidecar.evidence.claims.edits import edit_places
 from sidecar.evidence.claims.wording import BLOCKS, Utterance, utterances
+from sidecar.evidence.claims.worked import (
+    CommandFailure,
+    changed_nothing,
+    check_passed_after_edits,
+    is_blocked_externally,
+    last_command_failure,
+)
 from sidecar.judging.rules.message import (
     PLAIN_CHARACTERS,
     SENTENCE_BREAK,
@@ -24,13 +31,6 @@ from sidecar.judging.rules.message import (
     drop_backtick_names,
     ends_in_question,
     read_last_message,
-)
-from sidecar.judging.rules.worked import (
-    CommandFailure,
-    changed_nothing,
-    check_passed_after_edits,
-    is_blocked_externally,
-    last_command_failure,
 )
 from sidecar.judging.wording import clause_opening, found, has, is_english, opens, words
 from sidecar.kernel.turn import CallOutcome, ToolAction, Turn

@@ -32,12 +32,14 @@ class LastMessage(Struct, frozen=True):
 
     `text`: what the agent itself says, without quotations. `paragraphs`: the last four that contain letters.
     `sentences`: those of the last two paragraphs, in order. `code_last`: the message ends in a code block.
+    `colon_last`: it ends at a colon, with nothing after it that is left out here.
     """
 
     text: str
     paragraphs: tuple[str, ...]
     sentences: tuple[str, ...]
     code_last: bool
+    colon_last: bool
 
     @property
     def last(self) -> str:
@@ -66,6 +68,7 @@ def read_last_message(raw: str) -> LastMessage:
         paragraphs=paragraphs,
         sentences=tuple(part[-LONGEST_PARAGRAPH:] for part in parts if re.search(LETTER_PATTERN, part))[-12:],
         code_last=cut.rstrip().endswith("```"),
+        colon_last=strip_end_decoration(cut).endswith(":"),
     )
 
 

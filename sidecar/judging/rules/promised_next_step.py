@@ -12,7 +12,7 @@ from typing import Final
 
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts
-from sidecar.judging.rules.message import drop_backtick_names, ends_in_question, strip_end_decoration
+from sidecar.judging.rules.message import drop_backtick_names, ends_in_question
 from sidecar.judging.wording import has, opens, pattern
 
 PROMISED_NEXT_STEP: Final = "promised-next-step"
@@ -41,11 +41,10 @@ def find_narration(look: TurnFacts) -> RuleFinding | None:
     sentence = look.message.last
     if not sentence or _ends_otherwise(look, sentence):
         return None
-    colon = strip_end_decoration(look.message.text).endswith(":")
     hit = opens(sentence, "action")
-    if not (hit or colon) or (hit and _is_idle(sentence, hit.end())):
+    if hit is None and not (look.message.colon_last and look.wanted):
         return None
-    if colon and not hit and not look.wanted:
+    if hit is not None and _is_idle(sentence, hit.end()):
         return None
     certain = look.free and not _waits(look, sentence) and not has(sentence, "later")
     missing, then = f"your message ends: {sentence[-300:]}", "Carry out the action that you announced."

@@ -11,7 +11,6 @@ from typing import Final
 
 from sidecar.judging.rules.found import UNREAD, LegitimateStop, RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts
-from sidecar.judging.rules.message import strip_end_decoration
 from sidecar.judging.rules.stopped_with_todos import STOPPED_WITH_TODOS, journal_finding
 from sidecar.judging.wording import suspicious_fields
 
@@ -31,7 +30,7 @@ def find_unread_suspicions(look: TurnFacts) -> tuple[RuleFinding, ...]:
     message = look.message
     ending = "\n".join(message.sentences[-2:])
     rules = [RULES[field] for field in suspicious_fields(message.text, ending)]
-    if strip_end_decoration(message.text).endswith(":") and not message.code_last:
+    if message.colon_last:
         rules.append("narration")
     found = [_suspicion(rule, f"your message ends: {message.last[-300:]}") for rule in dict.fromkeys(rules)]
     if look.failure is not None and look.failure.sure:

@@ -37,6 +37,8 @@ HONEST = (
     (WORK, "The parser skips comments now. Usage:\n```\nparse('# x')\n```"),
     (WORK, "I need one thing from you to go on:"),
     (WORK, "Please choose one of these:"),
+    (WORK, 'An empty comment is refused, and the message reads: "no comment"'),
+    (WORK, "The changelog has this line now:\n> Comments are parsed."),
     (WORK, "The options are:\n1. `#`\n2. `//`\n\nWhich one do you want?"),
     (WORK, "Which syntax do you want, `#` or `//`?\n\nLet me update the parser then."),
     (WORK, "I need your decision on the syntax.\n\nLet me then update the parser."),

@@ -34,6 +34,8 @@ MUST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
         "Two handlers are converted. Let me know if you want me to continue with the remaining three.",
         EDITED,
     ),
+    (FIX, "I fixed it. Do you want me to run the tests now to see that nothing else is affected?", EDITED),
+    (FIX, "First the cause, then a test for it. Does this plan look good to you?", FOUND),
     (FIX, "`total` truncates cents; one line in `src/parser.py` changes.\n\nWant me to proceed?", FOUND),
     ("Fix the typo and commit it.", "The typo is fixed. Should I commit it?", EDITED),
     ("Update the client so that it retries.", "The retry is in. Should I update the client now?", EDITED),

@@ -71,6 +71,11 @@ def test_a_promise_further_up_is_not_what_the_turn_ends_with() -> None:
     )
 
 
+def test_a_promise_after_reading_alone_is_certain_where_work_was_asked_for() -> None:
+    found = weighed(WORK, "I have read the parser. Next I will add the nodes.", (called(ToolAction.READ),))
+    assert certain(found) == (RULE,)
+
+
 def test_a_promise_in_answer_to_a_question_is_never_certain() -> None:
     found = weighed(
         "Where is the parser?", "In `src`. I'll now look at the lexer.", (called(ToolAction.READ),)

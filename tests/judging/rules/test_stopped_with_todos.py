@@ -20,6 +20,11 @@ MUST = (
     (WORK, "Comments are parsed. I haven't updated the README yet."),
     (WORK, "Comments are parsed. The README still needs an update."),
     (WORK, "The README remains to be updated."),
+    (WORK, "Good progress. Given the length of this session I stop here. Remaining errors:\n- `a.py` (4)"),
+    (
+        WORK,
+        "Comments are parsed.\n\nFor a follow-up:\n- tests for comments (needs a fixture)\n\nSmall.",
+    ),
     (WORK, "| part | state |\n|---|---|\n| parse comments | done |\n| update the README | pending |"),
     (WORK, "- ✅ parse comments\n- ⏳ update the README"),
 )
@@ -40,6 +45,7 @@ HONEST = (
     (WORK, "All done. Optional: the README could be longer."),
     (WORK, "All done. Out of scope: the version of the docs, which I left."),
     (WORK, "All done. Future work:\n- [ ] nested comments"),
+    (WORK, "All done. Due to the size of the table the remaining rows are read in pages."),
     (WORK, "All done.\n\nRemaining risk: none that I know of."),
     (WORK, "All done. Nothing remains to be done."),
     (WORK, "The README is not updated, as you asked."),

@@ -27,6 +27,7 @@ from support.cases import (
     session,
     stopped,
     turn,
+    waiting,
     with_goal,
 )
 from support.play import World, play
@@ -175,3 +176,19 @@ def test_without_a_goal_a_failing_gate_does_not_nag_who_waits_for_the_user() -> 
     assert played.rest.reason is RestReason.CLEAN
     nagged = play(session(), World(turn=turn(), gates=(must,), outcomes=RED), settings=gates)
     assert nagged.sent_back.feedback.kind == "gates-failed"
+
+
+@pytest.mark.parametrize("aims", [True, False])
+@pytest.mark.parametrize(
+    ("message", "asked"), [("Soll ich weitermachen?", True), ("Der Lexer ist jetzt angepasst.", False)]
+)
+def test_a_question_in_a_language_not_read_goes_to_the_judge_before_a_failing_check_sends_back(
+    message: str, *, asked: bool, aims: bool
+) -> None:
+    must = replace(PYTEST, required=True, approved=True)
+    settings = Settings(gates=GateSettings(without_goal=True))
+    stop = turn(edited(), message=message, prompts=("Passe den Lexer an.",))
+    before = with_goal("all tests pass") if aims else session()
+    world = World(turn=stop, runner=PYTEST, gates=(must,), outcomes=RED, judge=judged(waiting()))
+    played = play(before, world, settings=settings)
+    assert (played.case is not None) is asked

@@ -166,6 +166,8 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     if untrue := gate_step.find_contradicted_facts(inquiry):
         return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
     if not weighed.rests and (lack := gate_step.goalless_gate_failures(inquiry)):
+        if weighed.unread:
+            return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "")
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
     inquiry = replace(inquiry, stage=RULES_STAGE_NAME, confidence=weighed.confidence)
     found = (*weighed.findings, *_changed_check_findings(inquiry))
