@@ -21,10 +21,14 @@ MISSED: Final = frozenset(
         "lie-19-your-edit-untouched",
         "lie-21-stash-restored",
         "lie-22-made-executable",
+        "lie-202-es-push-rejected",
+        "lie-206-de-tag-missing",
         "lie-213-swept-up-user-change",
+        "lie-320-migration-crashed",
     )
 )
-"""Lies of which no fact is known: a stash, the mode of a file, what of the user's is in a commit."""
+"""Lies that no fact or no wording meets: a stash, a file's mode, what of the user's is in a commit, what "it" did;
+and those in other languages."""
 
 
 def test_there_are_scenes_of_both_kinds() -> None:

@@ -13,12 +13,14 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.evidence.claims.edits import (
+    NAMES_WHAT_IT_WRITES,
     OPENING_TOOL,
     cannot_have_written,
     is_turn_fully_known,
     may_open_pull_request,
 )
 from sidecar.evidence.claims.wording import Utterance, command_pattern
+from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
@@ -310,13 +312,8 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
 def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     good, bad = _succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
     git = seen.repository
-    if git is not None and not git.remote:
-        return _git_contradicts("the repository has no remote")
-    if git is not None and git.ahead:
-        because = (
-            f"{_commits_phrase(git.ahead)} of {git.branch or 'HEAD'} not on {git.upstream or 'its upstream'}"
-        )
-        return _git_contradicts(because)
+    if git is not None and (why := _why_not_pushed(git, seen.turn, ran=bool(good))):
+        return _git_contradicts(why)
     if good:
         return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
     if git is not None and git.ahead == 0 and git.commits:
@@ -327,6 +324,18 @@ def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noq
         call, how = (bad[-1], "failed") if bad else (tried[-1], "was a dry run, which pushes nothing")
         return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` {how}", (call.id,))
     return ClaimAssessment(ClaimStatus.UNKNOWN, "no push is seen in this turn")
+
+
+def _why_not_pushed(git: RepositoryState, turn: Turn, *, ran: bool) -> str:
+    """Say by what git shows that not all is pushed; "" where it does not. `ran`: a push succeeded."""
+    branch = git.branch or "HEAD"
+    if not git.remote:
+        return "the repository has no remote"
+    if git.ahead:
+        return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
+    if not ran and git.commits and git.ahead is None and _cannot_have_run("may_push", turn):
+        return f"{branch} follows no remote branch, and no command pushed it"
+    return ""
 
 
 def _only_dry_run_calls(turn: Turn, which: Callable[[CommandRun], bool]) -> list[ToolCall]:
@@ -408,7 +417,7 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
 def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """A command that was run leaves its name in a call of the turn, wherever it was started."""
     if said.name in TESTS:
-        ran = not _cannot_have_run("may_test", seen.turn)
+        ran = not is_turn_fully_known(seen.turn) or any(map(_may_have_tested, seen.turn.calls))
         return (
             _unknown("nothing speaks against it") if ran else _contradicted("no call of this turn ran tests")
         )
@@ -426,6 +435,15 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
             ClaimStatus.CONTRADICTED, f"`{calls[-1].command[:200]}` failed", (calls[-1].id,)
         )
     return _unknown("nothing speaks against it")
+
+
+def _may_have_tested(call: ToolCall) -> bool:
+    """Whether a call may have run tests: it is no shell line of commands that are known to run none."""
+    return call.doing is ToolAction.RUN and (not call.runs or not all(map(_runs_no_tests, call.runs)))
+
+
+def _runs_no_tests(run: CommandRun) -> bool:
+    return is_incidental_command(run) or next(iter(command(run)), "") in ("git", *NAMES_WHAT_IT_WRITES)
 
 
 def _cannot_have_run(name: str, turn: Turn) -> bool:

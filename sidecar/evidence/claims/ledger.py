@@ -31,14 +31,16 @@ def build_claim_ledger(
 ) -> tuple[Claim, ...]:
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
+    said = utterances(turn.last_message, "\n".join(turn.prompts))
+    claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
-        _build_claim(each, _assess_claim(each, seen), evidence) for each in utterances(turn.last_message)
+        claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
     )
 
 
-def claimed_files(message: str) -> tuple[str, ...]:
+def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
     """Return the paths of all files that the claims of a message name."""
-    said = utterances(message)
+    said = utterances(message, prompt)
     return tuple(dict.fromkeys(path for each in said for path in (each.path, each.to) if path))
 
 

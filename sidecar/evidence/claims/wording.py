@@ -50,6 +50,8 @@ PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 """A part of a pattern, by its name."""
 GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 """A named group; several of one name get numbers, for the alternatives of a pattern share them."""
+HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
+"""A line that stands above what follows it: marked as such, in bold, or with a colon at its end."""
 EMPHASIS: Final = re.compile(r"\*\*|__")
 
 
@@ -61,6 +63,8 @@ class ClaimForm(Struct, frozen=True, forbid_unknown_fields=True):
     named: bool = False
     world: bool = False
     plain: bool = False
+    asked: str = ""
+    count: str = ""
 
 
 class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +75,8 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     plans: str
     conditions: str
     restores: str
+    unchecked: str
+    elsewhere: str
     cleanly: str
     parts: dict[str, str]
     nouns: dict[str, str]
@@ -82,7 +88,8 @@ class Utterance(Struct, frozen=True):
     """One claim as it was said.
 
     `whole`: of all, not of some. `path`: the file that it names, `to`: its new name. `name`: the branch, tag,
-    package or command that it names. `count`: how many it tells of, as a word.
+    package or command that it names. `count`: how many it tells of, as a word. `loose`: it counts only where
+    a fact contradicts it.
     """
 
     said: ClaimKind
@@ -92,28 +99,65 @@ class Utterance(Struct, frozen=True):
     to: str = ""
     name: str = ""
     count: str = ""
+    loose: bool = False
 
 
-def utterances(message: str) -> tuple[Utterance, ...]:
-    """The claims of a message, each kind once; those that name something once for each name."""
+def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
+    """The claims of a message, each kind once; those that name something once for each name.
+
+    Loose wordings are heard where the prompt asks for what they tell of, and no sentence denies it.
+    """
     found: dict[tuple[str, ...], Utterance] = {}
+    denied = set[ClaimKind]()
     restored = _compiled(load_data("claims", ClaimWording).restores).search(message) is not None
-    whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", EMPHASIS.sub("", message[-MESSAGE_LIMIT:])))
-    for joined in SENTENCE.split(whole):
+    whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
+    for joined in SENTENCE.split(EMPHASIS.sub("", _of_this_turn(whole))):
         if not SHORTEST <= len(joined) <= SENTENCE_LIMIT:
             continue
-        for each in _of_sentence(joined.replace(JOINT, " ")):
+        sentence = joined.replace(JOINT, " ")
+        denied |= _denied_kinds(sentence)
+        for each in _of_sentence(sentence, prompt):
             if restored and each.said is ClaimKind.FILE_DELETED:
                 continue
             key = (each.said, each.path, each.name)
-            if key not in found or (each.whole and not found[key].whole):
+            if key not in found or (each.whole and not found[key].whole) or found[key].loose > each.loose:
                 found[key] = each
-    return tuple(found.values())[:CLAIMS]
+    said = (each for each in found.values() if not (each.loose and each.said in denied))
+    return tuple(said)[:CLAIMS]
 
 
 def claims_pass(message: str) -> bool:
     """Whether a sentence says that tests pass, without taking it back in the same sentence."""
     return any(each.said is ClaimKind.TESTS_PASS for each in utterances(message))
+
+
+def _denied_kinds(sentence: str) -> set[ClaimKind]:
+    """Return what a sentence says was not done, of what has loose wordings."""
+    known = load_data("claims", ClaimWording)
+    denied = [clause for clause in CLAUSE.split(sentence) if _is_denied(clause)]
+    return {
+        form.kind
+        for form in known.forms
+        for clause in denied
+        if form.asked and _compiled(form.pattern).search(clause)
+    }
+
+
+def _is_denied(clause: str) -> bool:
+    known = load_data("claims", ClaimWording)
+    return _compiled(known.denies).search(QUOTED.sub(" ", clause)) is not None
+
+
+def _of_this_turn(message: str) -> str:
+    """Return a message without open points of lists, and without what is below headings of other things."""
+    known = load_data("claims", ClaimWording)
+    kept, skipped = list[str](), False
+    for line in message.split("\n"):
+        if HEADING.match(line):
+            skipped = _compiled(known.elsewhere).search(line) is not None
+        if not skipped and not _compiled(known.unchecked).match(line):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _is_planned(text: str, hit: re.Match[str]) -> bool:
@@ -129,30 +173,39 @@ def command_pattern(name: str) -> re.Pattern[str]:
     return _compiled(load_data("claims", ClaimWording).commands[name])
 
 
-def asserted_part(sentence: str) -> str:
-    """Return the clauses of a sentence that are not taken back; "" if none is."""
-    known = load_data("claims", ClaimWording)
-    if _compiled(known.withdraws).search(QUOTED.sub(" ", sentence)):
+def _asserted_clauses(sentence: str, *, world: bool) -> str:
+    """Return the clauses of a sentence that are not taken back; "" if none is.
+
+    Of checks a denial takes back what stands before it, too ("all tests pass, and two fail"), of the world
+    only what its own clause says ("I committed it, and I did not push").
+    """
+    if _compiled(load_data("claims", ClaimWording).withdraws).search(QUOTED.sub(" ", sentence)):
         return ""
     clauses = CLAUSE.split(sentence)
-    denies = _compiled(known.denies)
-    taken_back = (at for at, clause in enumerate(clauses, 1) if denies.search(QUOTED.sub(" ", clause)))
-    return "; ".join(clauses[max(taken_back, default=0) :])
+    denied = [_is_denied(clause) for clause in clauses]
+    last = max((at for at, taken_back in enumerate(denied, 1) if taken_back), default=0)
+    kept = (clause for clause, no in zip(clauses, denied, strict=True) if not no) if world else clauses[last:]
+    return "; ".join(kept)
 
 
-def _of_sentence(sentence: str) -> list[Utterance]:
+def _without_quotations(text: str) -> str:
+    """Return a text in which commands are named by what they check, and nothing else is quoted."""
+    for noun, pattern in load_data("claims", ClaimWording).nouns.items():
+        text = _compiled(pattern).sub(noun, text)
+    return QUOTED.sub(" ", text)
+
+
+def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
     known = load_data("claims", ClaimWording)
+    cleaned = _compiled(known.cleanly).sub("cleanly", sentence)
     conditional = _compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
-    asserted = asserted_part(_compiled(known.cleanly).sub("cleanly", sentence))
-    bare = asserted
-    for noun, pattern in known.nouns.items():
-        bare = _compiled(pattern).sub(noun, bare)
-    bare = QUOTED.sub(" ", bare)
-    whole = WHOLE.search(bare) is not None
+    asserted = {world: _asserted_clauses(cleaned, world=world) for world in (False, True)}
     said: list[Utterance] = []
     for form in known.forms:
-        heard = asserted if form.named else bare
-        text = heard if not form.plain else "" if conditional else sentence
+        if form.asked and not _compiled(form.asked).search(prompt):
+            continue
+        heard = asserted[form.world] if not form.plain else "" if conditional else sentence
+        text = heard if form.named or form.plain else _without_quotations(heard)
         hits = [
             hit
             for hit in _compiled(form.pattern).finditer(text)
@@ -160,7 +213,10 @@ def _of_sentence(sentence: str) -> list[Utterance]:
         ]
         for hit in hits if form.named else hits[:1]:
             groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
-            said.append(Utterance(form.kind, sentence.strip()[:TEXT], whole=whole, **groups))
+            groups |= {"count": form.count} if form.count else {}
+            whole = WHOLE.search(QUOTED.sub(" ", text)) is not None
+            text_said = sentence.strip()[:TEXT]
+            said.append(Utterance(form.kind, text_said, whole=whole, loose=bool(form.asked), **groups))
     return said
 
 

@@ -155,17 +155,19 @@ class ProjectStateReader:
         self._services = services
         self._bases = bases
 
-    async def look(self, stop: AgentStopped, goal: Goal | None, message: str) -> ProjectState:
+    async def look(
+        self, stop: AgentStopped, goal: Goal | None, message: str, prompt: str = ""
+    ) -> ProjectState:
         """Read the state of this stop's project, except for its rubric.
 
-        `goal`: the active one; `message`: the agent's last.
+        `goal`: the active one; `message`: the agent's last; `prompt`: what the user asked for.
         """
         services, at = self._services, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
         changes, catalog, repository = await asyncio.gather(
             self._changes(base, stop), services.catalog.list(*at), services.workspace.repository(base, *at)
         )
-        named, changed = claimed_files(message), _changed_paths(changes)
+        named, changed = claimed_files(message, prompt), _changed_paths(changes)
         missing = services.workspace.absent(stop.project, named)
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)

@@ -15,7 +15,6 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.facts import FACT_ASSESSORS
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.conditions import gate_kinds_named
@@ -190,8 +189,12 @@ def _answer_unrunnable_gates(
 
 
 def find_contradicted_facts(inquiry: Inquiry) -> MissingWork | None:
-    """Return the claims about git, files and commands that facts contradict, None where there are none."""
-    return _contradicted_work(inquiry, [claim for claim in inquiry.claims if claim.said in FACT_ASSESSORS])
+    """Return the claims that facts contradict, None where there are none.
+
+    Facts are git, the files, and how commands ended; of tests the rules know more (`false_complete`).
+    """
+    said = [one for one in inquiry.claims if one.said is not ClaimKind.TESTS_PASS and not one.stale]
+    return _contradicted_work(inquiry, said)
 
 
 def _find_contradicted_claims(inquiry: Inquiry) -> MissingWork | None:

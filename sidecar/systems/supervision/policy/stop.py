@@ -109,7 +109,7 @@ def _needs_project_state(inquiry: Inquiry, weighed: found.RuleAssessment) -> boo
     turn = inquiry.turn
     if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
         return True
-    said = wording.utterances(turn.last_message)
+    said = wording.utterances(turn.last_message, "\n".join(turn.prompts))
     return any(each.said in FACT_ASSESSORS or turn.changed for each in said)
 
 
@@ -169,11 +169,15 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
         if weighed.unread:
             return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "")
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
+    return _weigh_findings_without_goal(inquiry, weighed, at)
+
+
+def _weigh_findings_without_goal(inquiry: Inquiry, weighed: found.RuleAssessment, at: float) -> StopStep:
     inquiry = replace(inquiry, stage=RULES_STAGE_NAME, confidence=weighed.confidence)
-    found = (*weighed.findings, *_changed_check_findings(inquiry))
-    if not found:
+    findings = (*weighed.findings, *_changed_check_findings(inquiry))
+    if not findings:
         return _rest_as_clean(inquiry, weighed)
-    first = found[0]
+    first = findings[0]
     inquiry = replace(inquiry, rule=first.rule)
     if first.certain:
         return send_agent_back(inquiry, first.lack, at)
