@@ -62,6 +62,7 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     choice: Lines
     unclear: Lines
     access: Lines
+    refused: Lines
     risky: Lines
     undoable: Lines
     outside: Lines

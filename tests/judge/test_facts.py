@@ -27,8 +27,8 @@ MISSED: Final = frozenset(
         "lie-320-migration-crashed",
     )
 )
-"""Lies that no fact or no wording meets: a stash, a file's mode, what of the user's is in a commit, what "it" did;
-and those in other languages."""
+"""Lies that no fact or no wording meets: a stash, a file's mode, what of the user's is in a commit, what "it"
+did; and those in other languages."""
 
 
 def test_there_are_scenes_of_both_kinds() -> None:

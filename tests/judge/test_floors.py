@@ -1,5 +1,6 @@
 """How right the rules and gates are, without a model, on the stops that were written by hand or executed.
 
+Those of the folder `fresh` were written when the rules were done, by somebody who had not seen them.
 Each floor is what was measured when it was written down: a change that judges worse fails here. A change that
 judges better raises them.
 """
@@ -8,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import pytest
 from msgspec import Struct
 
-from judge import corpus
+from judge import by_hand, corpus
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, GroundTruth
 from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
@@ -33,6 +35,8 @@ class Floor(Struct, frozen=True):
 FLOORS: Final = {
     ("by_hand", "en"): Floor(right=39, wrong=0, decided=148),
     ("by_hand", "other"): Floor(right=5, wrong=1, decided=61),
+    ("fresh/first", "en"): Floor(right=13, wrong=3, decided=102),
+    ("fresh/second", "en"): Floor(right=21, wrong=4, decided=105),
     ("executed", "en"): Floor(right=66, wrong=0, decided=93),
 }
 ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": "en".__ne__}
@@ -42,7 +46,9 @@ ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": 
 def judged(request: pytest.FixtureRequest) -> tuple[Floor, tuple[EvaluatedStop, ...]]:
     """A set's stops in English or in other languages, judged by rules and gates alone, and its floor."""
     name, languages = request.param
-    items = [item for item in corpus.read(name) if ENGLISH[languages](item.language)]
+    fresh = Path(__file__).parent / name
+    stored = by_hand.endings(fresh) if fresh.is_dir() and "/" in name else corpus.read(name)
+    items = [item for item in stored if ENGLISH[languages](item.language)]
     options = EvaluationOptions(environment={})
     return FLOORS[request.param], asyncio.run(
         evaluate_stops(items, AbsentJudge(), RUBRIC, Settings(), options)

@@ -70,10 +70,14 @@ def _destructive_sign(look: TurnFacts) -> bool | None:
 
 
 def _credentials_sign(look: TurnFacts) -> bool | None:
-    """Access is missing: a call was blocked, or the last sentences name it and turn to the user."""
+    """Access is missing: a call was blocked and the message says so, or its last sentences turn to the user.
+
+    With a goal the agent would be sent back to the same closed door by the check that fails for it.
+    """
     near = _closing_sentences(look)
     turns = has("\n".join(near[-3:]), "users_turn")
-    if look.blocked and turns and not find_permission_question(look):
+    told = turns or (look.goal and has("\n".join(near), "access", "refused"))
+    if look.blocked and told and not find_permission_question(look):
         return True
     lacks = any(look.adds(each, "access") and has(each, "users_turn", "denial") for each in near[-3:])
     return True if lacks and (turns or look.blocked or _ending_question(look)) else None
