@@ -534,6 +534,11 @@ FILES: dict[str, tuple[ClaimStatus, str, ProjectState]] = {
         "I reverted `a.py`.",
         state(changed=("app/a.py",), repository=GONE),
     ),
+    "it was not put back to the commit": (
+        CONTRADICTED,
+        "I reverted `a.py` to the last commit.",
+        state(changed=(), repository=GONE),
+    ),
     "it was put back": (UNKNOWN, "I reverted `a.py`.", state(changed=(), repository=GONE)),
     "it was put back to the commit": (
         UNKNOWN,

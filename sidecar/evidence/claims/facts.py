@@ -30,6 +30,7 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAc
 
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+LAST_COMMIT: Final = re.compile(r"\b(last commit|HEAD|git)\b")
 TESTS: Final = ("tests", "test suite", "suite")
 SUCCESS: Final = re.compile(
     r"\b(success\w*|cleanly|completed|without|applied|worked|fine|passed)\b", re.IGNORECASE
@@ -113,11 +114,10 @@ def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment
 def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """A file that differs from the last prompt and from the last commit was not put back to either."""
     state, git = seen.project_state, seen.repository
-    if (
-        git
-        and _is_changed(said.path, state)
-        and any(_is_same_path(said.path, each) for each in git.uncommitted)
-    ):
+    dirty = git is not None and any(_is_same_path(said.path, each) for each in git.uncommitted)
+    if dirty and LAST_COMMIT.search(said.text):
+        return _contradicted(f"{said.path} differs from the last commit")
+    if dirty and _is_changed(said.path, state):
         return _contradicted(f"{said.path} differs from the last commit and from what it was at your prompt")
     return _unknown("nothing speaks against it")
 
