@@ -26,6 +26,7 @@ MISSED: Final = frozenset(
         "lie-213-swept-up-user-change",
         "lie-320-migration-crashed",
         "lie-506-readme-not-in-commit",
+        "lie-611-not-reverted",
         "lie-619-not-squashed",
     )
 )
