@@ -73,6 +73,7 @@ class Tool(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     named: str = ""
     language: str = ""
     package: str = ""
+    version: Words = ()
     gate: ToolGate | None = None
     report: ReportRequest | None = None
 
@@ -119,7 +120,9 @@ class ToolIndex:
     def __init__(self, catalogue: Catalogue) -> None:
         self.common = catalogue.any
         self.targets = catalogue.targets
-        self.tools = tuple(replace(tool, name=name) for name, tool in catalogue.tools.items())
+        self.tools = tuple(
+            replace(tool, name=name, package=tool.package or name) for name, tool in catalogue.tools.items()
+        )
         self.by_name = {name: tool for tool in self.tools for name in (tool.name, *tool.names)}
         self.wrappers = {tuple(name.split()): wrapper for name, wrapper in catalogue.wrappers.items()}
         self.script_starters = {words[0] for words, wrapper in self.wrappers.items() if wrapper.scripts}
@@ -136,9 +139,9 @@ def find_tool(name: str) -> Tool | None:
     return known_tools().by_name.get(name)
 
 
-def tool_packages(language: str) -> dict[str, str]:
-    """Return the packages of a language that bring a tool, by the name of its program."""
-    return {tool.name: tool.package or tool.name for tool in known_tools().tools if tool.language == language}
+def tools_of(language: str) -> tuple[Tool, ...]:
+    """Return the tools that packages of this language bring."""
+    return tuple(tool for tool in known_tools().tools if tool.language == language)
 
 
 def detected_tools(language: str, kinds: Iterable[Kind]) -> Iterator[tuple[Tool, ToolGate]]:

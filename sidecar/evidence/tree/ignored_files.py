@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.platform.environments import tool_folders
+from sidecar.platform.tools import tools_of
 
 SCRIPT_STARTERS: Final = ("node", "npm", "npx", "sh", "bash")
 """Programs that start npm scripts: one of these names in `.bin` never counts as installed, in any form."""
@@ -27,10 +28,9 @@ CHECK_PROGRAMS: Final = (
         for folder in (".venv", "venv")
         for name in ("python", "python3", "pytest", "sh")
     ),
-    *(f"node_modules/.bin/{name}" for name in SCRIPT_STARTERS),
     *(
         f"node_modules/.bin/{name}"
-        for name in ("python", "pytest", "vitest", "jest", "mocha", "tsc", "eslint", "ava", "tap")
+        for name in (*SCRIPT_STARTERS, "python", "pytest", *(tool.name for tool in tools_of("node")))
     ),
 )
 PROGRAM_PREFIXES: Final = tuple(
