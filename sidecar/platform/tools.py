@@ -92,6 +92,7 @@ class Wrapper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     only_in_shell: bool = False
     stays_in_shell: bool = False
     scripts: bool = False
+    passes_flags: bool = False
     runs_nothing: frozenset[str] = frozenset()
 
 
@@ -137,6 +138,12 @@ def known_tools() -> ToolIndex:
 def find_tool(name: str) -> Tool | None:
     """Return the tool with a program or module of this name."""
     return known_tools().by_name.get(name)
+
+
+def is_package_manager(name: str) -> bool:
+    """Whether the program runs the scripts of a package.json."""
+    tool = find_tool(name)
+    return tool is not None and tool.kinds_from == "scripts"
 
 
 def tools_of(language: str) -> tuple[Tool, ...]:

@@ -15,6 +15,7 @@ from sidecar.evidence.detection import javascript_tools
 from sidecar.evidence.detection.folder import DetectedGate, expand_script_calls, one_line_excerpt
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
+from sidecar.platform.tools import is_package_manager
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +37,6 @@ SCRIPT_NAMES: Final = {
     Kind.COVERAGE: ("coverage", "test:coverage", "test:cov"),
 }
 """Script names by what they check, preferred names first."""
-PACKAGE_MANAGERS: Final = ("npm", "pnpm", "yarn", "bun")
 LOCK_FILES: Final = {
     "pnpm-lock.yaml": "pnpm",
     "yarn.lock": "yarn",
@@ -129,7 +129,7 @@ def _package_manager(root: PackageRoot) -> str:
     for folder in (root, *root.above):
         said = folder.json("package.json").get("packageManager")
         name = said.partition("@")[0] if isinstance(said, str) else ""
-        if name in PACKAGE_MANAGERS:
+        if is_package_manager(name):
             return name
         if lock := folder.has(*LOCK_FILES):
             return LOCK_FILES[lock]

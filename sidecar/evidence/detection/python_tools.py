@@ -101,14 +101,13 @@ MYPY_TARGETS: Final = ("files", "packages", "modules")
 
 def find_python_tool_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield a gate for every tool that has a sign."""
-    found = {
-        tool.name: (gate, _tool_sign(root, tool, gate)) for tool, gate in detected_tools("python", KINDS)
-    }
-    if found["basedpyright"][1]:  # it reads pyright's settings and replaces it
-        del found["pyright"]
-    for name, (gate, sign) in found.items():
-        if sign:
-            yield DetectedGate(kind=gate.kind, tool=name, command=_tool_command(root, name, gate), why=sign)
+    signs = {tool.name: _tool_sign(root, tool, gate) for tool, gate in detected_tools("python", KINDS)}
+    if signs["basedpyright"]:  # it reads pyright's settings and replaces it
+        signs["pyright"] = ""
+    for tool, gate in detected_tools("python", KINDS):
+        if sign := signs[tool.name]:
+            command = _tool_command(root, tool.name, gate)
+            yield DetectedGate(kind=gate.kind, tool=tool.name, command=command, why=sign)
 
 
 def has_tool_settings(root: PackageRoot, kind: Kind) -> bool:
