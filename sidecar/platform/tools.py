@@ -24,7 +24,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     passes_empty: frozenset[str] = frozenset()
 
 
-class CommonOptions(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CommonOptions(Options, frozen=True, kw_only=True):
     """Options and words that mean the same for every tool."""
 
     repairs: frozenset[str]
@@ -60,7 +60,7 @@ class ToolGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     listed: bool = True
 
 
-class Tool(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Tool(Options, frozen=True, kw_only=True):
     """One tool; `name` is that of its entry."""
 
     name: str = ""
