@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,8 @@ from sidecar.kernel.gate import Kind
 from sidecar.platform.data import load_data
 
 Words: TypeAlias = tuple[str, ...]
+NOTHING: Final = r"(?!)"
+"""A regular expression that nothing fits."""
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +62,16 @@ class ToolGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     listed: bool = True
 
 
+class ToolWatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """In which scripts a tool watches files, as regular expressions, and what keeps it from that."""
+
+    always: str = NOTHING
+    outside_ci: str = NOTHING
+    variable: str = ""
+    at_end: str = NOTHING
+    stop: str = ""
+
+
 class Tool(Options, frozen=True, kw_only=True):
     """One tool; `name` is that of its entry."""
 
@@ -75,6 +87,7 @@ class Tool(Options, frozen=True, kw_only=True):
     package: str = ""
     version: Words = ()
     gate: ToolGate | None = None
+    watch: ToolWatch | None = None
     report: ReportRequest | None = None
 
     @property

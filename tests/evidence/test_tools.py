@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 import sidecar
 from sidecar.evidence.claims.edits import writes_into_project
@@ -118,4 +119,5 @@ def test_no_two_entries_have_a_name_in_common_and_every_pattern_compiles() -> No
     names = Counter(name for tool in known for name in (tool.name, *tool.names))
     assert [name for name, number in names.items() if number > 1] == []
     for tool in known:
-        re.compile(tool.named)
+        for pattern in (tool.named, *(structs.astuple(tool.watch) if tool.watch else ())):
+            re.compile(pattern)
