@@ -62,6 +62,15 @@ class ToolGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     listed: bool = True
 
 
+class ToolOutput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Forms of a tool's plain output, as regular expressions."""
+
+    counts: Words = ()
+    total: Words = ()
+    failing: Words = ()
+    failed: dict[Kind, Words] = {}
+
+
 class ToolWatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """In which scripts a tool watches files, as regular expressions, and what keeps it from that."""
 
@@ -89,6 +98,7 @@ class Tool(Options, frozen=True, kw_only=True):
     gate: ToolGate | None = None
     watch: ToolWatch | None = None
     report: ReportRequest | None = None
+    output: ToolOutput = ToolOutput()
 
     @property
     def kinds_by_words(self) -> dict[str, tuple[Kind, ...]]:

@@ -114,10 +114,18 @@ def test_every_reader_and_builder_that_an_entry_names_is_there() -> None:
     assert {tool.kinds_from for tool in tools.known_tools().tools if tool.kinds_from} == set(kinds.READERS)
 
 
-def test_no_two_entries_have_a_name_in_common_and_every_pattern_compiles() -> None:
-    known = tools.known_tools().tools
-    names = Counter(name for tool in known for name in (tool.name, *tool.names))
+def test_no_two_entries_have_a_name_in_common() -> None:
+    names = Counter(name for tool in tools.known_tools().tools for name in (tool.name, *tool.names))
     assert [name for name, number in names.items() if number > 1] == []
-    for tool in known:
-        for pattern in (tool.named, *(structs.astuple(tool.watch) if tool.watch else ())):
-            re.compile(pattern)
+
+
+def test_every_pattern_of_an_entry_compiles_with_the_groups_that_are_read() -> None:
+    for tool in tools.known_tools().tools:
+        failed = (pattern for patterns in tool.output.failed.values() for pattern in patterns)
+        watch = structs.astuple(tool.watch) if tool.watch else ()
+        for pattern in (tool.named, *watch, *tool.output.counts, *failed):
+            assert not re.compile(pattern).groupindex
+        for pattern in tool.output.total:
+            assert re.compile(pattern).groupindex.keys() <= {"ran", "more", "less", "beside"}
+        for pattern in tool.output.failing:
+            assert {"what"} <= re.compile(pattern).groupindex.keys() <= {"what", "why"}
