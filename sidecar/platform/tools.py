@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fnmatch import translate
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
@@ -179,3 +180,10 @@ def detected_tools(language: str, kinds: Iterable[Kind]) -> Iterator[tuple[Tool,
     for tool in known_tools().tools:
         if tool.gate and tool.language == language and tool.gate.kind in kinds:
             yield tool, tool.gate
+
+
+def settings_patterns(kinds: Iterable[Kind] = Kind) -> Iterator[str]:
+    """Yield regular expressions for the names of files that configure tools for these kinds."""
+    for tool in known_tools().tools:
+        if tool.gate and tool.gate.kind in kinds:
+            yield from map(translate, tool.gate.files)

@@ -17,8 +17,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.kernel.gate import Kind
 from sidecar.platform.environments import tool_folders
-from sidecar.platform.tools import tools_of
+from sidecar.platform.tools import settings_patterns, tools_of
 
 SCRIPT_STARTERS: Final = ("node", "npm", "npx", "sh", "bash")
 """Programs that start npm scripts: one of these names in `.bin` never counts as installed, in any form."""
@@ -124,8 +125,9 @@ def _every_line_matches(place: Path, lines: re.Pattern[bytes]) -> bool:
 
 CHECK_FILE_NAMES: Final = re.compile(
     r"conftest\.py|(site|user)customize\.py|\.?pytest\.(ini|toml)|tox\.ini|noxfile\.py|setup\.(cfg|py)|pyproject\.toml"
-    r"|package\.json|(GNUm|m|M)akefile|.*\.mk|(jest|vitest|vite|karma)\.config\..*|\.mocharc.*|\.coveragerc|.*\.pth"
-    r"|\.npmrc|\.yarnrc(\.yml)?|\.env(\.(test|ci|local))?|\.envrc"
+    r"|package\.json|(GNUm|m|M)akefile|.*\.mk|(vite|karma)\.config\..*|\.mocharc.*|\.coveragerc|.*\.pth"
+    r"|\.npmrc|\.yarnrc(\.yml)?|\.env(\.(test|ci|local))?|\.envrc|"
+    + "|".join(settings_patterns({Kind.TESTS}))
 )
 PRIVATE_NAMES: Final = re.compile(r"\.npmrc|\.yarnrc(\.yml)?|\.env(\..*)?|\.envrc")
 """Ignored files that often hold secrets."""
