@@ -43,7 +43,7 @@ PROGRAM_PREFIXES: Final = tuple(
     )
 )
 """Every way in which git may list an ignored program: a folder above it, or the program itself."""
-PROGRAM_LIMIT: Final = 1_000
+PROGRAM_LIMIT: Final = 1_500
 """Programs that are looked up at most; a repository of many projects has several such folders."""
 SCRIPT_LIMIT: Final = 8 << 10
 """Maximum bytes of a script that an installer writes."""
