@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from sidecar.evidence.claims.edits import NON_SOURCE_TARGET, writes_into_project
-from sidecar.evidence.commands.kinds import PYTHON, kinds_of, plain_words
-from sidecar.evidence.commands.tools import NOT_TARGETS
+from sidecar.evidence.commands.kinds import PYTHON, is_other_target, kinds_of, plain_words
 from sidecar.kernel.evidence import EvidenceStrength
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall
 from sidecar.platform.shell.wrappers import command_basename, unwrap_command
+from sidecar.platform.tools import find_tool
 
 READING_COMMANDS: Final = frozenset(
     (
@@ -73,7 +73,6 @@ OWN_PROGRAM_STARTERS: Final[dict[str, frozenset[str]]] = {
     "ansible-playbook": frozenset(),
 }
 """Tools that start the project's own program, and the subcommands that do so; empty: always."""
-TARGET_RUNNERS: Final = frozenset(("make", "gmake", "just", "task", "rake", "invoke", "inv", "doit"))
 HOUSEKEEPING_TARGETS: Final = frozenset(
     (
         *(
@@ -166,10 +165,8 @@ def _runs_project_program(run: CommandRun, known: frozenset[str]) -> bool:
         return _interprets_project_code(words, known)
     if name in OWN_PROGRAM_STARTERS:
         return not OWN_PROGRAM_STARTERS[name] or _starts_program(words, OWN_PROGRAM_STARTERS[name])
-    if name in TARGET_RUNNERS:
-        return not any(
-            NOT_TARGETS.fullmatch(word) or word in HOUSEKEEPING_TARGETS for word in plain_words(words)
-        )
+    if (tool := find_tool(name)) and tool.kinds_from == "targets":
+        return not any(is_other_target(word) or word in HOUSEKEEPING_TARGETS for word in plain_words(words))
     return _is_project_command(argv[0], name, known)
 
 
@@ -186,7 +183,7 @@ def _starts_program(words: tuple[str, ...], by: frozenset[str]) -> bool:
     return (
         plain[:1] != ()
         and plain[0] in by
-        and not NOT_TARGETS.fullmatch(named)
+        and not is_other_target(named)
         and named not in HOUSEKEEPING_TARGETS
     )
 

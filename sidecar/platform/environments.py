@@ -38,7 +38,6 @@ class MissingPackages(Struct, frozen=True, forbid_unknown_fields=True):
     add: str
     says: tuple[str, ...]
     silent: str = ""
-    tools: dict[str, str] = {}
 
 
 class Environments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +55,6 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
     managers: tuple[PackageManager, ...]
     absent: tuple[str, ...]
     missing: tuple[MissingPackages, ...]
-    versions: dict[str, tuple[str, ...]]
 
 
 def known_environments() -> Environments:

@@ -75,7 +75,12 @@ def names(top: Path) -> set[str]:
 @pytest.mark.parametrize(
     "path",
     [
-        *("node_modules/.bin/node", "node_modules/.bin/jest", "web/node_modules/.bin/npm"),
+        *(
+            "node_modules/.bin/node",
+            "node_modules/.bin/jest",
+            "node_modules/.bin/oxlint",
+            "web/node_modules/.bin/npm",
+        ),
         *(".venv/bin/python", ".venv/bin/pytest", "other/.venv/bin/python3"),
     ],
 )
@@ -121,6 +126,11 @@ def test_a_link_to_a_script_that_is_named_as_an_interpreter_counts(tmp_path: Pat
     project = tmp_path / "project"
     put(project, ".venv/bin/python", link=str(tmp_path / "elsewhere" / "python3"))
     assert names(project) == {".venv/bin/python"}
+
+
+def test_ignored_settings_of_a_runner_count(tmp_path: Path) -> None:
+    put(tmp_path, "web/vitest.workspace.ts", "export default []")
+    assert {*read_ignored_check_files(tmp_path, ["web/"]).contents} == {"web/vitest.workspace.ts"}
 
 
 def test_secrets_of_ignored_settings_are_not_kept_but_their_changes_are_seen(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from sidecar.evidence.commands.kinds import command, kinds_of, plain_words
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+from sidecar.platform.tools import find_tool, known_tools
 
 CallPlace: TypeAlias = tuple[int, int]
 """Index of a call in the turn, and of a command in its line."""
@@ -30,32 +31,6 @@ HARMLESS_GIT_WORDS: Final = frozenset(
     {"-b", "-B", "-c", "-C", "--orphan", "--staged", "--soft", "list", "show", "--check", "--abort"}
 )
 """Words with which the git commands above do not change files."""
-FIX_OPTIONS: Final = frozenset(
-    {
-        "--fix",
-        "--write",
-        "--apply",
-        "-w",
-        "-a",
-        "-A",
-        "--autocorrect",
-        "--in-place",
-        "-i",
-        "--fix-only",
-        "--unsafe-fixes",
-    }
-)
-FIXING_TOOLS: Final = frozenset(
-    (
-        *("ruff", "eslint", "biome", "prettier", "gofmt", "goimports", "rubocop", "stylelint", "autopep8"),
-        *("yapf", "oxlint", "ktlint", "swiftlint"),
-    )
-)
-FORMATTERS: Final = frozenset({"black", "isort", "rustfmt", "shfmt", "dprint"})
-FORMAT_COMMANDS: Final = frozenset({("ruff", "format"), ("cargo", "fmt"), ("go", "fmt"), ("biome", "format")})
-CHECK_ONLY_OPTIONS: Final = frozenset(
-    {"--check", "--check-only", "--diff", "-c", "-d", "-l", "--list-different"}
-)
 OUTPUT_COMMANDS: Final = frozenset(
     {"cat", "echo", "printf", "sed", "awk", "jq", "tee", "head", "tail", "grep", "curl"}
 )
@@ -94,10 +69,12 @@ def writes_into_project(run: CommandRun, line: str) -> bool:
     name, words = argv[0], {*argv[1:]}
     if name in WRITING_COMMANDS:
         return WRITING_COMMANDS[name](argv[1:])
-    if name in FORMATTERS or argv[:2] in FORMAT_COMMANDS:
-        return not words & CHECK_ONLY_OPTIONS
-    if name in FIXING_TOOLS or argv[:2] == ("cargo", "fix"):
-        return bool(words & FIX_OPTIONS) or name == "cargo"
+    if tool := find_tool(name):
+        common, subcommand = known_tools().common, next(iter(argv[1:]), "")
+        if "" in tool.rewrites or subcommand in tool.rewrites:
+            return not words & common.checks_only
+        if tool.repairs:
+            return bool(words & common.repairs)
     return (
         name in OUTPUT_COMMANDS
         and run.silenced

@@ -23,6 +23,7 @@ from sidecar.evidence.claims.reach import (
 from sidecar.kernel.evidence import ClaimStatus
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+from sidecar.platform.tools import known_tools
 
 # --- What the output of a check shows where its exit code does not ------------------------------------------
 # Only summaries are read, in the format in which runners print them; a log line that mentions failures is no
@@ -30,32 +31,9 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAc
 
 
 OUTPUT_FLAGS: Final = re.MULTILINE
-FAILED_SUMMARIES: Final[dict[Kind, str]] = {
-    Kind.TESTS: (
-        r"^(?:=+ )?(?:\d+ \w+, ){0,6}[1-9]\d* (?:failed|errors?)(?:, \d+ \w+){0,6} in [\d.]+ ?s"  # pytest
-        r"|^(?:=+ )?[1-9]\d* failed(?:, \d+ \w+){0,6}(?: in [\d.]+ ?s)?(?: =+)?$"
-        r"|^(?:FAILED|ERROR) \S+::\S+"
-        r"|^FAILED \((?:failures|errors)="  # unittest
-        r"|^[ \t]*Tests?:?[ \t]+(?:\d+ \w+(?:, | \| )){0,4}[1-9]\d* failed"  # jest, vitest
-        r"|^[ \t]*[1-9]\d* failing$"  # mocha
-        r"|^--- FAIL: |^FAIL(?:$|\t)"  # go
-        r"|^test result: FAILED"  # cargo
-        r"|^\d+ (?:examples?|tests?|runs?), (?:\d+ assertions, )?[1-9]\d* failures?"  # rspec, mix, minitest
-        r"|^(?:FAILURES|ERRORS)!|^Tests: \d+, Assertions: \d+, (?:Failures|Errors): [1-9]"  # phpunit
-        r"|^(?:# |\u2139 )fail [1-9]|^not ok \d"  # node, TAP
-        r"|Tests run: \d+, Failures: (?:[1-9]|0, Errors: [1-9])|^(?:\[ERROR\] )?BUILD FAIL"  # Maven, Gradle
-        r"|^Failed! +- Failed: +[1-9]"  # dotnet
-        r"|tests passed, [1-9]\d* tests failed out of"  # ctest
-    ),
-    Kind.TYPES: r"\berror TS\d+:|^Found [1-9]\d* errors? in \d+ file|^[1-9]\d* errors?, \d+ warning",
-    Kind.LINT: (
-        r"^Found [1-9]\d* errors?\b|^\u2716 [1-9]\d* problems? \([1-9]\d* errors?"
-        r"|^\S+?:\d+:\d+: [A-Z]{1,4}\d{2,4} |^error: could not compile|^[1-9]\d* issues?:$"
-    ),
-    Kind.BUILD: (
-        r"\berror TS\d+:|^error(?:\[E\d+\])?: |BUILD FAIL|^Failed to compile|^make(?:\[\d+\])?: \*\*\* "
-        r"|^npm (?:ERR!|error) "
-    ),
+FAILED_SUMMARIES: Final = {
+    kind: "|".join(pattern for tool in known_tools().tools for pattern in tool.output.failed.get(kind, ()))
+    for kind in (Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.BUILD)
 }
 PRINTED_EXIT_CODE: Final = (
     r"^\W{0,9}(?:\w+ )?(?:exit(?:ed)?(?:[ _-]?(?:code|status|with))?|rc|status|ret(?:urn code)?|code)"

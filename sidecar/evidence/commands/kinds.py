@@ -1,59 +1,43 @@
-"""Which checks a simple command is: a table of the tools that are known by their names.
+"""Which checks a simple command is, by the catalogue of tools.
 
-A command that is not in the tables checks nothing that we know of. What its options make of it (nothing run,
-only a part) is in claims.reach.
+A command that is not in it checks nothing that we know of. What its options make of it (nothing run, only a
+part) is in claims.reach.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from functools import cache
+from typing import Final, TypeAlias
 
-from sidecar.evidence.commands.tools import (
-    BUILD,
-    BY_NAME,
-    BY_WORD,
-    LINT,
-    NONE,
-    NOT_TARGETS,
-    SECURITY,
-    TARGETS,
-    TESTS,
-    TYPES,
-    Kinds,
-)
+from msgspec import structs
+
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CommandRun
 from sidecar.platform.shell.wrappers import command_basename, unwrap_command
+from sidecar.platform.tools import Tool, find_tool, known_tools
 
+Kinds: TypeAlias = frozenset[Kind]
+NONE: Final[Kinds] = frozenset()
 PYTHON: Final = re.compile(r"(?:python|pypy)(?:w|[\d.]*)?|py")
 VARIABLE: Final = re.compile(r"\$\{?\w+\}?")
-VALUED: Final = frozenset(
-    (
-        *("-C", "-f", "-j", "-o", "-W", "-X", "-w", "-F", "-p", "-t", "-c", "--prefix", "--filter"),
-        *("--workspace", "--directory", "--cwd", "--file", "--project", "--manifest-path", "--jobs"),
-        *("--target", "-d", "--working-directory"),
-    )
+TESTS_LEFT_OUT: Final = re.compile(
+    r"-DskipTests(?!=false)|-Dmaven\.test\.skip(?!=false)|(?:-x|--exclude-task) \S*test"
 )
-"""Options of runners that take a word."""
-LAUNCHERS: Final = frozenset({"hatch", "pdm", "poetry", "pixi", "rye", "pipenv", "uv"})
+OF_THE_PROJECT: Final = frozenset({"goals", "scripts", "targets"})
+"""Tools whose words name what the project defines; a script with the name of such a tool may be anything."""
 
 
-def kinds_of(run: CommandRun) -> frozenset[Kind]:
+def kinds_of(run: CommandRun) -> Kinds:
     """Which kinds of gate a simple command is; none where it is no check that we know."""
     argv = command(run)
     if not argv:
         return NONE
-    name, words = argv[0], argv[1:]
-    if name in SPECIAL:
-        return SPECIAL[name](words)
-    if name in BY_WORD:
-        return BY_WORD[name].get(next(iter(plain_words(words)), ""), NONE)
-    if name in BY_NAME:
-        return BY_NAME[name]
-    launched = run.argv and command_basename(run.argv[0]) in LAUNCHERS and len(argv) < len(run.argv)
-    return _of_target(name) if launched else NONE
+    if tool := find_tool(argv[0]):
+        return READERS.get(tool.kinds_from, _listed_kinds)(tool, argv[1:])
+    starts_script = run.argv and command_basename(run.argv[0]) in known_tools().script_starters
+    return target_kinds(argv[0]) if starts_script and len(argv) < len(run.argv) else NONE
 
 
 def command(run: CommandRun) -> tuple[str, ...]:
@@ -77,7 +61,7 @@ def plain_words(words: tuple[str, ...]) -> tuple[str, ...]:
         if skip:
             skip = False
         elif word.startswith(("-", "+")):
-            skip = word in VALUED
+            skip = word in known_tools().common.valued
         elif not re.match(r"\w+=", word):
             found.append(word)
     return tuple(found)
@@ -93,130 +77,104 @@ def _without_interpreter(argv: tuple[str, ...]) -> tuple[str, ...]:
         if rest[:1] == ["-m"] and rest[1:]:
             return tuple(rest[1:])
         script = command_basename(rest[0]) if rest and rest[0] != "-c" else ""
-        known = script in BY_NAME or script in BY_WORD or script == "tox"
-        return (script, *rest[1:]) if known else argv
+        return (script, *rest[1:]) if _is_tool(script) else argv
     if name in {"node", "php", "ruby"} and rest and not rest[0].startswith("-"):
         script = command_basename(rest[0]).removesuffix(".js").removesuffix(".mjs")
-        known = script in BY_NAME or script in BY_WORD or script == "tsc"
-        return (script, *rest[1:]) if known else argv
+        return (script, *rest[1:]) if _is_tool(script) else argv
     if name == "coverage" and rest[:1] == ["run"]:
         return unwrap_command(argv)
     return argv
 
 
-def _of_target(word: str) -> Kinds:
-    if NOT_TARGETS.fullmatch(word):
+def _is_tool(name: str) -> bool:
+    """Whether a script or module of this name is the tool, not something of the project."""
+    tool = find_tool(name)
+    return tool is not None and tool.kinds_from not in OF_THE_PROJECT
+
+
+def is_other_target(name: str) -> bool:
+    """Whether a script or target of this name watches, repairs or prepares, and so is no check."""
+    return _target_patterns()[0].fullmatch(name) is not None
+
+
+def target_kinds(name: str) -> Kinds:
+    """Return what a script or target of this name checks."""
+    other, kinds = _target_patterns()
+    if other.fullmatch(name):
         return NONE
-    return next((kinds for pattern, kinds in TARGETS if pattern.fullmatch(word)), NONE)
+    return next((frozenset({kind}) for kind, pattern in kinds.items() if pattern.fullmatch(name)), NONE)
 
 
-def _script(words: tuple[str, ...]) -> Kinds:
+@cache
+def _target_patterns() -> tuple[re.Pattern[str], dict[Kind, re.Pattern[str]]]:
+    patterns = structs.asdict(known_tools().targets)
+    other = re.compile(patterns.pop("other"))
+    return other, {Kind(kind): re.compile(pattern) for kind, pattern in patterns.items()}
+
+
+def _listed_kinds(tool: Tool, words: tuple[str, ...]) -> Kinds:
+    """Return what the entry lists, for these words if it says so."""
+    first = next(iter(plain_words(words)), "")
+    return NONE.union(
+        *(
+            kinds
+            for key, kinds in tool.kinds_by_words.items()
+            if all(part in words if part.startswith("-") else part == first for part in key.split())
+        )
+    )
+
+
+def _script_kinds(tool: Tool, words: tuple[str, ...]) -> Kinds:
     """Npm, pnpm, yarn: a script of the project, or a tool."""
     plain = plain_words(words)
     if plain[:1] and plain[0] in {"run", "run-script", "workspaces", "recursive"}:
         plain = plain[1:]
     if plain[:1] == ("workspace",):
         plain = plain[2:]
-    if plain[:1] == ("audit",):
-        return SECURITY
     if not plain:
         return NONE
-    if plain[0] in {"t", "tst"}:
-        return TESTS
-    if plain[0] in BY_NAME or plain[0] in {*BY_WORD, "tsc"}:
+    if plain[0] in tool.kinds_by_words:
+        return frozenset(tool.kinds_by_words[plain[0]])
+    if _is_tool(plain[0]):
         at = words.index(plain[0])
-        text = " ".join(words[at:])
-        return kinds_of(CommandRun(argv=words[at:], text=text))
+        return kinds_of(CommandRun(argv=words[at:], text=" ".join(words[at:])))
     # A script called "check" may check anything.
-    found = _of_target(plain[0])
-    return found if not plain[0].startswith("check") or found == TYPES else NONE
+    found = target_kinds(plain[0])
+    return found if not plain[0].startswith("check") or found == {Kind.TYPES} else NONE
 
 
-def _targets(words: tuple[str, ...]) -> Kinds:
-    """Make, just, task, rake: targets of the project."""
-    return NONE.union(*map(_of_target, plain_words(words)))
+def _all_target_kinds(tool: Tool, words: tuple[str, ...]) -> Kinds:
+    """Make, just, task, rake: targets of the project, or what the entry lists where none is named."""
+    plain = plain_words(words)
+    return NONE.union(*map(target_kinds, plain)) if plain else _listed_kinds(tool, words)
 
 
-def _make(words: tuple[str, ...]) -> Kinds:
-    return _targets(words) if plain_words(words) else BUILD
+def _tsc_kinds(_tool: Tool, words: tuple[str, ...]) -> Kinds:
+    return frozenset({Kind.TYPES} if "--noEmit" in words else {Kind.BUILD, Kind.TYPES})
 
 
-def _tsc(words: tuple[str, ...]) -> Kinds:
-    return TYPES if "--noEmit" in words else BUILD | TYPES
+def _goal_kinds(tool: Tool, words: tuple[str, ...]) -> Kinds:
+    """Maven and Gradle: every goal counts, and most run the tests too."""
+    goals = {word.rpartition(":")[2] for word in plain_words(words)}
+    found = NONE.union(*(kinds for goal, kinds in tool.kinds_by_words.items() if goal in goals))
+    return found - {Kind.TESTS} if TESTS_LEFT_OUT.search(" ".join(words)) else found
 
 
-def _jvm(words: tuple[str, ...]) -> Kinds:
-    """Maven and Gradle: `package`, `verify` and `build` run the tests too."""
-    plain = {word.rpartition(":")[2] for word in plain_words(words)}
-    text = " ".join(words)
-    left_out = re.search(
-        r"-DskipTests(?!=false)|-Dmaven\.test\.skip(?!=false)|(?:-x|--exclude-task) \S*test", text
-    )
-    found = NONE
-    if plain & {"test", "check", "verify", "package", "install", "build", "integration-test", "allTests"}:
-        found |= TESTS
-    if plain & {
-        "package",
-        "install",
-        "verify",
-        "build",
-        "compile",
-        "assemble",
-        "classes",
-        "jar",
-        "compileJava",
-    }:
-        found |= BUILD
-    if plain & {"checkstyle", "ktlintCheck", "detekt", "spotlessCheck", "lint"}:
-        found |= LINT
-    return found - TESTS if left_out else found
-
-
-def _tox(words: tuple[str, ...]) -> Kinds:
+def _tox_kinds(_tool: Tool, words: tuple[str, ...]) -> Kinds:
     """Tox and its environments, which are named by what they check."""
-    found = NONE
+    found, tests = NONE, frozenset({Kind.TESTS})
     for option, value in zip(words, (*words[1:], ""), strict=False):
         if option in {"-e", "--env"} or option.startswith("-e"):
             names = (value if option in {"-e", "--env"} else option[2:]).split(",")
-            found |= NONE.union(*(_of_target(name) or TESTS for name in names if name))
-    return found or TESTS
+            found |= NONE.union(*(target_kinds(name) or tests for name in names if name))
+    return found or tests
 
 
-def _checks(*flags: str) -> Callable[[tuple[str, ...]], Kinds]:
-    """Formatters: they check only when asked to."""
-    return lambda words: LINT if set(flags) & set(words) else NONE
-
-
-def _ruff(words: tuple[str, ...]) -> Kinds:
-    first = next(iter(plain_words(words)), "")
-    return LINT if first == "check" or (first == "format" and {"--check", "--diff"} & set(words)) else NONE
-
-
-def _cargo(words: tuple[str, ...]) -> Kinds:
-    first = next(iter(plain_words(words)), "")
-    return NONE if first == "fmt" and "--check" not in words else BY_WORD["cargo"].get(first, NONE)
-
-
-def _node(words: tuple[str, ...]) -> Kinds:
-    return TESTS if "--test" in words else NONE
-
-
-def _cmake(words: tuple[str, ...]) -> Kinds:
-    return BUILD if "--build" in words else NONE
-
-
-SPECIAL: Final[dict[str, Callable[[tuple[str, ...]], Kinds]]] = {
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _script),
-    **dict.fromkeys(("just", "task", "rake", "invoke", "inv", "doit"), _targets),
-    **dict.fromkeys(("make", "gmake"), _make),
-    **dict.fromkeys(("mvn", "mvnw", "gradle", "gradlew"), _jvm),
-    **dict.fromkeys(
-        ("black", "isort", "prettier", "autopep8", "yapf"), _checks("--check", "-c", "--check-only", "--diff")
-    ),
-    "cargo": _cargo,
-    "tox": _tox,
-    "tsc": _tsc,
-    "ruff": _ruff,
-    "node": _node,
-    "cmake": _cmake,
+READERS: Final[dict[str, Callable[[Tool, tuple[str, ...]], Kinds]]] = {
+    "goals": _goal_kinds,
+    "scripts": _script_kinds,
+    "targets": _all_target_kinds,
+    "tox": _tox_kinds,
+    "tsc": _tsc_kinds,
 }
+"""By `kinds_from` of an entry."""

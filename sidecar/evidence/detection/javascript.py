@@ -15,6 +15,7 @@ from sidecar.evidence.detection import javascript_tools
 from sidecar.evidence.detection.folder import DetectedGate, expand_script_calls, one_line_excerpt
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
+from sidecar.platform.tools import ToolWatch, is_package_manager, known_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +37,6 @@ SCRIPT_NAMES: Final = {
     Kind.COVERAGE: ("coverage", "test:coverage", "test:cov"),
 }
 """Script names by what they check, preferred names first."""
-PACKAGE_MANAGERS: Final = ("npm", "pnpm", "yarn", "bun")
 LOCK_FILES: Final = {
     "pnpm-lock.yaml": "pnpm",
     "yarn.lock": "yarn",
@@ -45,29 +45,12 @@ LOCK_FILES: Final = {
     "package-lock.json": "npm",
     "npm-shrinkwrap.json": "npm",
 }
-WATCH_COMMAND: Final = re.compile(
+WATCH_OPTION: Final = re.compile(
     r"(?<!\S)--(?:watch(?:-?[aA]ll)?|ui)(?!\S|=false)|(?<!\S)--watch(?:-?[aA]ll)?=true"
-    r"|\b(?:vitest|jest) (?:watch|dev)\b|\b(?:nodemon|tsc-watch|chokidar)\b"
-    r"|\b(?:tsc|mocha|vitest|webpack|rollup|tsup|ava|vite build)\b[^&|;]{0,200} -w\b"
 )
-"""Commands that watch files. `npm -w` selects a workspace instead."""
+"""Options that make any tool watch files."""
 FIX_OPTION: Final = re.compile(r"(?<!\S)--(?:fix|write|apply)\b(?!=false)|\bprettier\b[^&|;]{0,200} -w\b")
 """Options that make a linter change files."""
-WATCHES_OUTSIDE_CI: Final = (
-    (re.compile(r"\b(?:react-scripts|craco|react-app-rewired|rescripts) test\b"), "CI=true "),
-    (
-        re.compile(
-            r"\bvitest\b(?! (?:run|bench|list|related|typecheck)\b)(?![^&|;]{0,500}--(?:run\b|watch=false))"
-        ),
-        "CI=1 ",
-    ),
-)
-"""Commands that watch files unless a variable says that they run in CI, and that variable."""
-WATCH_STOPPERS: Final = (
-    (re.compile(r"\bng test\b(?!.*--(?:no-)?watch)"), "--watch=false"),
-    (re.compile(r"\bkarma start\b(?!.*--(?:no-)?single-run)"), "--single-run"),
-)
-"""Commands that watch files if they end a script, and the argument that prevents it."""
 TASK_RUNNERS: Final = ("turbo.json", "nx.json", "lerna.json", "rush.json")
 
 
@@ -104,7 +87,8 @@ def covers_javascript_member(root: PackageRoot, member: PackageRoot, found: Dete
 def _find_script_gate(root: PackageRoot, kind: Kind, scripts: Mapping[str, str]) -> DetectedGate | None:
     for name in SCRIPT_NAMES[kind]:
         text = scripts.get(name, "")[:SCRIPT_LIMIT]
-        unfit = WATCH_COMMAND.search(text) or (kind is Kind.LINT and FIX_OPTION.search(text))
+        watches = WATCH_OPTION.search(text) or any(re.search(tool.always, text) for tool in _watching_tools())
+        unfit = watches or (kind is Kind.LINT and FIX_OPTION.search(text))
         if text and not unfit and not (kind is Kind.TESTS and PLACEHOLDER_TEST in text):
             why = f"package.json has the script {name}: `{one_line_excerpt(text)}`"
             behind = expand_script_calls(scripts, name)
@@ -117,11 +101,16 @@ def _find_script_gate(root: PackageRoot, kind: Kind, scripts: Mapping[str, str])
 
 def _script_command(manager: str, name: str, text: str, behind: str) -> str:
     """Return the command that runs a script so that neither it nor a script it calls watches files."""
-    before = next((said for pattern, said in WATCHES_OUTSIDE_CI if pattern.search(behind)), "")
-    after = next((said for pattern, said in WATCH_STOPPERS if pattern.search(text)), "")
+    tools = _watching_tools()
+    before = next((f"{tool.variable} " for tool in tools if re.search(tool.outside_ci, behind)), "")
+    after = next((tool.stop for tool in tools if re.search(tool.at_end, text)), "")
     run = f"{manager} test" if name == "test" and manager != "bun" else f"{manager} run {name}"
     dashes = " --" if after and manager == "npm" else ""
     return f"{before}{run}{dashes} {after}".rstrip()
+
+
+def _watching_tools() -> tuple[ToolWatch, ...]:
+    return tuple(tool.watch for tool in known_tools().tools if tool.watch)
 
 
 def _package_manager(root: PackageRoot) -> str:
@@ -129,7 +118,7 @@ def _package_manager(root: PackageRoot) -> str:
     for folder in (root, *root.above):
         said = folder.json("package.json").get("packageManager")
         name = said.partition("@")[0] if isinstance(said, str) else ""
-        if name in PACKAGE_MANAGERS:
+        if is_package_manager(name):
             return name
         if lock := folder.has(*LOCK_FILES):
             return LOCK_FILES[lock]

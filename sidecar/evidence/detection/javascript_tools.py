@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sidecar.evidence.detection.folder import DetectedGate, one_line_excerpt
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
+from sidecar.platform.tools import detected_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
     from sidecar.evidence.detection.folder import PackageRoot
 
 
-TEST_RUNNERS: Final = (
-    ("vitest", "vitest run", ("vitest.config.*", "vitest.workspace.*")),
-    ("jest", "jest --ci", ("jest.config.*",)),
-    ("mocha", "mocha", (".mocharc.*",)),
-    ("ava", "ava", ("ava.config.*",)),
-)
-"""Name (also of the package), a command that does not watch files, and configuration files."""
-LINTERS: Final = (
-    ("eslint", "eslint", "eslint .", ("eslint.config.*", ".eslintrc", ".eslintrc.*")),
-    ("biome", "@biomejs/biome", "biome lint .", ("biome.json", "biome.jsonc")),
-    ("oxlint", "oxlint", "oxlint", (".oxlintrc.json",)),
-)
-"""Name, package, a command that changes no files, and configuration files."""
 DEPENDENCY_GROUPS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 TEST_FILES: Final = ("*.test.js", "*.test.mjs", "*.test.cjs", "*.test.ts", "test.js", "test.mjs")
 TEST_FILE_LIMIT: Final = 10
@@ -44,10 +32,10 @@ def find_javascript_tool_gates(root: PackageRoot, *, workspace: bool, script: st
         yield tests
     if types := _find_type_checker(root, workspace=workspace):
         yield types
-    for name, package, command, settings in LINTERS:
-        sign = _settings_sign(root, name, settings) or _dependency_sign(root, package)
+    for tool, gate in detected_tools("node", {Kind.LINT}):
+        sign = _settings_sign(root, tool.name, gate.files) or _dependency_sign(root, tool.package)
         if sign:
-            yield _tool_gate(root, Kind.LINT, name, command, sign)
+            yield _tool_gate(root, Kind.LINT, tool.name, gate.command, sign)
 
 
 def _tool_gate(root: PackageRoot, kind: Kind, tool: str, command: str, why: str) -> DetectedGate:
@@ -57,17 +45,18 @@ def _tool_gate(root: PackageRoot, kind: Kind, tool: str, command: str, why: str)
 
 
 def _find_test_runner(root: PackageRoot, script: str) -> DetectedGate | None:
-    for name, command, settings in TEST_RUNNERS:
+    for tool, gate in detected_tools("node", {Kind.TESTS}):
+        name = tool.name
         sign = (
-            _settings_sign(root, name, settings)
-            or _dependency_sign(root, name)
+            _settings_sign(root, name, gate.files)
+            or _dependency_sign(root, tool.package)
             or _script_call_sign(name, script)
         )
         if sign:
             watches = (
                 f"; its script test watches: `{one_line_excerpt(script)}`" if name in script.split() else ""
             )
-            return _tool_gate(root, Kind.TESTS, name, command, sign + watches)
+            return _tool_gate(root, Kind.TESTS, name, gate.command, sign + watches)
     for path in islice(_test_files(root), TEST_FILE_LIMIT):
         text = root.text(path)
         if '"bun:test"' in text or "'bun:test'" in text:

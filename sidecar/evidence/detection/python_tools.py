@@ -6,11 +6,10 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from sidecar.evidence.detection.folder import DetectedGate
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
+from sidecar.platform.tools import Tool, ToolGate, detected_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,97 +94,49 @@ def _normalize_name(name: str) -> str:
 # --- tools --------------------------------------------------------------------------------------------------
 
 
-class _Tool(Struct, frozen=True, kw_only=True):
-    """A tool and its signs: configuration files, its table in [tool], sections of setup.cfg and tox.ini.
-
-    `by_list`: being listed as a dependency is also a sign.
-    """
-
-    kind: Kind
-    name: str
-    command: str
-    files: tuple[str, ...] = ()
-    sections: tuple[tuple[str, str], ...] = ()
-    by_list: bool = True
-
-
-PYTHON_TOOLS: Final = (
-    _Tool(
-        kind=Kind.TYPES,
-        name="mypy",
-        command="mypy .",
-        files=("mypy.ini", ".mypy.ini"),
-        sections=(("setup.cfg", "mypy"),),
-    ),
-    _Tool(kind=Kind.TYPES, name="basedpyright", command="basedpyright"),
-    _Tool(kind=Kind.TYPES, name="pyright", command="pyright", files=("pyrightconfig.json",)),
-    _Tool(kind=Kind.TYPES, name="ty", command="ty check", files=("ty.toml",)),
-    _Tool(kind=Kind.TYPES, name="pyrefly", command="pyrefly check", files=("pyrefly.toml",)),
-    _Tool(kind=Kind.LINT, name="ruff", command="ruff check --no-fix .", files=("ruff.toml", ".ruff.toml")),
-    _Tool(
-        kind=Kind.LINT,
-        name="flake8",
-        command="flake8",
-        files=(".flake8",),
-        sections=(("setup.cfg", "flake8"), ("tox.ini", "flake8")),
-        by_list=False,
-    ),
-    _Tool(
-        kind=Kind.LINT,
-        name="pylint",
-        command="pylint --recursive=y .",
-        files=(".pylintrc", "pylintrc", ".pylintrc.toml", "pylintrc.toml"),
-        sections=(("setup.cfg", "pylint"), ("setup.cfg", "pylint.master"), ("setup.cfg", "pylint.main")),
-        by_list=False,
-    ),
-    _Tool(
-        kind=Kind.SECURITY,
-        name="bandit",
-        command="bandit -q -r . -x ./.git,./.nox,./.tox,./.venv,./venv,./node_modules",
-        files=(".bandit",),
-    ),
-    _Tool(kind=Kind.SECURITY, name="pip-audit", command="pip-audit"),
-)
+KINDS: Final = (Kind.TYPES, Kind.LINT, Kind.SECURITY)
 MYPY_TARGETS: Final = ("files", "packages", "modules")
 """Settings of mypy that say what to check; the command must then name no target."""
 
 
 def find_python_tool_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield a gate for every tool that has a sign."""
-    based = bool(_tool_sign(root, PYTHON_TOOLS[1]))
-    for tool in PYTHON_TOOLS:
-        # basedpyright reads pyright's settings and replaces it.
-        if (sign := _tool_sign(root, tool)) and not (tool.name == "pyright" and based):
-            yield DetectedGate(kind=tool.kind, tool=tool.name, command=_tool_command(root, tool), why=sign)
+    signs = {tool.name: _tool_sign(root, tool, gate) for tool, gate in detected_tools("python", KINDS)}
+    if signs["basedpyright"]:  # it reads pyright's settings and replaces it
+        signs["pyright"] = ""
+    for tool, gate in detected_tools("python", KINDS):
+        if sign := signs[tool.name]:
+            command = _tool_command(root, tool.name, gate)
+            yield DetectedGate(kind=gate.kind, tool=tool.name, command=command, why=sign)
 
 
 def has_tool_settings(root: PackageRoot, kind: Kind) -> bool:
     """Return whether the package has its own settings for a tool of this kind."""
-    return any(_tool_settings_sign(root, tool) for tool in PYTHON_TOOLS if tool.kind is kind)
+    return any(_tool_settings_sign(root, tool.name, gate) for tool, gate in detected_tools("python", {kind}))
 
 
-def _tool_sign(root: PackageRoot, tool: _Tool) -> str:
-    where = listed_dependencies(root).get(tool.name) if tool.by_list else None
-    return _tool_settings_sign(root, tool) or (f"{where} lists {tool.name}" if where else "")
+def _tool_sign(root: PackageRoot, tool: Tool, gate: ToolGate) -> str:
+    where = listed_dependencies(root).get(tool.package) if gate.listed else None
+    return _tool_settings_sign(root, tool.name, gate) or (f"{where} lists {tool.package}" if where else "")
 
 
-def _tool_settings_sign(root: PackageRoot, tool: _Tool) -> str:
-    if name := root.has(*tool.files):
-        return f"the project has a {name}"
+def _tool_settings_sign(root: PackageRoot, name: str, gate: ToolGate) -> str:
+    if file := root.has(*gate.files):
+        return f"the project has a {file}"
     tools = formats.table_at(root.toml("pyproject.toml"), "tool")
     # A table with only [tool.ruff.format] configures only the formatter.
-    if tool.name in tools and set(formats.table_at(tools, tool.name)) != {"format"}:
-        return f"pyproject.toml has [tool.{tool.name}]"
-    found = ((name, section) for name, section in tool.sections if section in root.ini(name))
-    return next((f"{name} has [{section}]" for name, section in found), "")
+    if name in tools and set(formats.table_at(tools, name)) != {"format"}:
+        return f"pyproject.toml has [tool.{name}]"
+    found = ((file, section) for file, section in gate.sections if section in root.ini(file))
+    return next((f"{file} has [{section}]" for file, section in found), "")
 
 
-def _tool_command(root: PackageRoot, tool: _Tool) -> str:
-    if tool.name == "mypy" and _mypy_names_targets(root):
+def _tool_command(root: PackageRoot, name: str, gate: ToolGate) -> str:
+    if name == "mypy" and _mypy_names_targets(root):
         return "mypy"
-    if tool.name == "bandit" and formats.table_at(root.toml("pyproject.toml"), "tool", "bandit"):
-        return f"{tool.command} -c pyproject.toml"
-    return tool.command
+    if name == "bandit" and formats.table_at(root.toml("pyproject.toml"), "tool", "bandit"):
+        return f"{gate.command} -c pyproject.toml"
+    return gate.command
 
 
 def _mypy_names_targets(root: PackageRoot) -> bool:

@@ -18,6 +18,7 @@ from sidecar.evidence.detection.folder import (
 )
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
+from sidecar.platform.tools import detected_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,20 +80,15 @@ def _gemfile_lists(root: PackageRoot, gem: str) -> bool:
 
 
 PHPUNIT_FILES: Final = ("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")
-TYPE_CHECKERS: Final = (
-    ("phpstan", "analyse --no-progress", ("phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon")),
-    ("psalm", "--no-progress", ("psalm.xml", "psalm.xml.dist")),
-)
-"""Tool, arguments and configuration files; without configuration it would not know what to analyse."""
 
 
 def find_php_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield tests and type checks."""
     yield from _find_php_tests(root)
-    for tool, arguments, settings in TYPE_CHECKERS:
-        if name := root.has(*settings):
+    for tool, gate in detected_tools("php", {Kind.TYPES}):
+        if name := root.has(*gate.files):  # without settings it would not know what to analyse
             why = f"the project has a {name}"
-            yield DetectedGate(kind=Kind.TYPES, tool=tool, command=f"vendor/bin/{tool} {arguments}", why=why)
+            yield DetectedGate(kind=Kind.TYPES, tool=tool.name, command=gate.command, why=why)
 
 
 def covers_php_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - the same for all

@@ -9,12 +9,9 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.gate import Kind
+from sidecar.platform.tools import known_tools
 
-_RUNNERS: Final = (
-    r"pytest|unittest|tox|nox|vitest|jest|mocha|rspec|phpunit|node --test"
-    r"|(?:npm|pnpm|yarn|bun)(?: run)? tests?|(?:cargo|go|mix|dotnet|mvn|gradle) test(?: \.\S*)?"
-    r"|make (?:test|check)"
-)
+_RUNNERS: Final = "|".join(tool.named for tool in known_tools().tools if tool.named)
 GATE_KIND_WORDS: Final[dict[Kind, re.Pattern[str]]] = {
     kind: re.compile(words, re.IGNORECASE)
     for kind, words in {

@@ -22,6 +22,7 @@ from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.platform import environments, processes
 from sidecar.platform.environments import MissingPackages, known_environments
 from sidecar.platform.project_python import folders_up_to_project
+from sidecar.platform.tools import find_tool
 
 NAMED_PACKAGES: Final = 5
 GO_MODULE: Final = re.compile(r"^module\s+(\S+)", re.MULTILINE)
@@ -55,7 +56,8 @@ def _explaining_packages(run: GateRun, kind: MissingPackages, folders: Sequence[
 def _absent_packages(run: GateRun, kind: MissingPackages, folders: Sequence[Path]) -> list[str]:
     """Return the packages of the tools that were not found, and those that a tool gave up for."""
     said = f"{run.reason}\n{run.output}"
-    tools = (kind.tools[name] for name in _found(known_environments().absent, said) if name in kind.tools)
+    found = map(find_tool, _found(known_environments().absent, said))
+    tools = (tool.package for tool in found if tool and tool.language == kind.language)
     missed = (name for name in _found(kind.says, run.reason) if not _is_own(name, kind.language, folders))
     return list(dict.fromkeys((*tools, *missed)))[:NAMED_PACKAGES]
 
@@ -120,14 +122,16 @@ def _python_version(tool: str, environment: Path) -> str:
 
 
 def _node_version(tool: str, folders: Iterable[Path]) -> str:
-    package = next((kind.tools[tool] for kind in known_environments().missing if tool in kind.tools), tool)
+    known = find_tool(tool)
+    package = known.package if known else tool
     manifests = (_text(folder / "node_modules" / package / "package.json") for folder in folders)
     return next((found[1] for text in manifests if (found := NODE_VERSION.search(text))), "")
 
 
 async def _ask(program: str, folder: Path, environment: Mapping[str, str], project: str) -> str:
     """Ask a program that is not the project's own; in the folder, as its files may choose the version."""
-    words = known_environments().versions.get(program, ())
+    tool = find_tool(program)
+    words = tool.version if tool else ()
     found = processes.find_program(program, environment, project) if words else ""
     if not found or found != shutil.which(program, path=environment.get("PATH", "")):
         return ""

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.reports import command_line, coverage, junit, text
 from sidecar.evidence.reports.report import FAILURE_LENGTH, SHOWN_FAILURES, GateOutput, RunReport
-from sidecar.evidence.reports.tools import PYTEST_TOOL, UNKNOWN_FLAG, ReportingLine
+from sidecar.evidence.reports.tools import UNKNOWN_FLAG, ReportingLine
 from sidecar.kernel.gate import NOTHING_EXECUTED, GateRun, Kind, Outcome
 from sidecar.platform.processes import ProcessResult
 
@@ -84,7 +84,7 @@ def tool_refused_flags(done: ProcessResult, order: ReportingLine, written: GateO
 def _read_finished_command(
     blank: GateRun, done: ProcessResult, order: ReportingLine, written: GateOutput
 ) -> FinishedCommand:
-    exact = order.tool.read(written) if order.tool else None
+    exact = order.read(written)
     shown = written.text if exact is None or exact.text is None else exact.text
     told = text.read_text_report(shown if exact is None else written.text, written.folder)
     return FinishedCommand(
@@ -127,8 +127,8 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
     if why := _why_not_run(code, read) or _why_inconclusive(code, read):
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH])
     if _nothing_executed(blank, read):
-        if code == 0 or (read.order.tool is PYTEST_TOOL and code == junit.NOTHING_COLLECTED):
-            scanner = read.order.tool is not None and read.order.tool.reports
+        if code == 0 or (read.order.runs_pytest and code == junit.NOTHING_COLLECTED):
+            scanner = read.order.request is not None and read.order.request.always
             return ExplainedOutcome(Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED, NOTHING_EXECUTED)
     elif code == 0 and blank.gate.least is not None:
         return _coverage_outcome(read.percent, blank.gate.least)
@@ -141,7 +141,7 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
 
 def _nothing_executed(blank: GateRun, read: FinishedCommand) -> bool:
     """Whether nothing was executed although something should have been. Exact counts apply to any gate."""
-    return read.report.executed == 0 and (blank.gate.counts or read.exact or read.order.tool is PYTEST_TOOL)
+    return read.report.executed == 0 and (blank.gate.counts or read.exact or read.order.runs_pytest)
 
 
 def _coverage_outcome(percent: float | None, least: float) -> ExplainedOutcome:
@@ -164,15 +164,15 @@ def _why_not_run(code: int, read: FinishedCommand) -> str:
 
 def _why_inconclusive(code: int, read: FinishedCommand) -> str:
     """Explain why a tool's exit says nothing about what it should check; "" where it does."""
-    tool = read.order.tool
+    tool, request = read.order.tool, read.order.request
     if code == 0:
         return ""
-    if tool is PYTEST_TOOL and (why := junit.explain_pytest_error(code, read.words)):
+    if read.order.runs_pytest and (why := junit.explain_pytest_error(code, read.words)):
         return why
-    if tool is not None and not (read.exact and read.report.failing):
-        gave_up = tool.reports and not read.exact
-        if code in tool.unsaid or gave_up:
-            return f"{tool.names[0]} gave up: {_explaining_line(read.words)}"
+    if tool and request and not (read.exact and read.report.failing):
+        gave_up = request.always and not read.exact
+        if code in request.unsaid or gave_up:
+            return f"{tool.name} gave up: {_explaining_line(read.words)}"
     others = (name for name in read.report.failing if not command_line.find_start_failure(name))
     return "" if any(others) else command_line.find_start_failure(read.words)
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from sidecar.kernel.changes import FileChange
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import installed_folders
+from sidecar.platform.tools import settings_patterns
 
 SEARCHED_FILES: Final = 500
 SEARCHED_BYTES: Final = 1 << 20
@@ -36,8 +37,9 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     known = load_data("check_files", CheckFiles)
+    settings = (f"(^|/){pattern}" for pattern in settings_patterns())
     return (
-        re.compile("|".join((*known.folders, *known.names, known.shadows))),
+        re.compile("|".join((*known.folders, *known.names, known.shadows, *settings))),
         re.compile(known.code, re.IGNORECASE),
         re.compile(known.ci),
     )

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.platform.data import load_data
+from sidecar.platform.tools import is_package_manager, known_tools
 
 COMMAND_LINE_LIMIT: Final = 4_000
 """Maximum length in characters of a line that is parsed."""
@@ -26,19 +27,6 @@ SHELL_WORD: Final = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+"
 ASSIGNMENT: Final = re.compile(r"\w+=")
 MODULE_RUNNER: Final = re.compile(r"python[\d.]*|coverage")
 """Programs that take a module to run after `-m`, including `coverage run -m`."""
-ENVIRONMENT_RUNNERS: Final = frozenset(("hatch", "pdm", "pipenv", "poetry", "rye", "uv"))
-"""Tools whose `run` starts the command that follows in the project's environment."""
-PROGRAM_STARTERS: Final[dict[str, tuple[str, ...]]] = {
-    "bunx": (),
-    "env": (),
-    "npx": (),
-    "php": (),
-    "bundle": ("exec",),
-    "npm": ("exec",),
-    "pnpm": ("exec",),
-    "yarn": ("exec",),
-} | dict.fromkeys(ENVIRONMENT_RUNNERS, ("run",))
-"""Programs that start another one, whose name follows after these words."""
 HARMLESS_WORD: Final = re.compile(
     r"--(?:all-extras|frozen|isolated|locked|no|no-install|no-sync|offline|quiet|yes)?|-[qy]"
 )
@@ -104,13 +92,20 @@ def _program_index(words: list[str]) -> int | None:
         name = PurePath(words[at]).name
         if MODULE_RUNNER.fullmatch(name):
             return words.index("-m", at) + 1 if "-m" in words[at:-1] else at
-        through = PROGRAM_STARTERS.get(name)
-        if through is None or tuple(words[at + 1 : at + 1 + len(through)]) != through:
+        started = _starter_length((name, *words[at + 1 : at + 2]))
+        if not started:
             return at
-        at += 1 + len(through)
+        at += started
         while at < len(words) and HARMLESS_WORD.fullmatch(words[at]):
             at += 1
     return None
+
+
+def _starter_length(words: tuple[str, ...]) -> int:
+    """Return how many words start the program whose name follows; 0 if it is the first one."""
+    wrappers = known_tools().wrappers
+    starters = (length for length in (1, 2) if (found := wrappers.get(words[:length])) and found.passes_flags)
+    return 1 if words[:1] == ("php",) else next(starters, 0)
 
 
 # --- package.json scripts, as run by `npm test` and the like ------------------------------------------------
@@ -118,7 +113,6 @@ def _program_index(words: list[str]) -> int | None:
 
 PACKAGE_LIMIT: Final = 1 << 20
 """Bytes that are read of a package.json."""
-PACKAGE_MANAGERS: Final = ("npm", "pnpm", "yarn", "bun")
 TEST_ALIASES: Final = {"t": "test", "tst": "test"}
 """Other names of `test` in npm and pnpm."""
 
@@ -137,7 +131,7 @@ class _Package(Struct, frozen=True):
 
 def find_package_script(call: ToolCommand, folder: Path) -> PackageScript | None:
     """Return the script that this call runs, None if it runs none. `bun test` is a command of bun itself."""
-    if call.name not in PACKAGE_MANAGERS or not call.arguments:
+    if not is_package_manager(call.name) or not call.arguments:
         return None
     words = list(call.arguments)
     explicit = words[0] in ("run", "run-script")

@@ -19,6 +19,7 @@ from sidecar.evidence.reports.report import (
     number_equal_failures,
     without_line_numbers,
 )
+from sidecar.platform.tools import known_tools
 
 OUTPUT_TAIL: Final = 4_000
 """Characters of output that are stored."""
@@ -40,18 +41,7 @@ TERMINAL_CODES: Final = re.compile(
 
 COUNT_PAIR: Final = re.compile(r"(?<!\d)(\d{1,9}) (?:passed|failed|passing|failing|xfailed|xpassed)\b")
 PAIR_SUMMARIES: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # pytest
-        r"^=* ?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s",
-        r"^Tests:\s+(?!\d+, Assertions)",  # jest
-        r"^\s*Tests  ",  # vitest
-        r"^\s*\d+ (?:passing|failing)\b",  # mocha
-        r"^test result: ",  # cargo
-        r"^\s*Summary \[ *[\d.]+s\] ",  # nextest
-        r"^(?:ok|FAILED) \| \d+ passed",  # deno
-        r"^ {2}\d+ (?:passed|failed)(?: \([\d.]+m?s\))?$",  # playwright
-    )
+    re.compile(pattern) for tool in known_tools().tools for pattern in tool.output.counts
 )
 """Summary lines with pairs like "3 passed, 1 failed", which are added up."""
 SKIPPED_COUNT: Final = re.compile(
@@ -59,27 +49,9 @@ SKIPPED_COUNT: Final = re.compile(
     r"|(?:Skipped: *|Incomplete: |skipped=)(\d{1,9})"
 )
 """Skipped tests, in any summary line."""
-TOTAL_SUMMARIES: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"^(?P<ran>\d{1,9}) examples?, \d+ failures?(?P<less>.*)$",  # rspec
-        # mix
-        r"^(?:\d+ doctests?, )?(?:\d+ propert\w+, )?(?P<ran>\d{1,9}) tests?, \d+ failures?(?P<less>.*)$",
-        r"^Ran (?P<ran>\d{1,9}) tests? in ",  # unittest, whose number includes skipped tests
-        r"^(?:OK|FAILED) \((?P<less>.*skipped=.*)\)$",
-        r"^(?:#|\u2139) (?:pass|fail) +(?P<ran>\d{1,9})$",  # node --test, tape
-        r"^OK \((?P<ran>\d{1,9}) tests?, \d+ assertions?\)",  # phpunit
-        r"^Tests: (?P<ran>\d{1,9}), Assertions: \d+(?P<less>.*)$",
-        # maven
-        r"^(?:\[\w+\] )?Tests run: (?P<ran>\d{1,9}), Failures: \d+, Errors: \d+, (?P<less>Skipped: \d+)\s*$",
-        # dotnet
-        r"^\w+!\s+- Failed: +(?P<more>\d{1,9}), Passed: +(?P<ran>\d{1,9}),(?P<beside>.*)",
-        r"^(?P<ran>\d{1,9}) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?P<less>.*)$",  # Ruby
-        r"^(?P<ran>\d{1,9}) tests? completed(?P<less>.*)$",  # gradle
-        r"^ (?P<ran>\d{1,9}) (?:pass|fail)$",  # bun
-        r"^ {2}(?P<ran>\d{1,9}) tests? (?:passed|failed)$",  # ava
-        r"^(?:=* ?no tests ran in|No tests? (?:files? )?found\b|No tests executed!)(?P<ran>)",
-    )
+TOTAL_SUMMARIES: Final = (
+    *(re.compile(pattern) for tool in known_tools().tools for pattern in tool.output.total),
+    re.compile(r"^(?:=* ?no tests ran in|No tests? (?:files? )?found\b|No tests executed!)(?P<ran>)"),
 )
 """Summary lines with a total. It includes the skipped tests in `less`, but not those in `beside`."""
 SKIPPED_ONLY: Final = re.compile(
@@ -102,28 +74,7 @@ EXPLANATION_LINES: Final = 30
 # --- names --------------------------------------------------------------------------------------------------
 
 FAILED_TEST: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"^(?:FAILED|ERROR) (?P<what>(?!\()\S+)(?: - (?P<why>.*))?$",  # pytest
-        r"^\s*--- FAIL: (?P<what>\S+)",  # go
-        r"^test (?P<what>\S.*) \.\.\. FAILED$",  # cargo
-        r"^---- (?P<what>\S+) stdout ----$",
-        r"^ {2}\u25cf (?P<what>(?!Console\b|Test suite\b).+)$",  # jest
-        r"^ FAIL {2}(?P<what>\S.*)$",  # vitest
-        r"^ {2}\d+\) (?P<what>(?!Failure:|Error:|Skipped:)\S.*)$",  # mocha, mix
-        # node --test; tape
-        r"^\s*(?:not ok \d+ (?:- )?|\u2716 (?!failing tests|\d+ problems?))(?P<what>.+?)(?: \([\d.]+ms\))?$",
-        r"^(?P<what>rspec \S+:\d+.*)$",
-        r"^(?:FAIL|ERROR): (?P<what>\S.*)$",  # unittest
-        r"^\d+\) (?P<what>\w[\w\\]*::\S.*)$",  # phpunit
-        r"^\[ERROR\] {2,}(?P<what>\w[\w$]*\.\w+)(?::\d+)? (?P<why>.*)$",  # maven
-        r"^(?P<what>\w[\w.$]* > \S.*) FAILED$",  # gradle
-        r"^ +Failed (?P<what>\S.*) \[[^\]]+\]$",  # dotnet
-        r"^(?P<what>[A-Z]\w*(?:::\w+)*#test_\w+) \[",  # minitest
-        r"^\s+FAIL \[ *[\d.]+s\] (?P<what>\S.*)$",  # nextest
-        r"^\(fail\) (?P<what>.+?)(?: \[[\d.]+ms\])?$",  # bun
-        r"^(?P<what>\S.*) \.\.\. FAILED \(",  # deno
-    )
+    re.compile(pattern) for tool in known_tools().tools for pattern in tool.output.failing
 )
 """Lines that name a failing test, by runner."""
 ERROR_LINE: Final = tuple(

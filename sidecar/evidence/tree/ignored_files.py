@@ -17,7 +17,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.kernel.gate import Kind
 from sidecar.platform.environments import tool_folders
+from sidecar.platform.tools import settings_patterns, tools_of
 
 SCRIPT_STARTERS: Final = ("node", "npm", "npx", "sh", "bash")
 """Programs that start npm scripts: one of these names in `.bin` never counts as installed, in any form."""
@@ -27,10 +29,9 @@ CHECK_PROGRAMS: Final = (
         for folder in (".venv", "venv")
         for name in ("python", "python3", "pytest", "sh")
     ),
-    *(f"node_modules/.bin/{name}" for name in SCRIPT_STARTERS),
     *(
         f"node_modules/.bin/{name}"
-        for name in ("python", "pytest", "vitest", "jest", "mocha", "tsc", "eslint", "ava", "tap")
+        for name in (*SCRIPT_STARTERS, "python", "pytest", *(tool.name for tool in tools_of("node")))
     ),
 )
 PROGRAM_PREFIXES: Final = tuple(
@@ -42,7 +43,7 @@ PROGRAM_PREFIXES: Final = tuple(
     )
 )
 """Every way in which git may list an ignored program: a folder above it, or the program itself."""
-PROGRAM_LIMIT: Final = 1_000
+PROGRAM_LIMIT: Final = 1_500
 """Programs that are looked up at most; a repository of many projects has several such folders."""
 SCRIPT_LIMIT: Final = 8 << 10
 """Maximum bytes of a script that an installer writes."""
@@ -124,8 +125,9 @@ def _every_line_matches(place: Path, lines: re.Pattern[bytes]) -> bool:
 
 CHECK_FILE_NAMES: Final = re.compile(
     r"conftest\.py|(site|user)customize\.py|\.?pytest\.(ini|toml)|tox\.ini|noxfile\.py|setup\.(cfg|py)|pyproject\.toml"
-    r"|package\.json|(GNUm|m|M)akefile|.*\.mk|(jest|vitest|vite|karma)\.config\..*|\.mocharc.*|\.coveragerc|.*\.pth"
-    r"|\.npmrc|\.yarnrc(\.yml)?|\.env(\.(test|ci|local))?|\.envrc"
+    r"|package\.json|(GNUm|m|M)akefile|.*\.mk|(vite|karma)\.config\..*|\.mocharc.*|\.coveragerc|.*\.pth"
+    r"|\.npmrc|\.yarnrc(\.yml)?|\.env(\.(test|ci|local))?|\.envrc|"
+    + "|".join(settings_patterns({Kind.TESTS}))
 )
 PRIVATE_NAMES: Final = re.compile(r"\.npmrc|\.yarnrc(\.yml)?|\.env(\..*)?|\.envrc")
 """Ignored files that often hold secrets."""

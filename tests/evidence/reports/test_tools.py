@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.evidence.reports.command_line import parse_tool_command
-from sidecar.evidence.reports.tools import PYTEST_TOOL, add_report_flags
+from sidecar.evidence.reports.tools import add_report_flags
 
 SCRATCH: Final = Path("/s")
 JUNIT: Final = "--junitxml=/s/report -o junit_family=xunit1"
@@ -162,7 +162,7 @@ def test_what_reports_by_itself_is_read_and_not_asked(line: str, tmp_path: Path)
 def test_a_scratch_folder_with_blanks_is_quoted(tmp_path: Path) -> None:
     asked = add_report_flags("pytest", tmp_path, Path("/a b"))
     assert asked.line == "pytest --junitxml='/a b/report' -o junit_family=xunit1"
-    assert asked.tool is PYTEST_TOOL
+    assert asked.runs_pytest
 
 
 @given(st.text(alphabet="py test'\"\\ -=;&|$`\n#", max_size=60))
