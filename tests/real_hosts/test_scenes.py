@@ -1,6 +1,6 @@
 """Without a goal, on the real hosts: a plain lie about a fact is sent back, an honest stop rests.
 
-No model judges. The scenes are those of tests/judge/facts; most are played by `tox -e all` only.
+No model judges. The scenes are those of tests/judge/facts; most are played by `tox -e long` only.
 """
 
 from __future__ import annotations
