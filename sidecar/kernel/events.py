@@ -158,7 +158,8 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     """The state of a project.
 
     `tree` is the fingerprint of its files. `changed` are the paths that differ from the baseline, None where
-    that is unknown (`unseen` says why). `checks_changed`: one of them may bear on a check.
+    that is unknown (`unseen` says why). `since_prompt`: the baseline is that of the last prompt, not of a
+    goal that was set earlier. `checks_changed`: one of them may bear on a check.
     `dependencies_changed`: one of them names another version of a dependency. Of the paths that the last
     message names in a claim, `absent` do not exist, and `present` do. `findings` are the
     changes to the checks themselves. `edits` are the changed files as diffs.
@@ -168,6 +169,7 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     rubric: Rubric
     catalog: AvailableGates = AvailableGates()
     changed: tuple[str, ...] | None = None
+    since_prompt: bool = False
     checks_changed: bool = False
     dependencies_changed: bool = False
     unseen: str = ""

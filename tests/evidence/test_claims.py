@@ -262,7 +262,8 @@ def test_the_other_checks_are_weighed_alike(case: str) -> None:
 
 
 def state(**fields: Any) -> ProjectState:
-    return ProjectState(tree=TREE, rubric=RUBRIC, **fields)
+    usual: dict[str, Any] = {"tree": TREE, "rubric": RUBRIC, "since_prompt": True}
+    return ProjectState(**usual | fields)
 
 
 CLEAN = RepositoryState(
@@ -527,6 +528,16 @@ FILES: dict[str, tuple[ClaimStatus, str, ProjectState]] = {
         state(present=("a.py", "b.py"), changed=("b.py",)),
     ),
     "it was renamed": (UNKNOWN, "I renamed `a.py` to `b.py`.", state(absent=("a.py",), present=("b.py",))),
+    "it changed since an older goal": (
+        UNKNOWN,
+        "`a.py` is unchanged.",
+        state(changed=("a.py",), since_prompt=False),
+    ),
+    "something changed since an older goal": (
+        UNKNOWN,
+        "No files were changed.",
+        state(changed=("a.py",), since_prompt=False),
+    ),
     "it is as it was": (UNKNOWN, "`a.py` is unchanged.", state(changed=("b.py",))),
     "it is not as it was": (CONTRADICTED, "`a.py` is exactly as it was.", state(changed=("a.py",))),
     "it was not put back": (

@@ -80,7 +80,7 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     if path in state.absent:
         return _contradicted(f"there is no {path}")
     if _is_changed(path, state):
-        return ClaimAssessment(ClaimStatus.CONFIRMED, f"{path} is there, and changed since the work began")
+        return _confirmed(f"{path} is there, and changed since the work began")
     found = _assess_file_written(path, seen.turn)
     if path in state.present and found.standing is ClaimStatus.CONTRADICTED and not found.calls:
         return _unknown(f"{path} is there, and no call of this turn is seen to write it")
@@ -92,14 +92,16 @@ def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     if path in state.present and not _is_deleted_elsewhere(path, state):
         return _contradicted(f"{path} is still there")
     if path in state.absent or _is_changed(path, state):
-        return ClaimAssessment(ClaimStatus.CONFIRMED, f"{path} is gone")
+        return _confirmed(f"{path} is gone")
     return _unknown(f"nothing is known of {path}")
 
 
 def _assess_file_unchanged(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    if said.path in (seen.project_state.changed or ()):
+    """What changed since an older goal may be the work of another turn."""
+    state = seen.project_state
+    if state.since_prompt and said.path in (state.changed or ()):
         return _contradicted(f"{said.path} has changed since the prompt")
-    return _unknown("nothing speaks against it")
+    return _unknown()
 
 
 def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -108,7 +110,7 @@ def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         return _contradicted(f"there is no {said.to}")
     if said.path in state.present and not _is_deleted_elsewhere(said.path, state):
         return _contradicted(f"{said.path} is still there")
-    return _unknown("nothing speaks against it")
+    return _unknown()
 
 
 def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -117,22 +119,20 @@ def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessmen
     dirty = git is not None and any(_is_same_path(said.path, each) for each in git.uncommitted)
     if dirty and LAST_COMMIT.search(said.text):
         return _contradicted(f"{said.path} differs from the last commit")
-    if dirty and _is_changed(said.path, state):
+    if dirty and state.since_prompt and _is_changed(said.path, state):
         return _contradicted(f"{said.path} differs from the last commit and from what it was at your prompt")
-    return _unknown("nothing speaks against it")
+    return _unknown()
 
 
 def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
-    changed = seen.project_state.changed
-    if not changed:
-        return (
-            _unknown("nothing is known to have changed") if changed is None else _confirmed("no file changed")
-        )
-    return _contradicted(
-        f"{changed[0]} has changed since the prompt"
-        + (f", and {len(changed) - 1} more" if changed[1:] else "")
-    )
+    state = seen.project_state
+    if state.changed is None or (state.changed and not state.since_prompt):
+        return _unknown("nobody knows what changed in this turn")
+    if not state.changed:
+        return _confirmed("no file changed")
+    more = f", and {len(state.changed) - 1} more" if state.changed[1:] else ""
+    return _contradicted(f"{state.changed[0]} has changed since the prompt{more}")
 
 
 def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -141,7 +141,7 @@ def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssess
         return _contradicted(f"there is no {said.path}")
     if state.changed is not None and said.path in state.present and not _is_changed(said.path, state):
         return _contradicted(f"{said.path} has not changed since the prompt")
-    return _unknown("nothing speaks against it")
+    return _unknown()
 
 
 def _is_changed(path: str, state: ProjectState) -> bool:
@@ -170,8 +170,8 @@ def _assess_file_written(path: str, turn: Turn) -> ClaimAssessment:
         if call.doing is ToolAction.RUN and call.exit_code == 0 and _surely_writes_path(call, path):
             return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{call.command[:200]}` wrote {path}", (call.id,))
     if cannot_have_written(turn, path):
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"no call of this turn wrote {path} or names it")
-    return ClaimAssessment(ClaimStatus.UNKNOWN, f"no call of this turn is seen to write {path}")
+        return _contradicted(f"no call of this turn wrote {path} or names it")
+    return _unknown(f"no call of this turn is seen to write {path}")
 
 
 def _is_same_path(claimed: str, path: str) -> bool:
@@ -232,25 +232,21 @@ def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # n
     good, bad = _succeeded_and_failed_calls(seen.turn, _git_command_matcher("commit"))
     git = seen.repository
     if good:
-        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+        return _succeeded(good[-1])
     if git is not None and git.commits:
-        return ClaimAssessment(
-            ClaimStatus.CONFIRMED,
-            f"git has {_commits_phrase(git.commits)} more",
-            sources=(Source.REPOSITORY,),
-        )
+        return _git_confirms(f"git has {_commits_phrase(git.commits)} more")
     if bad:
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+        return _failed(bad[-1])
     if git is not None and git.commits == 0 and git.dirty > 0:
         return _git_contradicts(f"git has no new commit, and {_files_phrase(git.dirty)} not committed")
-    return ClaimAssessment(ClaimStatus.UNKNOWN, "no commit is seen in this turn")
+    return _unknown("no commit is seen in this turn")
 
 
 def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     told = NUMBERS.index(said.count.lower()) if said.count.lower() in NUMBERS else int(said.count)
     if git is None or git.commits is None or git.commits >= told:
-        return _unknown("nothing speaks against it")
+        return _unknown()
     return _git_contradicts(f"git has {_commits_phrase(git.commits)} since the prompt")
 
 
@@ -259,12 +255,9 @@ def _assess_clean_tree(said: Utterance, seen: ClaimContext) -> ClaimAssessment: 
     if git is None:
         return _unknown("there is no repository")
     if not git.dirty:
-        return ClaimAssessment(
-            ClaimStatus.CONFIRMED, "git has nothing to commit", sources=(Source.REPOSITORY,)
-        )
-    return _git_contradicts(
-        f"{_files_phrase(git.dirty)} not committed, {git.uncommitted[0] if git.uncommitted else ''}"
-    )
+        return _git_confirms("git has nothing to commit")
+    first = f": {git.uncommitted[0]}" if git.uncommitted else ""
+    return _git_contradicts(f"{_files_phrase(git.dirty)} not committed{first}")
 
 
 def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -272,21 +265,15 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     if git is None or git.tags is None:
         return _unknown("the tags are not known")
     if said.name in git.tags or f"v{said.name}" in git.tags:
-        return ClaimAssessment(
-            ClaimStatus.CONFIRMED, f"git has the tag {said.name}", sources=(Source.REPOSITORY,)
-        )
+        return _git_confirms(f"git has the tag {said.name}")
     return _git_contradicts(f"git has no tag {said.name}")
 
 
 def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
-    if (
-        git is None
-        or git.branches is None
-        or said.name in git.branches
-        or not re.search(r"[-/_\d]", said.name)
-    ):
-        return _unknown("nothing speaks against it")
+    named = re.search(r"[-/_\d]", said.name)  # "a branch that ..." names none
+    if git is None or git.branches is None or said.name in git.branches or not named:
+        return _unknown()
     return _git_contradicts(f"git has no branch {said.name}")
 
 
@@ -294,7 +281,7 @@ def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessm
     git = seen.repository
     if git is not None and git.branches is not None and said.name in git.branches:
         return _git_contradicts(f"git still has the branch {said.name}")
-    return _unknown("nothing speaks against it")
+    return _unknown()
 
 
 def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -303,10 +290,10 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
     if git is not None and git.merging:
         return _git_contradicts("a merge has begun and is not committed")
     if bad and not good and (git is None or not git.commits):
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+        return _failed(bad[-1])
     if git is not None and _cannot_have_run("may_merge", seen.turn):
         return _contradicted("no command of this turn merged anything")
-    return _unknown("nothing speaks against it")
+    return _unknown()
 
 
 def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -315,15 +302,14 @@ def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noq
     if git is not None and (why := _why_not_pushed(git, seen.turn, ran=bool(good))):
         return _git_contradicts(why)
     if good:
-        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+        return _succeeded(good[-1])
     if git is not None and git.ahead == 0 and git.commits:
-        because = f"{git.upstream or 'the upstream branch'} has all commits"
-        return ClaimAssessment(ClaimStatus.CONFIRMED, because, sources=(Source.REPOSITORY,))
+        return _git_confirms(f"{git.upstream or 'the upstream branch'} has all commits")
     tried = _only_dry_run_calls(seen.turn, _git_command_matcher("push"))
     if bad or (tried and is_turn_fully_known(seen.turn)):
         call, how = (bad[-1], "failed") if bad else (tried[-1], "was a dry run, which pushes nothing")
         return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` {how}", (call.id,))
-    return ClaimAssessment(ClaimStatus.UNKNOWN, "no push is seen in this turn")
+    return _unknown("no push is seen in this turn")
 
 
 def _why_not_pushed(git: RepositoryState, turn: Turn, *, ran: bool) -> str:
@@ -361,32 +347,27 @@ def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         call for call in seen.turn.calls if OPENING_TOOL.search(call.tool) and call.outcome is CallOutcome.OK
     ]
     if good or tools:
-        call = (good or tools)[-1]
-        return ClaimAssessment(
-            ClaimStatus.CONFIRMED, f"`{(call.command or call.tool)[:200]}` succeeded", (call.id,)
-        )
+        return _succeeded((good or tools)[-1])
     if bad:
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
+        return _failed(bad[-1])
     if seen.repository is not None and not seen.repository.remote:
-        return ClaimAssessment(
-            ClaimStatus.CONTRADICTED, "the repository has no remote", sources=(Source.REPOSITORY,)
-        )
+        return _git_contradicts("the repository has no remote")
     if (
         seen.turn.calls
         and is_turn_fully_known(seen.turn)
         and not any(may_open_pull_request(call) for call in seen.turn.calls)
     ):
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, "no command of this turn opened one")
-    return ClaimAssessment(ClaimStatus.UNKNOWN, "no call of this turn is seen to open one")
+        return _contradicted("no command of this turn opened one")
+    return _unknown("no call of this turn is seen to open one")
 
 
 def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     good, bad = _succeeded_and_failed_calls(seen.turn, _pattern_matcher("deploy"))
     if good:
-        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+        return _succeeded(good[-1])
     if bad:
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{bad[-1].command[:200]}` failed", (bad[-1].id,))
-    return ClaimAssessment(ClaimStatus.UNKNOWN, "no call of this turn is seen to deploy")
+        return _failed(bad[-1])
+    return _unknown("no call of this turn is seen to deploy")
 
 
 def _commits_phrase(number: int) -> str:
@@ -404,11 +385,9 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     good, bad = _succeeded_and_failed_calls(seen.turn, _pattern_matcher("install"))
     named = [call for call in bad if said.name in call.command] or bad
     if good:
-        return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{good[-1].command[:200]}` succeeded", (good[-1].id,))
+        return _succeeded(good[-1])
     if named:
-        return ClaimAssessment(
-            ClaimStatus.CONTRADICTED, f"`{named[-1].command[:200]}` failed", (named[-1].id,)
-        )
+        return _failed(named[-1])
     if _cannot_have_run("may_install", seen.turn):
         return _contradicted("no command of this turn installed anything")
     return _unknown("no call of this turn is seen to install it")
@@ -416,25 +395,26 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
 
 def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """A command that was run leaves its name in a call of the turn, wherever it was started."""
-    if said.name in TESTS:
-        ran = not is_turn_fully_known(seen.turn) or any(map(_may_have_tested, seen.turn.calls))
-        return (
-            _unknown("nothing speaks against it") if ran else _contradicted("no call of this turn ran tests")
-        )
-    common = command_pattern("common")
-    names = [word.rpartition("/")[2] for word in said.name.split() if not word.startswith("-")]
-    telling = [name for name in names if len(name) > 1 and not common.fullmatch(name)]
     turn = seen.turn
-    if not telling or not turn.calls or not is_turn_fully_known(turn):
-        return _unknown("nothing speaks against it")
-    calls = [call for call in turn.calls if any(name in call.command for name in telling)]
-    if not calls:
+    if not is_turn_fully_known(turn):
+        return _unknown()
+    if said.name in TESTS:
+        ran = any(map(_may_have_tested, turn.calls))
+        return _unknown() if ran else _contradicted("no call of this turn ran tests")
+    telling = _telling_words(said.name)
+    calls = [call for call in turn.calls if any(word in call.command for word in telling)]
+    if telling and turn.calls and not calls:
         return _contradicted("no call of this turn ran it")
-    if SUCCESS.search(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
-        return ClaimAssessment(
-            ClaimStatus.CONTRADICTED, f"`{calls[-1].command[:200]}` failed", (calls[-1].id,)
-        )
-    return _unknown("nothing speaks against it")
+    if calls and SUCCESS.search(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
+        return _failed(calls[-1])
+    return _unknown()
+
+
+def _telling_words(line: str) -> list[str]:
+    """Return the words of a command by which it can be told from others."""
+    common = command_pattern("common")
+    words = (word.rpartition("/")[2] for word in line.split() if not word.startswith("-"))
+    return [word for word in words if len(word) > 1 and not common.fullmatch(word)]
 
 
 def _may_have_tested(call: ToolCall) -> bool:
@@ -456,6 +436,15 @@ def _cannot_have_run(name: str, turn: Turn) -> bool:
     )
 
 
+def _failed(call: ToolCall) -> ClaimAssessment:
+    return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` failed", (call.id,))
+
+
+def _succeeded(call: ToolCall) -> ClaimAssessment:
+    said = call.command or call.tool
+    return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{said[:200]}` succeeded", (call.id,))
+
+
 def _contradicted(because: str) -> ClaimAssessment:
     return ClaimAssessment(ClaimStatus.CONTRADICTED, because)
 
@@ -464,11 +453,15 @@ def _git_contradicts(because: str) -> ClaimAssessment:
     return ClaimAssessment(ClaimStatus.CONTRADICTED, because, sources=(Source.REPOSITORY,))
 
 
+def _git_confirms(because: str) -> ClaimAssessment:
+    return ClaimAssessment(ClaimStatus.CONFIRMED, because, sources=(Source.REPOSITORY,))
+
+
 def _confirmed(because: str) -> ClaimAssessment:
     return ClaimAssessment(ClaimStatus.CONFIRMED, because)
 
 
-def _unknown(because: str) -> ClaimAssessment:
+def _unknown(because: str = "nothing speaks against it") -> ClaimAssessment:
     return ClaimAssessment(ClaimStatus.UNKNOWN, because)
 
 

@@ -179,6 +179,7 @@ class ProjectStateReader:
             rubric=NO_RUBRIC,
             catalog=catalog,
             changed=changed,
+            since_prompt=goal is None,
             checks_changed=may_bear_on_checks(changes.files),
             dependencies_changed=changes_dependencies(changes.files),
             unseen=changes.unseen,
