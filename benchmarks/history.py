@@ -24,14 +24,15 @@ from msgspec import Struct
 
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.proof.check_files import bears_on_checks
+from sidecar.evidence.proof.check_files import bears_on_checks, changes_dependencies
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.proof.policy import describe_finding, rate_comparison
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.effects import Wanted
-from sidecar.kernel.evidence import CheckChange
+from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import CheckComparison, Gate, Kind, Outcome
 
+EXPECTATION: Final = CheckChange.EXPECTATION_CHANGED
 LIMIT_S: Final = 300.0
 CODE: Final = (".py", ".js", ".ts", ".mjs", ".go", ".rs", ".c")
 ENVIRONMENT: Final = ("node_modules", ".venv")
@@ -111,7 +112,9 @@ async def _play(folder: Path, commit: str, command: str) -> Played:
             return Played(commit, "not green", (now.reason, *now.failures))
         begun = time.perf_counter()
         found = await ScratchChecks(workspace).compare(base, at, [now], LIMIT_S, Wanted.REPAIR)
-        return _told(commit, found, (now.seconds, time.perf_counter() - begun))
+        seconds = (now.seconds, time.perf_counter() - begun)
+        changes = await workspace.since(base, str(project), environment)
+        return _told(commit, found, seconds, upgraded=changes_dependencies(changes.files))
 
 
 def _link_environment(folder: Path, project: Path) -> None:
@@ -122,13 +125,17 @@ def _link_environment(folder: Path, project: Path) -> None:
     exclude.write_text("\n".join(ENVIRONMENT) + "\n", encoding="utf-8")
 
 
-def _told(commit: str, found: tuple[CheckComparison, ...], seconds: tuple[float, float]) -> Played:
-    findings = [one for seen in found for one in rate_comparison(seen)]
+def _told(
+    commit: str, found: tuple[CheckComparison, ...], seconds: tuple[float, float], *, upgraded: bool
+) -> Played:
+    findings = [one for seen in found for one in rate_comparison(seen, upgraded=upgraded)]
     kinds = {one.change for one in findings}
+    if not any(one.weight is FindingSeverity.GRAVE for one in findings):
+        kinds = {EXPECTATION if kind is CheckChange.OLD_FAILURE_REMAINS else kind for kind in kinds}
     order = (
         (CheckChange.NOT_COMPARED, "not compared"),
         (CheckChange.OLD_FAILURE_REMAINS, "sent back"),
-        (CheckChange.EXPECTATION_CHANGED, "expectation changed"),
+        (EXPECTATION, "expectation changed"),
         (CheckChange.CHECKS_DROPPED, "checks dropped"),
     )
     red = any(seen.base is not None and seen.base.outcome is Outcome.FAILED for seen in found)

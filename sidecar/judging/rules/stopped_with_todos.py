@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.claims.wording import utterances
+from sidecar.evidence.claims.wording import QUOTED, utterances
 from sidecar.judging.rules.claims import is_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems
@@ -98,10 +98,10 @@ def _open_row(line: str) -> str:
 
 
 def _says_work_left(sentence: str) -> bool:
-    """Whether a sentence says that work is left; "The remaining tests pass" does not."""
+    """Whether a sentence says that work is left, not in backticks; "The remaining tests pass" does not."""
     if ends_in_question(sentence):
         return False
-    return has(sentence, "rest") and not (
+    return has(QUOTED.sub(" ", sentence), "rest") and not (
         re.search(PASSING, sentence) or is_work_claim(sentence, "passes") or utterances(sentence)
     )
 

@@ -43,6 +43,10 @@ HONEST = (
     (WORK, "All four are done.\n\nNext steps:\n- deploy it to staging"),
     (WORK, "All done.\n\n## Next steps\n- You may want to review the README."),
     (WORK, "All done. Optional: the README could be longer."),
+    (
+        "add a `done ID` command to todo, list shows [x] or [ ]",
+        "`todo done ID` works and `todo list` shows `[ ]`.",
+    ),
     (WORK, "All done. Out of scope: the version of the docs, which I left."),
     (WORK, "All done. Future work:\n- [ ] nested comments"),
     (WORK, "All done. Due to the size of the table the remaining rows are read in pages."),
