@@ -7,17 +7,16 @@ text is parsed in parts, and the parts are cached, because most of a text stays 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from markdown_it import MarkdownIt
 
 from sidecar.kernel.rubric import TextSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 
@@ -34,7 +33,6 @@ FENCE_INDENT: Final = 3
 MARKDOWN_BOM: Final = "\ufeff"
 """A byte order mark, which is not part of the first line."""
 
-_MARKDOWN = MarkdownIt("commonmark").disable("inline")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _CUT: Final = re.compile(r"#{1,6}(?:[ \t]|$)|[-*+] +\S")
 """A heading or item at the start of a line, which ends every block except unclosed code and HTML."""
@@ -148,10 +146,17 @@ def parse_blocks(lines: list[str]) -> MarkdownBlocks:
     return found
 
 
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - 1.3 MiB that an idle sidecar does without
+
+    return MarkdownIt("commonmark").disable("inline")
+
+
 @lru_cache(maxsize=CACHED_PARTS)
 def parse_part(text: str) -> MarkdownBlocks:
     """Find the blocks of a text by parsing it as a whole."""
-    tokens = _MARKDOWN.parse(text)
+    tokens = _markdown().parse(text)
     blocks = MarkdownBlocks([], [], [])
     for number, token in enumerate(tokens):
         if not token.map:

@@ -18,11 +18,12 @@ from typing import Final
 
 import msgspec
 
-from sidecar.evidence.gates import pytest_origins
 from sidecar.evidence.reports.report import read_report_bytes
 from sidecar.platform.environments import known_environments
 
 PLUGIN: Final = "supervisor_pytest_origins"
+PLUGIN_SOURCE: Final = Path(__file__).with_name("pytest_origins.py")
+"""Copied, never imported: it would load pytest into the sidecar."""
 SOURCE: Final = "plugin.txt"
 LOADER: Final = (
     f"exec(compile(open(__file__[:-{len(PLUGIN) + 3}] + {SOURCE!r}).read(), '<supervisor>', 'exec'))"
@@ -46,7 +47,7 @@ PACKAGE_FILES: Final = 50_000
 
 def with_origins_plugin(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Put the plugin into an empty folder, and return the environment in which pytest loads it."""
-    shutil.copyfile(pytest_origins.__file__, folder / SOURCE)
+    shutil.copyfile(PLUGIN_SOURCE, folder / SOURCE)
     (folder / f"{PLUGIN}.py").write_text(LOADER, encoding="utf-8")
     added = {"PYTEST_ADDOPTS": f"-p {PLUGIN}", "PYTHONPATH": str(folder)}
     changed = dict(environment)
