@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from judge.blocks import load
 from judge.claude_form import NEW, OLD, claude_lines, remark
@@ -181,6 +181,7 @@ steps = st.lists(
 )
 
 
+@example(["x"], [("edit", "a ")], "y", "opencode")
 @given(st.lists(words, min_size=1, max_size=3), steps, words, st.sampled_from(FORMS))
 def test_any_story_says_the_same_after_the_form_of_a_host(
     prompts: list[str], deeds: list[tuple[Any, ...]], message: str, kind: str

@@ -155,9 +155,9 @@ def read_todo_part(part: MessagePart) -> tuple[Todo, ...]:
 
 
 def _edited_paths(given: OpenCodeToolInput) -> tuple[str, ...]:
-    patched = PATCHED_PATH.findall(given.patch[:PATCH_LIMIT])
-    named = dict.fromkeys(path.strip()[:PATH_LIMIT] for path in (given.file_path, *patched))
-    return tuple(path for path in named if path)[:PATHS_LIMIT]
+    patched = (path.strip() for path in PATCHED_PATH.findall(given.patch[:PATCH_LIMIT]))
+    named = dict.fromkeys(path[:PATH_LIMIT] for path in (given.file_path, *patched))
+    return tuple(path for path in named if path.strip())[:PATHS_LIMIT]
 
 
 def _part_outcome(part: MessagePart, doing: ToolAction, state: ToolState) -> tuple[CallOutcome, int | None]:
