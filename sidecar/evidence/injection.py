@@ -128,7 +128,6 @@ def addresses_judge(fact: Evidence, asked: Iterable[str]) -> bool:
     return fact.worth is EvidenceStrength.CHECK or not _about_judging(asked)
 
 
-@lru_cache(maxsize=512)
 def find_addressed_text(text: str, *, always: bool = False) -> str:
     """Say what in a text is addressed to a judge, by the name of the pattern; "" where nothing is.
 
@@ -137,6 +136,12 @@ def find_addressed_text(text: str, *, always: bool = False) -> str:
     """
     if len(text) > TEXT_LIMIT:
         text = f"{text[: TEXT_LIMIT // 2]}\n\n{text[-TEXT_LIMIT // 2 :]}"
+    return _find_addressed(text, always=always)
+
+
+@lru_cache(maxsize=128)
+def _find_addressed(text: str, *, always: bool) -> str:
+    """Find it in a text of at most TEXT_LIMIT; one stop reads the same texts several times."""
     for reading in (text, _decoded(text)):
         words = _words(reading)
         for name, pattern in _patterns(always=always):

@@ -184,10 +184,8 @@ def _other_languages() -> dict[str, OtherWording]:
 def suspicious_fields(text: str, ending: str) -> tuple[str, ...]:
     """Return the fields of OtherWording that match the ending, in the language that the text is in."""
     spoken = re.findall(WORD, text[-SAMPLE:].lower())
-    counts = {
-        code: sum(word in language.common.split() for word in spoken)
-        for code, language in _other_languages().items()
-    }
+    common = {code: frozenset(one.common.split()) for code, one in _other_languages().items()}
+    counts = {code: sum(word in each for word in spoken) for code, each in common.items()}
     code = max(counts, key=lambda each: counts[each], default="")
     if not code or not counts[code]:
         return ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from sidecar.judging.figures import (
@@ -15,22 +13,7 @@ from sidecar.judging.figures import (
     misjudged_stops,
     most_accusing_criterion,
 )
-from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth
-
-PREMATURE, LEGITIMATE = GroundTruth.PREMATURE, GroundTruth.LEGITIMATE
-
-
-def outcome(number: str, truth: GroundTruth, ended: str, **fields: Any) -> EvaluatedStop:
-    usual: dict[str, Any] = {"family": "f", "origin": "generated", "language": "en", "host": "opencode"}
-    return EvaluatedStop(id=number, truth=truth, ended=ended, **usual | {"stage": "rules"} | fields)
-
-
-def back(number: str, truth: GroundTruth, **fields: Any) -> EvaluatedStop:
-    return outcome(number, truth, "continue", **fields)
-
-
-def rest(number: str, truth: GroundTruth, **fields: Any) -> EvaluatedStop:
-    return outcome(number, truth, "nothing-suspicious", **fields)
+from support.evaluated_stops import LEGITIMATE, PREMATURE, back, outcome, rest
 
 
 def test_a_set_is_counted_by_what_should_have_been_sent_back_and_what_was() -> None:

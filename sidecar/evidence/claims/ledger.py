@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.evidence.claims.facts import FACT_ASSESSORS, ClaimAssessment, ClaimContext, gate_ids
+from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, gate_ids
+from sidecar.evidence.claims.facts import FACT_ASSESSORS
 from sidecar.evidence.claims.proof import find_check_proof
 from sidecar.evidence.claims.wording import Utterance, utterances
 from sidecar.kernel.events import ProjectState

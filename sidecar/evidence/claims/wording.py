@@ -7,7 +7,7 @@ for now, and stands in data/claims.toml.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Final
 
@@ -78,6 +78,8 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     unchecked: str
     elsewhere: str
     cleanly: str
+    succeeds: str
+    numbers: tuple[str, ...]
     parts: dict[str, str]
     nouns: dict[str, str]
     forms: tuple[ClaimForm, ...]
@@ -102,8 +104,11 @@ class Utterance(Struct, frozen=True):
     loose: bool = False
 
 
+@lru_cache(maxsize=16)
 def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
     """The claims of a message, each kind once; those that name something once for each name.
+
+    A stop asks for the same ones several times, and a long message takes 0.1 s.
 
     Loose wordings are heard where the prompt asks for what they tell of, and no sentence denies it.
     """
@@ -168,6 +173,17 @@ def _is_planned(text: str, hit: re.Match[str]) -> bool:
     return _compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
 
 
+def says_success(text: str) -> bool:
+    """Whether a text says of a command that it ran well."""
+    return _compiled(load_data("claims", ClaimWording).succeeds).search(text) is not None
+
+
+def read_number(said: str) -> int:
+    """Return the number that a word or digits of the part `many` stand for."""
+    numbers = load_data("claims", ClaimWording).numbers
+    return numbers.index(said.lower()) if said.lower() in numbers else int(said)
+
+
 def command_pattern(name: str) -> re.Pattern[str]:
     """Return the commands of this name in the data file, as one pattern."""
     return _compiled(load_data("claims", ClaimWording).commands[name])
@@ -200,12 +216,15 @@ def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
     cleaned = _compiled(known.cleanly).sub("cleanly", sentence)
     conditional = _compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
     asserted = {world: _asserted_clauses(cleaned, world=world) for world in (False, True)}
+    unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
     for form in known.forms:
         if form.asked and not _compiled(form.asked).search(prompt):
             continue
-        heard = asserted[form.world] if not form.plain else "" if conditional else sentence
-        text = heard if form.named or form.plain else _without_quotations(heard)
+        if form.plain:
+            text = "" if conditional else sentence
+        else:
+            text = (asserted if form.named else unquoted)[form.world]
         hits = [
             hit
             for hit in _compiled(form.pattern).finditer(text)

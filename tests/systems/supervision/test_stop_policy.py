@@ -10,7 +10,7 @@ from sidecar.kernel.events import GatesRan
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalSpending, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
-from sidecar.kernel.settings import GateSettings, Settings
+from sidecar.kernel.settings import GateSettings, JudgeSettings, Settings
 from sidecar.systems.supervision.policy.stop import advance_inquiry
 from support.cases import (
     PYTEST,
@@ -186,9 +186,18 @@ def test_a_question_in_a_language_not_read_goes_to_the_judge_before_a_failing_ch
     message: str, *, asked: bool, aims: bool
 ) -> None:
     must = replace(PYTEST, required=True, approved=True)
-    settings = Settings(gates=GateSettings(without_goal=True))
+    settings = Settings(gates=GateSettings(without_goal=True), judge=JudgeSettings(without_goal=True))
     stop = turn(edited(), message=message, prompts=("Passe den Lexer an.",))
     before = with_goal("all tests pass") if aims else session()
     world = World(turn=stop, runner=PYTEST, gates=(must,), outcomes=RED, judge=judged(waiting()))
     played = play(before, world, settings=settings)
     assert (played.case is not None) is asked
+
+
+def test_without_a_goal_no_model_is_asked_of_a_failing_check_unless_the_user_wants_it() -> None:
+    must = replace(PYTEST, required=True, approved=True)
+    stop = turn(edited(), message="Soll ich weitermachen?", prompts=("Passe den Lexer an.",))
+    world = World(turn=stop, runner=PYTEST, gates=(must,), outcomes=RED, judge=judged(waiting()))
+    played = play(session(), world, settings=Settings(gates=GateSettings(without_goal=True)))
+    assert played.case is None
+    assert played.rest.reason is RestReason.CLEAN

@@ -167,7 +167,7 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
         return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
     if not weighed.rests and (lack := gate_step.goalless_gate_failures(inquiry)):
         if weighed.unread:
-            return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "")
+            return _ask_about_suspicion(inquiry, weighed, lack)
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
     return _weigh_findings_without_goal(inquiry, weighed, at)
 
@@ -181,9 +181,14 @@ def _weigh_findings_without_goal(inquiry: Inquiry, weighed: found.RuleAssessment
     inquiry = replace(inquiry, rule=first.rule)
     if first.certain:
         return send_agent_back(inquiry, first.lack, at)
+    return _ask_about_suspicion(inquiry, weighed, first.lack)
+
+
+def _ask_about_suspicion(inquiry: Inquiry, weighed: found.RuleAssessment, lack: MissingWork) -> StopStep:
+    """Ask a judge what a suspicion is worth, where the user wants that without a goal; else let it rest."""
     if not inquiry.settings.judge.without_goal:
         return _rest_as_clean(inquiry, weighed)
-    return judge_step.ask_judge(replace(inquiry, suspicion=f"{first.lack.kind}: {first.lack.reason}"), "")
+    return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "")
 
 
 def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:

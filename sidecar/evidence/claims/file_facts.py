@@ -1,0 +1,150 @@
+"""Holds what a message claims of files against the files themselves and the calls that wrote them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sidecar.evidence.claims.assessment import (
+    ClaimAssessment,
+    ClaimContext,
+    FactAssessor,
+    confirmed,
+    contradicted,
+    unknown,
+)
+from sidecar.evidence.claims.edits import cannot_have_written
+from sidecar.evidence.claims.wording import Utterance
+from sidecar.evidence.commands.kinds import command
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus
+from sidecar.kernel.turn import CallOutcome, FailureHandling, ToolAction, ToolCall, Turn
+
+LAST_COMMIT: Final = re.compile(r"\b(last commit|HEAD|git)\b")
+
+
+def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """Assess by the files themselves first, then by the calls that could have written the file."""
+    path, state = said.path, seen.project_state
+    if path in state.absent:
+        return contradicted(f"there is no {path}")
+    if _is_changed(path, state):
+        return confirmed(f"{path} is there, and changed since the work began")
+    found = _assess_file_written(path, seen.turn)
+    if path in state.present and found.standing is ClaimStatus.CONTRADICTED and not found.calls:
+        return unknown(f"{path} is there, and no call of this turn is seen to write it")
+    return found
+
+
+def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    path, state = said.path, seen.project_state
+    if path in state.present and not _is_deleted_elsewhere(path, state):
+        return contradicted(f"{path} is still there")
+    if path in state.absent or _is_changed(path, state):
+        return confirmed(f"{path} is gone")
+    return unknown(f"nothing is known of {path}")
+
+
+def _assess_file_unchanged(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """What changed since an older goal may be the work of another turn."""
+    state = seen.project_state
+    if state.since_prompt and said.path in (state.changed or ()):
+        return contradicted(f"{said.path} has changed since the prompt")
+    return unknown()
+
+
+def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if said.to in state.absent:
+        return contradicted(f"there is no {said.to}")
+    if said.path in state.present and not _is_deleted_elsewhere(said.path, state):
+        return contradicted(f"{said.path} is still there")
+    return unknown()
+
+
+def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """A file that differs from the last prompt and from the last commit was not put back to either."""
+    state, git = seen.project_state, seen.repository
+    dirty = git is not None and any(_is_same_path(said.path, each) for each in git.uncommitted)
+    if dirty and LAST_COMMIT.search(said.text):
+        return contradicted(f"{said.path} differs from the last commit")
+    if dirty and state.since_prompt and _is_changed(said.path, state):
+        return contradicted(f"{said.path} differs from the last commit and from what it was at your prompt")
+    return unknown()
+
+
+def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
+    state = seen.project_state
+    if state.changed is None or (state.changed and not state.since_prompt):
+        return unknown("nobody knows what changed in this turn")
+    if not state.changed:
+        return confirmed("no file changed")
+    more = f", and {len(state.changed) - 1} more" if state.changed[1:] else ""
+    return contradicted(f"{state.changed[0]} has changed since the prompt{more}")
+
+
+def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if said.path in state.absent:
+        return contradicted(f"there is no {said.path}")
+    if state.changed is not None and said.path in state.present and not _is_changed(said.path, state):
+        return contradicted(f"{said.path} has not changed since the prompt")
+    return unknown()
+
+
+def _is_changed(path: str, state: ProjectState) -> bool:
+    return any(_is_same_path(path, each) for each in state.changed or ())
+
+
+def _is_deleted_elsewhere(path: str, state: ProjectState) -> bool:
+    """Whether another file of that name may be meant: one in a folder changed, and may be gone."""
+    return any(each != path and each.endswith(f"/{path}") for each in state.changed or ())
+
+
+def _assess_file_written(path: str, turn: Turn) -> ClaimAssessment:
+    touching = [
+        call
+        for call in turn.calls
+        if call.doing is ToolAction.EDIT and any(_is_same_path(path, each) for each in call.paths)
+    ]
+    written = [call for call in touching if call.outcome is CallOutcome.OK]
+    if written:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"a tool wrote {path}", (written[-1].id,))
+    if touching and touching[-1].outcome is CallOutcome.FAILED:
+        return ClaimAssessment(
+            ClaimStatus.CONTRADICTED, f"the tool that should write {path} failed", (touching[-1].id,)
+        )
+    for call in turn.calls:
+        if call.doing is ToolAction.RUN and call.exit_code == 0 and _surely_writes_path(call, path):
+            return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{call.command[:200]}` wrote {path}", (call.id,))
+    if cannot_have_written(turn, path):
+        return contradicted(f"no call of this turn wrote {path} or names it")
+    return unknown(f"no call of this turn is seen to write {path}")
+
+
+def _is_same_path(claimed: str, path: str) -> bool:
+    claimed = claimed.removeprefix("./")
+    return path == claimed or path.endswith(f"/{claimed}")
+
+
+def _surely_writes_path(call: ToolCall, path: str) -> bool:
+    """Whether a line surely wrote the file at a path."""
+    for run in call.runs:
+        sure = run.fate is FailureHandling.DECIDES and run.implied
+        if sure and command(run)[:1] in {("touch",), ("cp",), ("mv",), ("tee",)} and path in run.argv[1:]:
+            return True
+        if sure and run.silenced and re.search(rf">>?\s*[\"']?{re.escape(path)}[\"']?(?:\s|$)", call.command):
+            return True
+    return False
+
+
+FILE_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
+    ClaimKind.FILE_CREATED: _assess_file_created,
+    ClaimKind.FILE_DELETED: _assess_file_deleted,
+    ClaimKind.FILE_UNCHANGED: _assess_file_unchanged,
+    ClaimKind.FILE_RENAMED: _assess_file_renamed,
+    ClaimKind.FILE_REVERTED: _assess_file_reverted,
+    ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
+    ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,
+}

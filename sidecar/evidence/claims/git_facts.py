@@ -1,0 +1,188 @@
+"""Holds what a message claims of commits, branches and pushes against git, and against the turn's calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from sidecar.evidence.claims.assessment import (
+    ClaimAssessment,
+    ClaimContext,
+    FactAssessor,
+    cannot_have_run,
+    contradicted,
+    failed,
+    gate_ids,
+    git_confirms,
+    git_contradicts,
+    is_dry_run,
+    pattern_matcher,
+    succeeded,
+    succeeded_and_failed_calls,
+    unknown,
+)
+from sidecar.evidence.claims.edits import OPENING_TOOL, is_turn_fully_known, may_open_pull_request
+from sidecar.evidence.claims.wording import Utterance, read_number
+from sidecar.evidence.commands.kinds import command, plain_words
+from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus
+from sidecar.kernel.gate import Kind, Outcome
+from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
+
+MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
+
+
+def _git_command_matcher(*verbs: str) -> Callable[[CommandRun], bool]:
+    def which(run: CommandRun) -> bool:
+        argv = command(run)
+        return argv[:1] == ("git",) and next(iter(plain_words(argv[1:])), "") in verbs
+
+    return which
+
+
+def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("commit"))
+    git = seen.repository
+    if good:
+        return succeeded(good[-1])
+    if git is not None and git.commits:
+        return git_confirms(f"git has {_commits_phrase(git.commits)} more")
+    if bad:
+        return failed(bad[-1])
+    if git is not None and git.commits == 0 and git.dirty > 0:
+        return git_contradicts(f"git has no new commit, and {_files_phrase(git.dirty)} not committed")
+    return unknown("no commit is seen in this turn")
+
+
+def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if git is None or git.commits is None or git.commits >= read_number(said.count):
+        return unknown()
+    return git_contradicts(f"git has {_commits_phrase(git.commits)} since the prompt")
+
+
+def _assess_clean_tree(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    git = seen.repository
+    if git is None:
+        return unknown("there is no repository")
+    if not git.dirty:
+        return git_confirms("git has nothing to commit")
+    first = f": {git.uncommitted[0]}" if git.uncommitted else ""
+    return git_contradicts(f"{_files_phrase(git.dirty)} not committed{first}")
+
+
+def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if git is None or git.tags is None:
+        return unknown("the tags are not known")
+    if said.name in git.tags or f"v{said.name}" in git.tags:
+        return git_confirms(f"git has the tag {said.name}")
+    return git_contradicts(f"git has no tag {said.name}")
+
+
+def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    named = re.search(r"[-/_\d]", said.name)  # "a branch that ..." names none
+    if git is None or git.branches is None or said.name in git.branches or not named:
+        return unknown()
+    return git_contradicts(f"git has no branch {said.name}")
+
+
+def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if git is not None and git.branches is not None and said.name in git.branches:
+        return git_contradicts(f"git still has the branch {said.name}")
+    return unknown()
+
+
+def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    git = seen.repository
+    good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher(*MERGING))
+    if git is not None and git.merging:
+        return git_contradicts("a merge has begun and is not committed")
+    if bad and not good and (git is None or not git.commits):
+        return failed(bad[-1])
+    if git is not None and cannot_have_run("may_merge", seen.turn):
+        return contradicted("no command of this turn merged anything")
+    return unknown()
+
+
+def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
+    git = seen.repository
+    if git is not None and (why := _why_not_pushed(git, seen.turn, ran=bool(good))):
+        return git_contradicts(why)
+    if good:
+        return succeeded(good[-1])
+    if git is not None and git.ahead == 0 and git.commits:
+        return git_confirms(f"{git.upstream or 'the upstream branch'} has all commits")
+    tried = _only_dry_run_calls(seen.turn, _git_command_matcher("push"))
+    if bad or (tried and is_turn_fully_known(seen.turn)):
+        call, how = (bad[-1], "failed") if bad else (tried[-1], "was a dry run, which pushes nothing")
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` {how}", (call.id,))
+    return unknown("no push is seen in this turn")
+
+
+def _why_not_pushed(git: RepositoryState, turn: Turn, *, ran: bool) -> str:
+    """Say by what git shows that not all is pushed; "" where it does not. `ran`: a push succeeded."""
+    branch = git.branch or "HEAD"
+    if not git.remote:
+        return "the repository has no remote"
+    if git.ahead:
+        return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
+    if not ran and git.commits and git.ahead is None and cannot_have_run("may_push", turn):
+        return f"{branch} follows no remote branch, and no command pushed it"
+    return ""
+
+
+def _only_dry_run_calls(turn: Turn, which: Callable[[CommandRun], bool]) -> list[ToolCall]:
+    """Return the calls that only ran such a command as a dry run; none if any run in the turn was real."""
+    found = [(call, run) for call in turn.calls for run in call.runs if which(run)]
+    return [call for call, _ in found] if all(is_dry_run(run) for _, run in found) else []
+
+
+def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+    here = [run for run in seen.runs if run.gate.kind is Kind.PR and run.outcome is Outcome.PASSED]
+    if here:
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED, f"Supervisor ran `{here[0].gate.command}`: passed", gate_ids(here)
+        )
+    good, bad = succeeded_and_failed_calls(seen.turn, pattern_matcher("open_request"))
+    tools = [
+        call for call in seen.turn.calls if OPENING_TOOL.search(call.tool) and call.outcome is CallOutcome.OK
+    ]
+    if good or tools:
+        return succeeded((good or tools)[-1])
+    if bad:
+        return failed(bad[-1])
+    if seen.repository is not None and not seen.repository.remote:
+        return git_contradicts("the repository has no remote")
+    if (
+        seen.turn.calls
+        and is_turn_fully_known(seen.turn)
+        and not any(may_open_pull_request(call) for call in seen.turn.calls)
+    ):
+        return contradicted("no command of this turn opened one")
+    return unknown("no call of this turn is seen to open one")
+
+
+def _commits_phrase(number: int) -> str:
+    return f"{number} commit{'' if number == 1 else 's'}"
+
+
+def _files_phrase(number: int) -> str:
+    return "1 file is" if number == 1 else f"{number} files are"
+
+
+GIT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
+    ClaimKind.COMMITTED: _assess_commit,
+    ClaimKind.COMMITS_MADE: _assess_number_of_commits,
+    ClaimKind.TREE_CLEAN: _assess_clean_tree,
+    ClaimKind.PUSHED: _assess_push,
+    ClaimKind.TAGGED: _assess_tag,
+    ClaimKind.BRANCH_CREATED: _assess_branch,
+    ClaimKind.BRANCH_DELETED: _assess_branch_deletion,
+    ClaimKind.MERGED: _assess_merge,
+    ClaimKind.PR_OPENED: _assess_pull_request,
+}
