@@ -21,87 +21,10 @@ from sidecar.evidence.claims.edits import NON_SOURCE_TARGET, writes_into_project
 from sidecar.evidence.commands.kinds import PYTHON, is_other_target, kinds_of, plain_words
 from sidecar.kernel.evidence import EvidenceStrength
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall
+from sidecar.platform.shell.commands import known_commands
 from sidecar.platform.shell.wrappers import command_basename, unwrap_command
 from sidecar.platform.tools import find_tool
 
-READING_COMMANDS: Final = frozenset(
-    (
-        *("echo", "printf", "cat", "bat", "ls", "ll", "dir", "eza", "tree", "pwd", "cd", "pushd", "popd"),
-        *("head", "tail", "less", "more", "nl", "tac", "rev", "wc", "sort", "uniq", "cut", "tr", "column"),
-        *("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "find", "fd", "locate", "which", "whereis"),
-        *("type", "command", "file", "stat", "du", "df", "date", "env", "printenv", "whoami", "id", "uname"),
-        *("hostname", "history", "jq", "yq", "ps", "pgrep", "lsof", "free", "uptime", "true", ":", "sleep"),
-        *("basename", "dirname", "realpath", "readlink", "seq", "yes", "xxd", "od", "hexdump", "strings"),
-        *("md5sum", "sha1sum", "sha256sum", "cksum", "figlet", "banner", "cowsay", "toilet", "clear", "set"),
-        *("export", "unset", "alias", "source", ".", "wait", "read", "exit", "return", "awk", "sed", "man"),
-        *("read", "declare", "local", "shopt", "ulimit", "umask", "false", "cloc", "tokei", "xargs", "tee"),
-    )
-)
-"""Commands that only print, read or list, or only prepare the shell."""
-GIT_READ_ONLY: Final = frozenset(
-    (
-        *("log", "show", "status", "diff", "blame", "ls-files", "ls-tree", "rev-parse", "rev-list", "remote"),
-        *("config", "describe", "shortlog", "reflog", "grep", "cat-file", "branch", "fetch", "help"),
-    )
-)
-GIT_WRITE_COMMANDS: Final = frozenset(("commit", "push", "tag", "merge", "rebase", "mv", "rm", "cherry-pick"))
-FILE_WRITE_COMMANDS: Final = frozenset(
-    ("mv", "cp", "rm", "mkdir", "rmdir", "touch", "ln", "chmod", "install")
-)
-TOOLING_COMMANDS: Final = frozenset(
-    ("pip", "pip3", "pipx", "apt", "apt-get", "brew", "gem", "conda", "curl", "wget", "ssh", "scp", "kill")
-)
-"""Known commands that download, install, connect or stop; none runs the project's program."""
-INTERPRETERS: Final = frozenset(
-    (
-        *("node", "tsx", "ts-node", "ruby", "php", "perl", "lua", "luajit", "Rscript", "julia", "elixir"),
-        *("java", "bash", "sh", "zsh", "dash", "fish", "pwsh", "dart", "groovy", "kotlin", "scala"),
-    )
-)
-INLINE_CODE_OPTIONS: Final = frozenset(
-    ("-c", "-e", "-E", "-p", "-r", "-pe", "-ne", "--eval", "--print", "--execute")
-)
-"""Options with which an interpreter takes its program from the command line."""
-OWN_PROGRAM_STARTERS: Final[dict[str, frozenset[str]]] = {
-    **dict.fromkeys(("go", "cargo", "dotnet", "swift", "mix", "stack", "cabal", "deno"), frozenset({"run"})),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset({"run", "start", "run-script"})),
-    **dict.fromkeys(("gradle", "gradlew"), frozenset({"run", "bootRun"})),
-    "zig": frozenset({"run"}),
-    "docker": frozenset({"run", "compose"}),
-    "terraform": frozenset({"validate", "plan"}),
-    "helm": frozenset({"lint", "template"}),
-    "ansible-playbook": frozenset(),
-}
-"""Tools that start the project's own program, and the subcommands that do so; empty: always."""
-HOUSEKEEPING_TARGETS: Final = frozenset(
-    (
-        *(
-            "clean",
-            "install",
-            "format",
-            "fmt",
-            "fix",
-            "watch",
-            "setup",
-            "update",
-            "deps",
-            "generate",
-            "release",
-        ),
-        *("publish", "deploy", "prettier", "docs", "up", "down", "logs", "ps", "stop", "pull", "push"),
-    )
-)
-"""Scripts and targets that prepare, clean up or publish."""
-INFO_OPTIONS: Final = frozenset(
-    ("--help", "--version", "-h", "-V", "--dry-run", "-n", "--list", "--check-syntax")
-)
-"""Options with which a program does not do its actual work."""
-FOREIGN_MODULES: Final = frozenset(
-    (
-        *("http.server", "json.tool", "this", "platform", "site", "sysconfig", "timeit", "venv", "pip"),
-        *("ensurepip", "calendar", "pydoc", "antigravity", "zipfile", "tarfile", "base64", "uuid", "ast"),
-    )
-)
 OUTSIDE_PROJECT: Final = re.compile(r"/(?:usr|bin|sbin|opt|etc|dev|proc|tmp|var/tmp|private/tmp)/|~")
 IMPORT_STATEMENT: Final = re.compile(
     r"\b(?:import|from|require|use|load|source)\b[\s('\"]{1,4}([\w./-]{1,200})"
@@ -144,35 +67,37 @@ def _is_read_only(argv: tuple[str, ...]) -> bool:
     if "/" in argv[0] and not OUTSIDE_PROJECT.match(argv[0]):
         return False
     if command_basename(argv[0]) == "git":
-        return next(iter(plain_words(argv[1:])), "") in GIT_READ_ONLY
-    return command_basename(argv[0]) in READING_COMMANDS
+        return next(iter(plain_words(argv[1:])), "") in known_commands().git_read_only
+    return command_basename(argv[0]) in (known_commands().read_only | known_commands().printing)
 
 
 def _writes_files(run: CommandRun, line: str) -> bool:
     argv = unwrap_command(run.argv)
     name = command_basename(argv[0]) if argv else ""
     if name == "git":
-        return next(iter(plain_words(argv[1:])), "") in GIT_WRITE_COMMANDS and "--dry-run" not in argv
-    return name in FILE_WRITE_COMMANDS or writes_into_project(run, line)
+        return (
+            next(iter(plain_words(argv[1:])), "") in known_commands().git_writing and "--dry-run" not in argv
+        )
+    return name in known_commands().file_writing or writes_into_project(run, line)
 
 
 def _runs_project_program(run: CommandRun, known: frozenset[str]) -> bool:
     argv = unwrap_command(run.argv)
-    if not argv or _is_read_only(argv) or kinds_of(run) or INFO_OPTIONS.intersection(argv[1:]):
+    if not argv or _is_read_only(argv) or kinds_of(run) or known_commands().info.intersection(argv[1:]):
         return False
     name, words = command_basename(argv[0]), argv[1:]
-    if PYTHON.fullmatch(name) or name in INTERPRETERS:
+    if PYTHON.fullmatch(name) or name in known_commands().interpreters:
         return _interprets_project_code(words, known)
-    if name in OWN_PROGRAM_STARTERS:
-        return not OWN_PROGRAM_STARTERS[name] or _starts_program(words, OWN_PROGRAM_STARTERS[name])
+    if (starts := known_commands().starters.get(name)) is not None:
+        return not starts or _starts_program(words, starts)
     if (tool := find_tool(name)) and tool.kinds_from == "targets":
-        return not any(is_other_target(word) or word in HOUSEKEEPING_TARGETS for word in plain_words(words))
+        return not any(map(_is_beside_the_program, plain_words(words)))
     return _is_project_command(argv[0], name, known)
 
 
 def _is_project_command(word: str, name: str, known: frozenset[str]) -> bool:
     """Whether a command that is in no table belongs to the project."""
-    if name in TOOLING_COMMANDS or name in FILE_WRITE_COMMANDS or name in {"git", "test", "[", "[["}:
+    if name == "git" or name in known_commands().tooling | known_commands().file_writing:
         return False
     return OUTSIDE_PROJECT.match(word) is None if "/" in word else name.lower() in known
 
@@ -180,22 +105,21 @@ def _is_project_command(word: str, name: str, known: frozenset[str]) -> bool:
 def _starts_program(words: tuple[str, ...], by: frozenset[str]) -> bool:
     plain = plain_words(words)
     named = plain[1] if len(plain) > 1 else ""
-    return (
-        plain[:1] != ()
-        and plain[0] in by
-        and not is_other_target(named)
-        and named not in HOUSEKEEPING_TARGETS
-    )
+    return plain[:1] != () and plain[0] in by and not _is_beside_the_program(named)
+
+
+def _is_beside_the_program(target: str) -> bool:
+    return is_other_target(target) or target in known_commands().housekeeping
 
 
 def _interprets_project_code(words: tuple[str, ...], known: frozenset[str]) -> bool:
     """Whether an interpreter runs a project file or module, or inline code that loads named project code."""
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) else ""
-        if word in INLINE_CODE_OPTIONS:
+        if word in known_commands().inline_code:
             return _loads_project_code(following, known)
         if word == "-m":
-            return following not in FOREIGN_MODULES
+            return following not in known_commands().foreign_modules
         if word in {"-jar", "-cp", "-classpath"}:
             return bool(following)
         if word == "-":

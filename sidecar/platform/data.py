@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 import sidecar
 
 T = TypeVar("T")
+PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
+"""A part of a pattern, by its name."""
 
 
 @cache
@@ -23,6 +26,16 @@ def load_data(name: str, kind: type[T]) -> T:
     """
     path = _data_folder() / f"{name}.toml"
     return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), kind)
+
+
+def expand_parts(pattern: str, parts: dict[str, str]) -> str:
+    """Return a pattern with its parts <NAME> filled in, which may hold parts, and its line breaks taken out.
+
+    A name that is no part raises KeyError.
+    """
+    while PART.search(pattern):
+        pattern = PART.sub(lambda part: parts[part[1]], pattern)
+    return pattern.replace("\\\n", "")
 
 
 def list_data(folder: str) -> tuple[str, ...]:

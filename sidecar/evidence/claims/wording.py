@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.evidence import ClaimKind
-from sidecar.platform.data import load_data
+from sidecar.platform.data import expand_parts, load_data
 
 MESSAGE_LIMIT: Final = 20_000
 """Characters of a message that are read, its end."""
@@ -46,8 +46,6 @@ CLAUSE: Final = re.compile(r"(?:,| \u2014| -) (?:and|so) |; ")
 PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
 """Between parts of a sentence, of which each may tell of another time."""
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
-PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
-"""A part of a pattern, by its name."""
 GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 """A named group; several of one name get numbers, for the alternatives of a pattern share them."""
 HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
@@ -242,8 +240,7 @@ def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of the data file when it is first looked for: at import all would cost 20 ms."""
-    parts = load_data("claims", ClaimWording).parts
-    whole = PART.sub(lambda part: parts[part[1]], pattern).replace("\\\n", "")
+    whole = expand_parts(pattern, load_data("claims", ClaimWording).parts)
     numbers = count()
     return re.compile(GROUP.sub(lambda group: f"(?P<{group[1]}_{next(numbers)}>", whole), FLAGS)
 

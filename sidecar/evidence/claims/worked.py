@@ -22,7 +22,7 @@ from sidecar.evidence.claims.proof import (
 from sidecar.evidence.commands.kinds import command, kinds_of
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
-from sidecar.platform.data import load_data
+from sidecar.platform.shell.commands import known_commands
 
 STANDARD_CHECK_KINDS: Final = (Kind.TESTS, Kind.BUILD, Kind.TYPES, Kind.LINT)
 RECENT_CALLS: Final = 60
@@ -30,21 +30,6 @@ RECENT_CALLS: Final = 60
 CLEAN_TREE_MESSAGE: Final = "nothing to commit"
 UNTELLING_CODES: Final = CUT_OFF_CODES | {130, 141}
 """Exit codes of a line that a timeout, the user or a closed pipe ended (128 + signal)."""
-
-
-class HarmlessCommands(Struct, frozen=True, forbid_unknown_fields=True):
-    """Commands that change nothing; data/harmless_commands.toml explains each list."""
-
-    read_only: frozenset[str]
-    incidental: frozenset[str]
-    git: frozenset[str]
-    pairs: frozenset[tuple[str, str]]
-    blocked: str
-
-
-def _harmless() -> HarmlessCommands:
-    commands: HarmlessCommands = load_data("harmless_commands", HarmlessCommands)
-    return commands
 
 
 class CommandFailure(Struct, frozen=True, kw_only=True):
@@ -82,7 +67,7 @@ def _run_changes_nothing(run: CommandRun) -> bool:
 
 def is_blocked_externally(turn: Turn) -> bool:
     """Whether a call of the turn failed for a cause outside of the project."""
-    blocked = re.compile(_harmless().blocked, re.IGNORECASE)
+    blocked = re.compile(known_commands().blocked, re.IGNORECASE)
     failed = (
         call
         for call in turn.calls[-RECENT_CALLS:]
@@ -138,15 +123,15 @@ def _blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
 def is_incidental_command(run: CommandRun) -> bool:
     """Whether a command is read-only, or not part of the work."""
     argv = command(run)
-    return _is_read_only_command(argv) or (bool(argv) and argv[0] in _harmless().incidental)
+    return _is_read_only_command(argv) or (bool(argv) and argv[0] in known_commands().incidental)
 
 
 def _is_read_only_command(argv: tuple[str, ...]) -> bool:
-    if not argv or argv[0] in _harmless().read_only or argv[:2] in _harmless().pairs:
+    if not argv or argv[0] in known_commands().read_only or argv[:2] in known_commands().pairs:
         return True
     if argv[0] == "sed":
         return not any(word.startswith(("-i", "--in-place")) for word in argv)
-    return argv[0] == "git" and any(word in _harmless().git for word in argv[1:4])
+    return argv[0] == "git" and any(word in known_commands().git_read_only for word in argv[1:4])
 
 
 def _has_hidden_test_failure(call: ToolCall) -> bool:

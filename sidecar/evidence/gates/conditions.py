@@ -4,70 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.kernel.gate import Kind
+from sidecar.platform.data import expand_parts, load_data
 from sidecar.platform.tools import known_tools
 
-_RUNNERS: Final = "|".join(tool.named for tool in known_tools().tools if tool.named)
-GATE_KIND_WORDS: Final[dict[Kind, re.Pattern[str]]] = {
-    kind: re.compile(words, re.IGNORECASE)
-    for kind, words in {
-        Kind.TESTS: rf"\b(tests?|test suite|specs?|{_RUNNERS})\b",
-        Kind.TYPES: r"\b(type[- ]?checks?|type[- ]?checking|types? (check|are)|typecheck|mypy|pyright|tsc)\b",
-        Kind.LINT: r"\b(lint(s|er|ing)?|ruff|eslint|biome|clippy|flake8)\b",
-        Kind.BUILD: r"\b(builds? (is|are|(has|have) to be|(must|should) be|pass(es)?|succeeds?|works?|runs?)"
-        r"|(clean|green|passing) build|it builds|compiles)\b",
-        Kind.COVERAGE: r"\bcoverage\b",
-        Kind.SECURITY: r"\b(vulnerabilit(y|ies)|security (scan|check|audit)|(pip|npm)[- ]audit|bandit)\b",
-        Kind.PR: r"\b(pull requests?|merge requests?|PRs?)\b",
-        Kind.CI: r"\b(CI|ci (is|passes)|github actions|gitlab ci)\b",
-    }.items()
-}
-"""The words with which a goal names a kind of gate, anywhere in its condition."""
-CONDITION_SUBJECT_WORDS: Final[dict[Kind, re.Pattern[str]]] = {
-    Kind.TESTS: re.compile(rf"\b(tests?|suite|specs?|{_RUNNERS})\b", re.IGNORECASE),
-    Kind.LINT: re.compile(r"\b(lint|linter|linting|ruff|eslint)\b", re.IGNORECASE),
-    Kind.TYPES: re.compile(r"\b(types?|type[- ]?check\w*|mypy|pyright|tsc)\b", re.IGNORECASE),
-    Kind.BUILD: re.compile(r"\bbuild\b", re.IGNORECASE),
-}
-"""The same for a condition that only says that such checks pass (`ONLY_CHECKS_PASS`)."""
-
-TEST_PATH: Final = r"(?:[\w.-]+/)*(?:test_[\w-]*|[\w-]+_test)\.py(?:::[\w-]+(?:\[[\w.,:-]*\])?)*"
-"""A file of tests, or one test, as pytest names it."""
-_FILLER: Final = (
-    r"please|make sure|ensure|see to it|that|get|make|until|all|every|each|the|our|my|this|project'?s?"
-    r"|unit|whole|entire|of|a|both"
-)
-_SUBJECT: Final = (
-    rf"(?:{TEST_PATH}|{_RUNNERS}|tests?|test suite|suite|specs?|checks?|lint(?:er|ing)?|ruff|eslint|mypy"
-    r"|pyright|tsc|types?|type[- ]?checks?|type[- ]?checking|build)"
-)
-ONLY_CHECKS_PASS: Final = re.compile(
-    rf"(?:(?:{_FILLER}) )*{_SUBJECT}(?:(?:,| and|, and| &) (?:(?:{_FILLER}) )*{_SUBJECT})*"
-    r"(?: (?:is|are|really|now|must|should|will|all|both|do|does|can|to))*"
-    r" (?:pass(?:es|ing)?|green|clean|succeeds?|check(?:s|ed)?)(?: again| now)?[.!]*",
-    re.IGNORECASE,
-)
-_NAME: Final = r"`?(?P<{}>[A-Za-z_]\w*(?:[.:]+\w+)*)(?:\(\))?`?"
-REPAIR: Final = re.compile(
-    r"(?:please )?(?:"
-    r"(?:fix|repair|mend|make|get) (?:the |all |our |my )?(?:failing |broken |red )?tests?"
-    r"(?: (?:to )?(?:pass|green))?"
-    rf"|(?:the )?{_SUBJECT} (?:is|are) (?:red|failing|broken)"
-    r"|(?:fix|repair|mend)(?: (?:it|that|this|them))?"
-    r"|(?:fix|repair|mend|correct) (?:the (?:bug|fault|error|problem)s? (?:in|with|of) )?"
-    rf"{_NAME.format('what')}"
-    rf"|{_NAME.format('that')} (?:works|is (?:fixed|repaired|right|correct))"
-    r"(?: again| now| correctly| as its? (?:name|doc|docs|docstring|test|tests) says?)?"
-    r")(?: again| now)?[.!]*",
-    re.IGNORECASE,
-)
-"""A part of a condition that asks for the repair of something that has one name, or of failing tests."""
+SHORTEST_TOOL_NAME: Final = 3
+"""Letters; `ty` in a goal is more often a word of thanks."""
 _PARTS: Final = re.compile(r"(?:[;,.]|,? and| so that) ")
 _PLEASE: Final = re.compile(r",? please(?=[.!]*$)|`")
+
+
+class GoalWording(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file, which explains each field."""
+
+    only_checks_pass: str
+    repair: str
+    change_of_checks: tuple[str, ...]
+    mentions: dict[Kind, str]
+    subjects: dict[Kind, str]
+    parts: dict[str, str]
 
 
 class RequestedProof(Struct, frozen=True):
@@ -90,13 +50,13 @@ def parse_condition(condition: str, commands: Iterable[str] = ()) -> RequestedPr
 
 def _parse_words(condition: str) -> RequestedProof | None:
     condition = _PLEASE.sub("", condition.strip())
-    if ONLY_CHECKS_PASS.fullmatch(condition):
+    if _compiled(_wording().only_checks_pass).fullmatch(condition):
         return RequestedProof()
     names, repairs = list[str](), False
     for part in _PARTS.split(condition):
-        if ONLY_CHECKS_PASS.fullmatch(part.strip()):
+        if _compiled(_wording().only_checks_pass).fullmatch(part.strip()):
             continue
-        found = REPAIR.fullmatch(part.strip())
+        found = _compiled(_wording().repair).fullmatch(part.strip())
         if found is None:
             return None
         repairs = True
@@ -106,13 +66,40 @@ def _parse_words(condition: str) -> RequestedProof | None:
 
 def named_tests(condition: str) -> tuple[str, ...]:
     """Return the tests that a condition names by their file or node id."""
-    return tuple(dict.fromkeys(re.findall(rf"(?<![\w/.-]){TEST_PATH}", condition)))
+    return tuple(dict.fromkeys(_compiled(r"(?<![\w/.-])<test_path>").findall(condition)))
 
 
 def gate_kinds_named(condition: str) -> frozenset[Kind]:
     """Return the kinds of gates that a condition mentions; tests that it names are a gate of their own."""
-    asked, condition = parse_condition(condition), re.sub(TEST_PATH, "", condition)
-    named = {kind for kind, words in GATE_KIND_WORDS.items() if words.search(condition)}
-    if asked is not None:
-        named |= {kind for kind, words in CONDITION_SUBJECT_WORDS.items() if words.search(condition)}
-    return frozenset(named)
+    asked, condition = parse_condition(condition), _compiled("<test_path>").sub("", condition)
+    words = [_wording().mentions] + ([_wording().subjects] if asked is not None else [])
+    return frozenset(
+        kind for each in words for kind, said in each.items() if _compiled(said).search(condition)
+    )
+
+
+def asks_for_change_of_checks(said: str) -> bool:
+    """Whether a user asks for a change of checks, of what they check, or of how they are started."""
+    return any(_compiled(pattern).search(said) for pattern in _wording().change_of_checks)
+
+
+def _wording() -> GoalWording:
+    wording: GoalWording = load_data("goal_wording", GoalWording)
+    return wording
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(expand_parts(pattern, _tools_by_kind() | _wording().parts), re.IGNORECASE)
+
+
+@cache
+def _tools_by_kind() -> dict[str, str]:
+    """How a goal names the tools of each kind that has any, as a regular expression."""
+    named: dict[str, list[str]] = {}
+    for tool in known_tools().tools:
+        if tool.named:
+            named.setdefault(Kind.TESTS.value, []).append(tool.named)
+        elif tool.gate is not None and len(tool.name) >= SHORTEST_TOOL_NAME:
+            named.setdefault(tool.gate.kind.value, []).append(re.escape(tool.name))
+    return {kind: "|".join(names) for kind, names in named.items()}

@@ -19,6 +19,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.conditions import asks_for_change_of_checks
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, Gate, GateRun, Kind, Outcome
 
@@ -40,16 +41,6 @@ EXECUTED_CHANGES: Final = frozenset(
 UNLOADABLE: Final = "its file could not be loaded"
 FILE_NAME: Final = re.compile(r"[\w-]+([./][\w-]+)+")
 """A file or a dotted module, as a runner names one that it cannot load."""
-ASKED_FOR_CHANGE: Final = re.compile(
-    r"\b(remove|delete|drop|retire|deprecate|rename|replace|convert|migrate|port|get rid of|no longer)\b"
-    r"|\b(update|rewrite|correct|adjust|change|regenerate|relax|loosen|lower|raise|skip|disable|merge)\b"
-    r".{0,60}\b(tests?|expectations?|assertions?|snapshots?|specs?|fixtures?|golden|threshold|coverage)\b"
-    r"|\btests?\b.{0,40}\b(wrong(ly)?|outdated|incorrect|obsolete|mistaken|stale)\b"
-    r"|whatever the tests? says?"
-    r"|\b(does(n't| not)|won't|cannot|can't|fails to|no longer)( even)? (start|run|link|build|compile)s?\b",
-    re.IGNORECASE,
-)
-"""Words of a user who asks for a change of checks, of what they check, or of how they are started."""
 SENTENCES: Final = {
     CheckChange.OLD_FAILURE_REMAINS: "as it was when the work began, it still fails: {after}",
     CheckChange.EXPECTATION_CHANGED: "as it was when the work began, it fails on the new code: {after}",
@@ -109,7 +100,7 @@ def rate_comparison(
     if why := _why_not_comparable(old, base, copy):
         return (_unknown(seen, f"{line} {why}"),)
     found = tuple(_rate_failures(seen, old, base or old))
-    if upgraded or ASKED_FOR_CHANGE.search(asked):  # the user's wish may be just this: the judge weighs it
+    if upgraded or asks_for_change_of_checks(asked):  # the user's wish may be just this: the judge weighs it
         return tuple(replace(one, weight=FindingSeverity.SHOWN) for one in found)
     return found
 

@@ -1,0 +1,33 @@
+"""What is known of the commands of a shell: data/commands.toml, which explains each list."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sidecar.platform.data import load_data
+
+
+class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file."""
+
+    read_only: frozenset[str]
+    printing: frozenset[str]
+    incidental: frozenset[str]
+    git_read_only: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+    git_writing: frozenset[str]
+    file_writing: frozenset[str]
+    tooling: frozenset[str]
+    interpreters: frozenset[str]
+    inline_code: frozenset[str]
+    info: frozenset[str]
+    housekeeping: frozenset[str]
+    foreign_modules: frozenset[str]
+    blocked: str
+    starters: dict[str, frozenset[str]]
+
+
+def known_commands() -> KnownCommands:
+    """Return the data file, read once."""
+    commands: KnownCommands = load_data("commands", KnownCommands)
+    return commands
