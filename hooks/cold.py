@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KEPT = re.compile("HOME|PATH|LANG|LC_.*|XDG_.*|TMPDIR|USER|LOGNAME|SUPERVISOR_.*")
 """What the sidecar may know of the environment of the session that happens to start it."""
-TYPED = re.compile(rb'"prompt"\s*:\s*"/supervisor:(goal|retry|rubric|trust)\b')
+TYPED = re.compile(rb'"prompt"\s*:\s*"/supervisor:(goal|retry|rubric|trust|accept)\b')
 
 
 def rescue(

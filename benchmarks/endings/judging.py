@@ -40,6 +40,7 @@ from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.kernel.verdict import Abstain, Judgement
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.ports import RecordEntry
 from sidecar.platform.shell import line as shell
@@ -54,6 +55,7 @@ from support.memory_stores import (
     MemorySpending,
     MemoryStopHistory,
     MemorySwitches,
+    NoSteering,
     ValueSecrets,
 )
 from support.transcripts import ScriptedTranscripts
@@ -206,7 +208,9 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
         configuration=ConfigurationFile(environment),
         gates=gates or ProjectGates(workspace=workspace),
         judge=Listening(),
+        incidents=Incidents(),
         journals=MemoryJournals(),
+        steering=NoSteering(),
         stop_history=MemoryStopHistory(),
         messages=MessageFiles(texts),
         spending=MemorySpending(),

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
+from sidecar.cli.held_files import CommandLineFiles
 from sidecar.evidence.code_host.gates import CodeHost
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
@@ -29,10 +30,10 @@ class GateServices(Struct, frozen=True):
 
 def build_gate_services() -> GateServices:
     """The services of the current user."""
-    state = user_paths().state
-    code_host, trust, workspace = CodeHost(), TrustFile(state), GitWorkspace(state / "trees")
+    state, files = user_paths().state, CommandLineFiles()
+    code_host, trust, workspace = CodeHost(), TrustFile(state, files), GitWorkspace(state / "trees")
     return GateServices(
-        catalog=ProjectCatalog(os.environ, trust, detect_gates, code_host),
+        catalog=ProjectCatalog(os.environ, trust, detect_gates, code_host, files),
         runner=ProjectGates(workspace=workspace, code_host=code_host),
         trust=trust,
         fingerprint=workspace.fingerprint,

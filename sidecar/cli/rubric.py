@@ -1,30 +1,26 @@
-"""`supervisor rubric`: shows the rubric in force and accepts an agent's held edit. Needs no sidecar.
+"""`supervisor rubric`: shows the rubric in force. Needs no sidecar.
 
 The other subcommands have modules of their own, which are imported only when needed.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import click
 
+from sidecar.cli.accept import accept
 from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
 from sidecar.cli.gates import FOLDER_ARGUMENT
-from sidecar.cli.goal import refuse_agents
 from sidecar.judging.replays import rubric_digest
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.policy import describe_rubric
 from sidecar.rubric.reader import RubricFiles
 
-DECLINED: Final = 1
 LAZY_COMMANDS: Final = {
     "init": "sidecar.cli.rubric_init",
     "check": "sidecar.cli.rubric_check",
@@ -66,18 +62,6 @@ def show(folder: str) -> None:
         click.echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
 
 
-@rubric.command(short_help="Let an agent's edit count.")
-@FOLDER_ARGUMENT
-@click.option("--yes", is_flag=True, help="Accept what is shown without asking.")
-def accept(folder: str, *, yes: bool) -> None:
-    """Let an agent's edit of the rubric count, after a look at it.
-
-    Exit codes: 0 accepted or nothing is held, 1 declined, 2 no terminal to ask on and no --yes.
-    """
-    refuse_agents()
-    sys.exit(_accept_held_edit(_rubric_files(), folder, yes=yes))
-
-
 def _rubric_files() -> RubricFiles:
     return RubricFiles(_default_rubric_path(), os.environ, user_paths().state / "rubrics")
 
@@ -86,26 +70,4 @@ def _default_rubric_path() -> Path:
     return plugin_root() / "rubric" / "rubric.md"
 
 
-def _accept_held_edit(files: RubricFiles, folder: str, *, yes: bool) -> int:
-    """Show the whole edit, ask once, and accept exactly what was shown."""
-    held, texts = files.load(folder, os.environ).held, files.texts(folder)
-    if held is None or texts is None:
-        click.echo("Nothing is held.")
-        return 0
-    click.echo(f"{escape_unprintable(held.path)}: {escape_unprintable(held.summary)}")
-    for line in _diff_lines(*texts):
-        click.echo(line)
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
-    if not yes and not click.confirm("Let this count?", default=False):
-        click.echo("Nothing was accepted; it is held as before.")
-        return DECLINED
-    click.echo(escape_unprintable(files.accept(folder, os.environ, held.digest)))
-    return 0
-
-
-def _diff_lines(before: str, after: str) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        escape_unprintable_lines(before), escape_unprintable_lines(after), "in force", "held", lineterm=""
-    )
-    yield from (f"  {line}" for line in lines)
+rubric.add_command(accept)

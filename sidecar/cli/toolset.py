@@ -10,6 +10,7 @@ import click
 from msgspec import Raw
 
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.held_files import CommandLineFiles
 from sidecar.kernel.settings import TOOLSET
 from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, user_config_folder
@@ -68,6 +69,7 @@ def _switch_toolset(name: str, *, on: bool) -> None:
         write_toml_list(place, CONFIG_KEY, wanted)
     except UnusableError as error:
         raise click.ClickException(f"{place}: {error}") from error
+    CommandLineFiles().vouch(place)
     _notify_sidecar()
     click.echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.kernel.held_edits import HeldEdit
+
 
 class Severity(StrEnum):
     """The weight of a criterion. NOTE is never a reason to send an agent back."""
@@ -43,22 +45,11 @@ class Criterion(Struct, frozen=True):
     evidence: tuple[str, ...] = ()
 
 
-class HeldRubricEdit(Struct, frozen=True, kw_only=True):
-    """An edit of a rubric by the agent itself, which does not count until the user accepts it (law 9).
-
-    `digest` is that of the current file; `summary` says in one line what the edit would change.
-    """
-
-    path: str
-    digest: str
-    summary: str
-
-
 class Rubric(Struct, frozen=True, kw_only=True):
     """The rubric in force.
 
     `origin` is the path it was read from. `rejected` says, per path, why a file with higher precedence could
-    not be used. `held`: the file has a newer text, but the agent wrote it. `changed` says in one line what is
+    not be used. `held`: the file has a newer text that waits. `changed` says in one line what is
     new since the rubric was last read.
     """
 
@@ -67,7 +58,7 @@ class Rubric(Struct, frozen=True, kw_only=True):
     legitimate: tuple[Criterion, ...] = ()
     origin: str
     rejected: tuple[str, ...] = ()
-    held: HeldRubricEdit | None = None
+    held: HeldEdit | None = None
     changed: str = ""
 
     @property

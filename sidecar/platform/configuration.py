@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
+from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
 from sidecar.platform.toml import (
     FieldError,
     TomlFile,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 # (whether a gate exists that could be changed) is checked by the catalog.
 
 
-PROJECT_FILE: Final = ".supervisor/config.toml"
 GATE_ID: Final = re.compile(r"[a-z0-9][a-z0-9:_./-]{0,63}")
 RESERVED_GATE_IDS: Final = {"pr": "gates.pr", "ci": "gates.ci"}
 """Reserved IDs with the setting to use instead. `check:N`, which --check makes, is reserved too."""
@@ -61,14 +61,14 @@ class _ProjectFileSettings(Struct, frozen=True, kw_only=True):
     gate: dict[str, ConfiguredGate] = {}
 
 
-def read_project_gates(project: str) -> GateFileSettings:
+def read_project_gates(project: str, files: FilesInForce = UNHELD) -> GateFileSettings:
     """The gate settings of the project's own file. Never raises.
 
     A symbolic link is not followed, because it could lead anywhere.
     """
-    path = Path(project, PROJECT_FILE)
+    path = Path(project, PROJECT_CONFIGURATION)
     try:
-        file = read_toml(path, follow=False)
+        file = read_toml(files.path_in_force(path), str(path), follow=False)
     except UnusableError as error:
         return GateFileSettings(file=TomlFile(str(path)), problems=(f"{path}: {error}; it says nothing",))
     names = {field.name for field in msgspec.structs.fields(Settings)}
@@ -157,12 +157,18 @@ def user_config_folder(environment: Environment) -> Path | None:
     return None
 
 
+def user_config_file(environment: Environment) -> Path | None:
+    """The user's config.toml, None if the environment names no home."""
+    folder = user_config_folder(environment)
+    return folder / "config.toml" if folder else None
+
+
 class ConfigurationFile:
     """Implements `Configuration` with the file in the user's folder. A missing file means defaults."""
 
-    def __init__(self, environment: Environment) -> None:
-        folder = user_config_folder(environment)
-        self._path = folder / "config.toml" if folder else None
+    def __init__(self, environment: Environment, files: FilesInForce = UNHELD) -> None:
+        self._path = user_config_file(environment)
+        self._files = files
 
     def load(self) -> tuple[Settings, tuple[str, ...]]:
         settings, words = self.read()
@@ -172,7 +178,8 @@ class ConfigurationFile:
         """The settings in force, and the gate settings that the file itself contains."""
         name = str(self._path)
         try:
-            file = read_toml(self._path, follow=True) if self._path else TomlFile(name)
+            path = self._path
+            file = read_toml(self._files.path_in_force(path), name, follow=True) if path else TomlFile(name)
         except UnusableError as error:
             problem = f"{name}: {error}; the defaults are in force"
             return Settings(), GateFileSettings(file=TomlFile(name), problems=(problem,))

@@ -10,11 +10,14 @@ from typing import Protocol
 from msgspec import Struct
 
 from sidecar.kernel.goal import Spending
+from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import LoadedStops, RecordedStop
+from sidecar.platform.incidents import Incidents
+from sidecar.platform.steering import FilesInForce
 
 
 class Clock(Protocol):
@@ -150,6 +153,23 @@ class SwitchStore(Protocol):
         """Switch it for a project, or for the user if `project` is None. Raises OSError."""
 
 
+class Steering(FilesInForce, Protocol):
+    """The files that steer Supervisor, and which edits of them count (law 9). See kernel/held_edits.py."""
+
+    def settle(self, project: str, writes: AgentWrites, shared: AgentWrites) -> tuple[HeldEdit, ...]:
+        """Decide about every edit since the last look; return those that count now and those that wait.
+
+        `writes`: what agents at work on the project did meanwhile; `shared`: what agents anywhere did, who
+        may have edited the user's own files. Never raises.
+        """
+
+    def held(self, project: str) -> tuple[HeldEdit, ...]:
+        """Return the edits that wait. Never raises."""
+
+    def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:
+        """Put the edits with these digests in force and return them. Raises OSError."""
+
+
 class Configuration(Protocol):
     """The user's settings."""
 
@@ -163,10 +183,12 @@ class PlatformServices:
 
     clock: Clock
     configuration: Configuration
+    incidents: Incidents
     journals: JournalStore
     record: SessionRecord
     secrets: SecretDetector
     spending: SpendingStore
+    steering: Steering
     stop_history: StopHistory
     store: SessionStore
     switches: SwitchStore

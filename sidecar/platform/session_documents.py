@@ -1,7 +1,8 @@
 """Stores session data as files: one document of each form per session, and a chain of its digests.
 
-A document that is not the one written last is set aside, never overwritten, and the session continues without
-it: it may be truncated, edited by hand, a link, or from a newer Supervisor.
+A document that is not the one written last is set aside, never overwritten: it may be truncated, edited by
+hand, a link, or from a newer Supervisor. The process that wrote last restores what it wrote; a later one
+continues without it. Both are reported.
 
 One process writes; any may read. Not thread-safe.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import re
+from collections import OrderedDict
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -28,6 +30,7 @@ from sidecar.platform.files import (
     write_readme,
     write_whole,
 )
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.state import NO_DIGEST, ChainLink, DigestChain, document_digest
 
 VERSION: Final = 1
@@ -37,6 +40,8 @@ STEM_LIMIT: Final = 200
 """Maximum characters of host and id together: a file name has at most 255, and suffixes need room."""
 REFUSED_KEY_SHOWN: Final = 40
 """Maximum characters of a refused name that its message repeats."""
+MAX_WRITTEN: Final = 100
+"""Documents, those written last, that can be restored."""
 README: Final = """\
 This folder belongs to Supervisor (`supervisor status` says more): one state, one journal and one record per
 session. Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
@@ -116,9 +121,12 @@ def file_stem(key: SessionKey) -> str:
 class SessionDocuments(Generic[K]):
     """The documents of one form in `folder`. Raises BadInputError for an invalid key, and OSError."""
 
-    def __init__(self, folder: Path, form: DocumentForm[K]) -> None:
+    def __init__(self, folder: Path, form: DocumentForm[K], incidents: Incidents | None = None) -> None:
+        """Without `incidents` nothing is restored: another process writes here."""
         self._folder = folder
         self._form = form
+        self._incidents = incidents
+        self._written: OrderedDict[str, bytes] = OrderedDict()
         self._chains: dict[str, DigestChain] = {}
         self._prepared = False
 
@@ -136,9 +144,26 @@ class SessionDocuments(Generic[K]):
                 now = self._find(stem)
                 if now == found:
                     set_aside(self._path(stem), aside.fault, str(aside))
+                    if (written := self._written.get(stem)) is not None:
+                        return self._restore(key, stem, written, str(aside))
                     self._chain(stem).end()
+                    self._report(f"{aside}. It was set aside, and nothing of it is in force", key)
                     return None, NO_DIGEST
                 found = now  # the writing process wrote between our reads of document and chain
+
+    def _restore(self, key: SessionKey, stem: str, written: bytes, why: str) -> tuple[K, str]:
+        """Write the last document again, after another one was found in its place."""
+        ensure_folder(self._folder)
+        write_whole(self._path(stem), written)
+        chain = self._chain(stem)
+        chain.enter(chain.last)
+        self._report(f"{why}. It is restored as Supervisor wrote it", key)
+        document = _parse_document(written)
+        return self._body(key, document), document.digest
+
+    def _report(self, what: str, key: SessionKey) -> None:
+        if self._incidents is not None:
+            self._incidents.report(f"Supervisor: the {self._form.name} of this session: {what}.", key)
 
     def save(self, kept: K) -> None:
         _, previous = self._load(kept.key)  # sets aside what others wrote since, instead of overwriting it
@@ -152,10 +177,16 @@ class SessionDocuments(Generic[K]):
         chain.enter(link)
         write_whole(self._path(stem), data)
         chain.made(link)
+        if self._incidents is not None:
+            self._written[stem] = data
+            self._written.move_to_end(stem)
+            while len(self._written) > MAX_WRITTEN:
+                self._written.popitem(last=False)
 
     def forget(self, key: SessionKey) -> None:
         """Remove the document and its chain; set-aside files stay."""
         stem = file_stem(key)
+        self._written.pop(stem, None)
         self._path(stem).unlink(missing_ok=True)
         self._chain(stem).remove()
         del self._chains[stem]

@@ -23,6 +23,7 @@ from sidecar.platform.files import (
     read_whole,
     set_aside,
 )
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.ports import RecordEntry
 from sidecar.platform.session_documents import (
     SESSIONS_FOLDER,
@@ -53,9 +54,9 @@ class _Glance(Struct, frozen=True):
 class SessionFiles:
     """Implements `SessionStore` in `folder`/sessions."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
         self._folder = folder / SESSIONS_FOLDER
-        self._documents = SessionDocuments(self._folder, STATE_FORM)
+        self._documents = SessionDocuments(self._folder, STATE_FORM, incidents)
 
     def load(self, key: SessionKey) -> Session | None:
         return self._documents.load(key)
@@ -110,8 +111,8 @@ JOURNAL_FORM: Final = DocumentForm(
 class JournalFiles:
     """Implements `JournalStore` in `folder`/sessions."""
 
-    def __init__(self, folder: Path) -> None:
-        self._documents = SessionDocuments(folder / SESSIONS_FOLDER, JOURNAL_FORM)
+    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
+        self._documents = SessionDocuments(folder / SESSIONS_FOLDER, JOURNAL_FORM, incidents)
 
     def load(self, key: SessionKey) -> Journal | None:
         kept = self._documents.load(key)

@@ -17,6 +17,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.platform.files import ensure_folder, set_aside, write_whole
 from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.steering import UNHELD, FilesInForce
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import Clock
@@ -80,6 +81,7 @@ class SpendingFile:
 # The nearest listed folder decides. A file that cannot be read may have contained an "off": Supervisor counts
 # as off, with the reason (law 4), until the user switches something.
 
+SWITCH_FILE: Final = "switches.json"
 SWITCH_FILE_LIMIT: Final = 1024 * 1024
 """Maximum size of the file in bytes: enough for about ten thousand projects."""
 REFUSED_PATH_SHOWN: Final = 40
@@ -98,12 +100,13 @@ class _Switches(Struct, frozen=True, kw_only=True):
 class SwitchFile:
     """Implements `SwitchStore` in a state folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "switches.json"
+    def __init__(self, folder: Path, files: FilesInForce = UNHELD) -> None:
+        self._path = folder / SWITCH_FILE
+        self._files = files
 
     def off(self, project: str) -> str:
         try:
-            switches = read_state(self._path, _Switches, SWITCH_FILE_LIMIT)
+            switches = read_state(self._files.path_in_force(self._path), _Switches, SWITCH_FILE_LIMIT)
         except (BrokenStateError, OSError) as error:
             return f"off: {self._path} cannot be used ({error}); `supervisor on` or `off` writes it anew"
         if switches.user_off:
@@ -118,12 +121,13 @@ class SwitchFile:
         """Raises BadInputError for a path that cannot be a project's, OSError."""
         ensure_folder(self._path.parent)
         try:
-            switches = read_state(self._path, _Switches, SWITCH_FILE_LIMIT)
+            switches = read_state(self._files.path_in_force(self._path), _Switches, SWITCH_FILE_LIMIT)
         except BrokenStateError as error:
             set_aside(self._path, error.fault, str(error))
             switches = _Switches()
         changed = _apply_switch(switches, project, on=on)
         write_whole(self._path, msgspec.json.encode(changed) + b"\n", durable=True)
+        self._files.vouch(self._path)
 
 
 def _apply_switch(switches: _Switches, project: str | None, *, on: bool) -> _Switches:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sidecar.kernel.rubric import ConfigurationContents
 from sidecar.platform.configuration import (
-    PROJECT_FILE,
     ConfigurationFile,
     GateFileSettings,
     read_project_gates,
     user_config_folder,
 )
 from sidecar.platform.files import file_stamp
+from sidecar.platform.steering import PROJECT_CONFIGURATION
 from sidecar.rubric.files import is_being_written, rubric_places
 from sidecar.rubric.reader import RubricFiles
 
@@ -43,7 +43,9 @@ class GuideFiles:
 
     def paths(self, project: str, environment: Environment) -> tuple[str, ...]:
         rubrics = [place.path for place in rubric_places(project, environment or self._own, self._default)]
-        return tuple(map(str, (*rubrics, *filter(None, (self._users(), Path(project, PROJECT_FILE))))))
+        return tuple(
+            map(str, (*rubrics, *filter(None, (self._users(), Path(project, PROJECT_CONFIGURATION)))))
+        )
 
     def rubric(self, project: str, environment: Environment) -> Rubric | None:
         if any(
@@ -54,7 +56,7 @@ class GuideFiles:
         return self._rubrics.load(project, environment)
 
     def settings(self, project: str) -> tuple[ConfigurationContents, ...]:
-        own = self._configured(Path(project, PROJECT_FILE), lambda: read_project_gates(project))
+        own = self._configured(Path(project, PROJECT_CONFIGURATION), lambda: read_project_gates(project))
         users = self._users()
         if users is None:
             return (own,)

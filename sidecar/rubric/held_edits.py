@@ -1,138 +1,46 @@
-"""Keeps the rubric text that is in force per project, and holds an agent's edits until they are accepted.
+"""Keeps the rubric text that is in force per project, and holds edits that are not the user's for sure.
 
-What follows from a change is decided in rubric/policy.py. `order` are the paths at which the project's rubric
-may be, the first by precedence first.
+What follows from a change is decided in kernel/held_edits.py. `order` are the paths at which the project's
+rubric may be, the first by precedence first.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.rubric import HeldRubricEdit, Rubric
-from sidecar.platform.files import ensure_folder, remove_stale_temporaries, set_aside, write_whole
-from sidecar.platform.paths import project_digest
-from sidecar.platform.state import BrokenStateError, read_state
-from sidecar.rubric.files import is_being_written
-from sidecar.rubric.policy import (
+from sidecar.kernel.held_edits import (
+    AgentWrites,
     EditAuthor,
-    RubricState,
-    RubricText,
+    EditedText,
+    EditState,
+    HeldEdit,
     accept_held_edit,
-    settle_rubric,
-    summarize_rubric_changes,
+    settle_edit,
+    text_digest,
 )
-from sidecar.rubric.ports import AgentWrites
-from sidecar.rubric.written_by_agent import may_have_written
+from sidecar.kernel.rubric import Rubric
+from sidecar.platform.agent_writes import edit_author
+from sidecar.platform.edit_states import EditStateFiles
+from sidecar.platform.incidents import Incidents
+from sidecar.rubric.files import is_being_written
+from sidecar.rubric.policy import summarize_rubric_changes
+from sidecar.rubric.ports import NOTHING_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-# --- Stored states: the folder `rubrics/` in the state folder, with one file per project --------------------
-# A file holds one project's RubricState and is written whole or not at all. A file that cannot be used is set
-# aside, and its project counts as one that was never looked at. Projects are identified by the folders to
-# which they resolve. Both the sidecar and the command line write, each atomically; the later write wins, and
-# the next look corrects the state from what it finds.
-
-
-VERSION: Final = 1
-FILE_LIMIT: Final = 256 * 1024
+STATE_LIMIT: Final = 256 * 1024
 """Bytes of one file: two texts of 8 KiB, each byte of which may need six."""
-FILES: Final = 500
-"""Projects that are remembered.
-
-Beyond that, those unchanged for the longest time are removed, but none with a held edit.
-"""
-DROPPED: Final = 50
-"""Projects that are removed at once."""
+RUBRIC_STEMS: Final = ("rubric", ".supervisor", ".reflection")
+"""Words by which a line refers to a rubric."""
 
 log = logging.getLogger(__name__)
-
-
-class _StatusDocument(Struct, frozen=True, kw_only=True):
-    """The content of one file. `project` is for people who look into it."""
-
-    version: int = VERSION
-    project: str = ""
-    standing: RubricState | None = None
-
-
-class RubricStatusFiles:
-    """The RubricState files in a folder, which is created when it is needed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._swept = False
-
-    def read(self, project: str) -> RubricState | None:
-        """Return the stored state of this project, None if none can be read. Never raises."""
-        path = self._path(project)
-        if path is None:
-            return None
-        try:
-            return read_state(path, _StatusDocument, FILE_LIMIT).standing
-        except BrokenStateError as error:
-            log.warning("%s is set aside: %s", path, error)
-            self._set_aside(path, error)
-        except OSError as error:
-            log.warning("%s cannot be read: %s", path, error)
-        return None
-
-    def write(self, project: str, standing: RubricState) -> None:
-        """Store a state. Raises OSError.
-
-        Stores nothing for a project whose path is not valid UTF-8.
-        """
-        path = self._path(project)
-        if path is None:
-            return
-        ensure_folder(self._folder)
-        if not self._swept:
-            remove_stale_temporaries(self._folder)
-            self._swept = True
-        if not path.exists():
-            self._make_room()
-        try:
-            data = msgspec.json.encode(_StatusDocument(project=os.path.realpath(project), standing=standing))
-        except UnicodeEncodeError:
-            return
-        write_whole(path, data + b"\n", durable=standing.held is not None)
-
-    def _path(self, project: str) -> Path | None:
-        """Return the project's file, None if its path is not absolute or not valid UTF-8."""
-        mark = project_digest(project)
-        return self._folder / f"{mark}.json" if mark else None
-
-    def _set_aside(self, path: Path, error: BrokenStateError) -> None:
-        try:
-            set_aside(path, error.fault, str(error))
-        except OSError as trouble:
-            log.warning("%s cannot be set aside: %s", path, trouble)
-
-    def _make_room(self) -> None:
-        files = list(self._folder.glob("*.json"))
-        if len(files) < FILES:
-            return
-        for path in sorted(files, key=lambda file: file.stat().st_mtime)[:DROPPED]:
-            if not self._holds(path):
-                path.unlink(missing_ok=True)
-
-    def _holds(self, path: Path) -> bool:
-        try:
-            standing = read_state(path, _StatusDocument, FILE_LIMIT).standing
-        except (BrokenStateError, OSError):
-            return False
-        return standing is not None and standing.held is not None
 
 
 # --- Choosing the text in force -----------------------------------------------------------------------------
@@ -145,9 +53,9 @@ class ServingRubric(NamedTuple):
     text: str
 
     @property
-    def known(self) -> RubricText:
+    def known(self) -> EditedText:
         """The same in the form that is stored."""
-        return RubricText(self.rubric.origin, self.text)
+        return EditedText(self.rubric.origin, self.text)
 
 
 class RubricEditGuard:
@@ -156,8 +64,13 @@ class RubricEditGuard:
     `parse` makes a rubric of a text that could serve once, None if it no longer can.
     """
 
-    def __init__(self, folder: Path, parse: Callable[[RubricText], Rubric | None]) -> None:
-        self._kept = RubricStatusFiles(folder)
+    def __init__(
+        self,
+        folder: Path,
+        parse: Callable[[EditedText], Rubric | None],
+        incidents: Incidents | None = None,
+    ) -> None:
+        self._kept = EditStateFiles(folder, STATE_LIMIT, incidents)
         self._parse = parse
 
     def look(
@@ -170,7 +83,8 @@ class RubricEditGuard:
         now = next(serving)
         kept = self._kept.read(project)
         before = kept or _initial_status(now, serving, writes, project)
-        after = settle_rubric(before, now.known, _edit_author(before, now.known, writes, project))
+        approved = writes.approved if writes else frozenset[str]()
+        after = settle_edit(before, now.known, _edit_author(before, now.known, writes, project), approved)
         if after != kept:
             try:
                 self._kept.write(project, after)
@@ -186,19 +100,14 @@ class RubricEditGuard:
         standing = self._kept.read(project)
         held = self._held(order, standing) if standing else None
         if standing is None or held is None:
-            return "nothing is held"
+            return NOTHING_HELD
         if digest not in ("", held.digest):
             raise BadInputError("what is held has changed since it was shown; look at it again")
         self._kept.write(project, accept_held_edit(standing))
         return f"in force now: {held.path}: {held.summary}"
 
-    def texts(self, project: str) -> tuple[str, str] | None:
-        """Return the text in force and the held one, None if nothing is held."""
-        standing = self._kept.read(project)
-        return (standing.force.text, standing.held.text) if standing and standing.held else None
-
     def _rubric(
-        self, order: Sequence[str], now: ServingRubric, before: RubricState, after: RubricState
+        self, order: Sequence[str], now: ServingRubric, before: EditState, after: EditState
     ) -> Rubric:
         rubric = now.rubric
         if after.force != now.known and (kept := self._parse(after.force)) is not None:
@@ -211,46 +120,53 @@ class RubricEditGuard:
         path = _path_to_blame(order, before.force, after.force)
         return replace(rubric, changed=f"{path}: {summarize_rubric_changes(was, rubric)}")
 
-    def _held(self, order: Sequence[str], standing: RubricState) -> HeldRubricEdit | None:
-        force, held = standing.force, standing.held
+    def _held(self, order: Sequence[str], state: EditState) -> HeldEdit | None:
+        force, held = state.force, state.held
         if held is None:
             return None
         was, would = self._parse(force), self._parse(held)
         said = summarize_rubric_changes(was, would) if was and would else "it cannot be compared"
-        seen = hashlib.sha256(f"{held.origin}\0{held.text}".encode("utf-8", "surrogatepass")).hexdigest()
-        return HeldRubricEdit(path=_path_to_blame(order, force, held), digest=seen[:16], summary=said)
+        path = _path_to_blame(order, force, held)
+        return HeldEdit(
+            path=path,
+            digest=text_digest(held),
+            summary=said,
+            before=force.text,
+            now=held.text,
+            unsure=state.unsure,
+        )
 
 
-def _edit_author(
-    before: RubricState, now: RubricText, writes: AgentWrites | None, project: str
-) -> EditAuthor:
+def _edit_author(before: EditState, now: EditedText, writes: AgentWrites | None, project: str) -> EditAuthor:
     """Return whose edit a difference is.
 
     For an edit that is just being saved it is UNKNOWN; the next look decides.
     """
-    if writes is None or now in (before.force, before.held):
+    if now in (before.force, before.held):
         return EditAuthor.UNKNOWN
     files = [Path(text.origin) for text in (before.force, now) if text.text]
-    if may_have_written(writes, files, project):
-        return EditAuthor.AGENT
-    return EditAuthor.UNKNOWN if is_being_written(Path(before.force.origin)) else EditAuthor.USER
+    author = edit_author(writes, files, project, RUBRIC_STEMS)
+    if author is not EditAuthor.AGENT and is_being_written(Path(before.force.origin)):
+        return EditAuthor.UNKNOWN
+    return author
 
 
 def _initial_status(
     now: ServingRubric, serving: Iterator[ServingRubric], writes: AgentWrites | None, project: str
-) -> RubricState:
+) -> EditState:
     """Return the first state of a project of which nothing is stored.
 
     The present text counts, unless the agent is known to have just written it.
     """
     if writes is None or not now.text:
-        return RubricState(now.known)
+        return EditState(now.known)
     named = replace(writes, unseen=False)
-    then = next(serving, None) if may_have_written(named, [Path(now.rubric.origin)], project) else None
-    return RubricState(then.known, now.known) if then is not None else RubricState(now.known)
+    author = edit_author(named, [Path(now.rubric.origin)], project, RUBRIC_STEMS)
+    then = next(serving, None) if author is EditAuthor.AGENT else None
+    return EditState(then.known, now.known) if then is not None else EditState(now.known)
 
 
-def _path_to_blame(order: Sequence[str], before: RubricText, after: RubricText) -> str:
+def _path_to_blame(order: Sequence[str], before: EditedText, after: EditedText) -> str:
     """Return the file because of which `after` serves, not `before`: it is new, changed or gone."""
     ranks = {path: rank for rank, path in enumerate(order)}
     return min(before.origin, after.origin, key=lambda path: ranks.get(path, len(ranks)))

@@ -1,16 +1,16 @@
-"""Whose edit of the rubric counts, and the messages when one is saved, created or shown."""
+"""The messages when a rubric is saved, created or shown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
 
 if TYPE_CHECKING:
@@ -23,47 +23,9 @@ MAX_CRITERIA_NAMED: Final = 3
 """Criteria of each kind that a summary names."""
 MAX_CRITERION_NAME_LENGTH: Final = 40
 """Characters of a criterion's name in a summary."""
-ACCEPT_COMMAND: Final = "/supervisor:rubric accept"
+ACCEPT_COMMAND: Final = "/supervisor:accept"
 PROJECT_RUBRIC_PATHS: Final = (".supervisor/rubric.md", ".reflection/rubric.md")
 """Where a project's own rubric is."""
-
-
-class RubricText(Struct, frozen=True):
-    """The path of a rubric's file, and the whole text that it had."""
-
-    origin: str
-    text: str
-
-
-class RubricState(Struct, frozen=True):
-    """The text in force, and the agent's edit of it that is held."""
-
-    force: RubricText
-    held: RubricText | None = None
-
-
-class EditAuthor(StrEnum):
-    """Who may have made a change. UNKNOWN: nobody reports what the agent did."""
-
-    USER = "user"
-    AGENT = "agent"
-    UNKNOWN = "unknown"
-
-
-def settle_rubric(before: RubricState, now: RubricText, hand: EditAuthor) -> RubricState:
-    """Return the state after a look that found `now`."""
-    if now.text == before.force.text:
-        return RubricState(now)
-    if before.held is not None and now == before.held:
-        return before
-    if hand is EditAuthor.UNKNOWN:
-        return before
-    return replace(before, held=now) if hand is EditAuthor.AGENT else RubricState(now)
-
-
-def accept_held_edit(before: RubricState) -> RubricState:
-    """Put the held text in force, as the user accepts it."""
-    return before if before.held is None else RubricState(before.held)
 
 
 # --- Messages about changes, held edits and the rubric in force ---------------------------------------------
@@ -103,14 +65,16 @@ def sanitize_line(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
-def held_edit_message(rubric: Rubric) -> str:
-    """Return one line for the user about the held edit, "" if nothing is held."""
-    held = rubric.held
-    if held is None:
-        return ""
+def held_edit_message(edit: HeldEdit) -> str:
+    """Return one line for the user about an edit that waits."""
+    path, summary = sanitize_line(edit.path), sanitize_line(edit.summary)
+    if edit.unsure:
+        return (
+            f"Supervisor: {path} was changed while the agent worked ({summary}). It counts from your next "
+            f"message on, at once with {ACCEPT_COMMAND}; not yours? Take it back"
+        )
     return (
-        f"Supervisor: the agent edited the rubric, {sanitize_line(held.path)} ({held.summary}). "
-        f"It is held until you type {ACCEPT_COMMAND}"
+        f"Supervisor: the agent changed {path} ({summary}). It does not count until you type {ACCEPT_COMMAND}"
     )
 
 
@@ -204,20 +168,30 @@ def changed_rubric_path(order: Sequence[str], before: Rubric, now: Rubric) -> st
 
 
 def settings_save_notices(
-    project: str, before: Sequence[ConfigurationContents], now: Sequence[ConfigurationContents]
+    project: str,
+    before: Sequence[ConfigurationContents],
+    now: Sequence[ConfigurationContents],
+    undecided: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Return lines for the user about configuration files, none if there is nothing new."""
+    """Return lines for the user about configuration files, none if there is nothing new.
+
+    `undecided` are paths of which a stop will say whether their change counts.
+    """
     return tuple(
-        line for old, new in zip(before, now, strict=True) for line in _file_notices(project, old, new)
+        line
+        for old, new in zip(before, now, strict=True)
+        for line in _file_notices(project, old, new, decided=new.path not in undecided)
     )
 
 
-def _file_notices(project: str, before: ConfigurationContents, now: ConfigurationContents) -> list[str]:
+def _file_notices(
+    project: str, before: ConfigurationContents, now: ConfigurationContents, *, decided: bool
+) -> list[str]:
     wrong = [line for line in now.problems if line not in before.problems]
     names = before.values.keys() | now.values.keys()
     changed = sorted(name for name in names if before.values.get(name) != now.values.get(name))
     lines = [_format_notice(project, "settings saved", line, "") for line in wrong[:MAX_ITEMS_NAMED]]
-    if changed:
+    if changed and decided:
         shown = ", ".join(changed[:MAX_ITEMS_NAMED]) + (", ..." if len(changed) > MAX_ITEMS_NAMED else "")
         own = now.path.startswith(f"{project}/") and any(_COMMAND.fullmatch(name) for name in changed)
         lines.append(

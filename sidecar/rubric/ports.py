@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
-from msgspec import Struct
-
+from sidecar.kernel.held_edits import AgentWrites
 from sidecar.kernel.rubric import ConfigurationContents, Rubric
 from sidecar.kernel.session import Environment
 
-
-class AgentWrites(Struct, frozen=True):
-    """What an agent may have written.
-
-    `paths` are those it edited, absolute or relative to the project; `lines` are the shell lines it ran.
-    `unseen`: it may have done more that is not known (another agent worked for it, for example).
-    """
-
-    paths: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    unseen: bool = False
+NOTHING_HELD: Final = "nothing is held"
 
 
 class RubricStore(Protocol):

@@ -26,6 +26,7 @@ from sidecar.kernel.rubric import (
     TextSpan,
 )
 from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
+from sidecar.platform.incidents import Incidents
 from sidecar.rubric.files import (
     RejectedRubricError,
     RubricPlace,
@@ -36,13 +37,13 @@ from sidecar.rubric.files import (
 from sidecar.rubric.held_edits import RubricEditGuard, ServingRubric
 from sidecar.rubric.outline import parse_outline
 from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text
+from sidecar.rubric.ports import NOTHING_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sidecar.kernel.held_edits import AgentWrites, EditedText
     from sidecar.kernel.session import Environment
-    from sidecar.rubric.policy import RubricText
-    from sidecar.rubric.ports import AgentWrites
 
 
 RUBRIC_LIMIT: Final = 8 * 1024
@@ -72,10 +73,16 @@ class RubricFiles:
     counts at once.
     """
 
-    def __init__(self, default: Path, own: Environment | None = None, state: Path | None = None) -> None:
+    def __init__(
+        self,
+        default: Path,
+        own: Environment | None = None,
+        state: Path | None = None,
+        incidents: Incidents | None = None,
+    ) -> None:
         self._default = default
         self._own = own or {}
-        self._holding = RubricEditGuard(state, _parse_kept_text) if state is not None else None
+        self._holding = RubricEditGuard(state, _parse_kept_text, incidents) if state is not None else None
         self._read: dict[Path, tuple[tuple[int, ...], str | RejectedRubricError]] = {}
 
     def load(self, project: str, environment: Environment, writes: AgentWrites | None = None) -> Rubric:
@@ -90,7 +97,7 @@ class RubricFiles:
         Raises BadInputError if `digest` is given and is not that of the held edit.
         """
         if self._holding is None:
-            return "nothing is held"
+            return NOTHING_HELD
         return self._holding.accept(project, self._order(project, environment), digest)
 
     def begin(self, project: str) -> tuple[str, bool]:
@@ -104,10 +111,6 @@ class RubricFiles:
             own, new_rubric_text(self._default.read_text(encoding="utf-8"), own.parents[1].name)
         )
         return str(own), True
-
-    def texts(self, project: str) -> tuple[str, str] | None:
-        """Return the text in force and the held one, None if nothing is held."""
-        return self._holding.texts(project) if self._holding is not None else None
 
     def _order(self, project: str, environment: Environment) -> tuple[str, ...]:
         return tuple(
@@ -164,7 +167,7 @@ def read_rubric_text(path: Path) -> str | RejectedRubricError:
         return RejectedRubricError(str(unfit))
 
 
-def _parse_kept_text(text: RubricText) -> Rubric | None:
+def _parse_kept_text(text: EditedText) -> Rubric | None:
     """Return the rubric of a stored text, None if it can no longer serve."""
     try:
         rubric = parse_rubric(text.text) if text.text else LAST_RESORT

@@ -13,13 +13,14 @@ from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.platform.steering import FilesInForce
 
 
-def build_evidence(state: Path) -> EvidenceServices:
+def build_evidence(state: Path, files: FilesInForce) -> EvidenceServices:
     """Build the real adapters. `state`: the user's state folder."""
     workspace, code_host = GitWorkspace(state / "trees"), CodeHost()
     return EvidenceServices(
-        catalog=ProjectCatalog(os.environ, TrustFile(state), detect_gates, code_host),
+        catalog=ProjectCatalog(os.environ, TrustFile(state, files), detect_gates, code_host, files),
         gates=ProjectGates(workspace=workspace, code_host=code_host),
         old_checks=ScratchChecks(workspace),
         workspace=workspace,

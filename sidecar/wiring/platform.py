@@ -5,26 +5,34 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sidecar.evidence.gates.trust import TRUST_FILE
 from sidecar.platform.clock import SystemClock
-from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.configuration import ConfigurationFile, user_config_file
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.ports import PlatformServices
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.session_store import JournalFiles, RecordFiles, SessionFiles
+from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
 from sidecar.platform.stop_history import StopHistoryFiles
-from sidecar.platform.user_state import SpendingFile, SwitchFile
+from sidecar.platform.user_state import SWITCH_FILE, SpendingFile, SwitchFile
 
 
 def build_platform(state: Path) -> PlatformServices:
     """Build the real adapters. `state`: the user's state folder."""
-    clock = SystemClock()
+    clock, incidents = SystemClock(), Incidents()
+    configuration = user_config_file(os.environ)
+    own = (state / TRUST_FILE, state / SWITCH_FILE, *((configuration,) if configuration else ()))
+    steering = SteeringFiles(state / STEERING_FOLDER, own, incidents)
     return PlatformServices(
         clock=clock,
-        configuration=ConfigurationFile(os.environ),
-        journals=JournalFiles(state),
+        configuration=ConfigurationFile(os.environ, steering),
+        incidents=incidents,
+        journals=JournalFiles(state, incidents),
         record=RecordFiles(state),
         secrets=SecretForms(),
         spending=SpendingFile(state, clock),
         stop_history=StopHistoryFiles(state),
-        store=SessionFiles(state),
-        switches=SwitchFile(state),
+        store=SessionFiles(state, incidents),
+        steering=steering,
+        switches=SwitchFile(state, steering),
     )

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.rubric import Rubric
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.guides import GuideFiles
 from sidecar.rubric.reader import RubricFiles
 
 
-def build_rubrics(state: Path) -> RubricFiles:
+def build_rubrics(state: Path, incidents: Incidents) -> RubricFiles:
     """Build the store of rubrics in force, which holds agents' edits. `state`: the user's state folder."""
-    return RubricFiles(_default_rubric(), os.environ, state / "rubrics")
+    return RubricFiles(_default_rubric(), os.environ, state / "rubrics", incidents)
 
 
 def build_guides() -> GuideFiles:

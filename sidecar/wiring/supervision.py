@@ -27,6 +27,7 @@ from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.people import (
     CommandLineService,
     CommandRequest,
+    HeldEditsRequest,
     SessionSelector,
     SwitchRequest,
 )
@@ -53,13 +54,14 @@ class Supervision:
 def build_services() -> Services:
     """Build every port with its real adapter."""
     texts, state = plugin_root() / "rubric", user_paths().state
-    platform, evidence = build_platform(state), build_evidence(state)
+    platform = build_platform(state)
+    evidence = build_evidence(state, platform.steering)
     return Services(
         **vars(platform),
         **vars(evidence),
         judge=build_judge(texts, os.environ, SecretForms().masker),
         messages=MessageFiles(texts),
-        rubrics=build_rubrics(state),
+        rubrics=build_rubrics(state, platform.incidents),
         transcripts=build_transcripts(platform, evidence),
     )
 
@@ -101,7 +103,15 @@ def supervision_methods(built: Supervision) -> Methods:
     async def toggle(asked: SwitchRequest) -> bytes:
         return msgspec.json.encode(built.people.toggle(asked))
 
+    async def held(asked: HeldEditsRequest) -> bytes:
+        return msgspec.json.encode(built.people.held(asked))
+
+    async def accept(asked: HeldEditsRequest) -> bytes:
+        return msgspec.json.encode(built.people.accept(asked))
+
     return {
+        "accept": struct_handler(HeldEditsRequest, accept),
+        "held": struct_handler(HeldEditsRequest, held),
         "hook": hook,
         "report": struct_handler(SessionSelector, report),
         "order": struct_handler(CommandRequest, order),

@@ -24,13 +24,13 @@ from sidecar.cli.rubric_replay import (
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.held_edits import AgentWrites
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.paths import user_paths
 from sidecar.platform.stop_history import StopHistoryFiles
-from sidecar.rubric.ports import AgentWrites
 from support.cases import UNREACHABLE, abstain
 from support.kept_stops import asked, missing, unasked
 from support.memory_stores import MemorySpending, MemoryStopHistory

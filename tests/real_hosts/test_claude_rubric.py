@@ -138,11 +138,11 @@ def test_a_held_edit_is_shown_and_counts_after_the_user_accepts_it(under: Superv
     under.script(runs(WORK), *writes(path, PLAIN), *(says(f"There is none, {n}.") for n in range(4)))
     with under.terminal() as terminal:
         terminal.submit(GOAL)
-        terminal.wait_for("the agent edited the rubric", timeout=60)
+        terminal.wait_for("the agent changed", timeout=60)
         terminal.wait_for("stalled", timeout=60)
     assert decisions(under) == ["continue", "continue", "continue", "stalled"]
     assert "held: " in under.ask("/supervisor:rubric", "--continue").result
-    assert "in force now" in under.ask("/supervisor:rubric accept", "--continue").result
+    assert "in force now" in under.ask("/supervisor:accept", "--continue").result
     under.script(runs(f"{WORK} "), says("Done."))
     under.ask(GOAL, "--continue")
     assert decisions(under)[-1] == "achieved"

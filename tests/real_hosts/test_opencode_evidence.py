@@ -203,7 +203,7 @@ def test_an_edit_by_the_agent_is_held_until_the_user_accepts_it(
     noted(desk, session, "budget spent")
     assert path.read_text(encoding="utf-8") == PLAIN
     assert shop.stops() == ["continue", "exhausted"]
-    noted(desk, session, "the agent edited the rubric")
+    noted(desk, session, "the agent changed")
     desk.command(session, "supervisor:rubric")
     noted(desk, session, "held: ")
     desk.command(session, "supervisor:rubric", "accept")

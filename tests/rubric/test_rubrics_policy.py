@@ -5,70 +5,21 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.rubric import Criterion, HeldRubricEdit, Rubric, Severity
+from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.rubric import Criterion, Rubric, Severity
 from sidecar.rubric.policy import (
-    EditAuthor,
-    RubricState,
-    RubricText,
-    accept_held_edit,
     describe_rubric,
     held_edit_message,
     rubric_change_message,
-    settle_rubric,
     summarize_rubric_changes,
 )
-from support.table import over_table
 
-OLD, NEW, THIRD = (
-    RubricText("/p/rubric.md", "old"),
-    RubricText("/p/rubric.md", "new"),
-    RubricText("/p/rubric.md", "third"),
-)
-CALM, HOLDING = RubricState(OLD), RubricState(OLD, NEW)
 RUBRIC = Rubric(
     patterns=(Criterion("A", "a", "a"),),
     antipatterns=(Criterion("B", "b", "b"),),
     origin="/p/.supervisor/rubric.md",
 )
-HELD = HeldRubricEdit(path="/p/.supervisor/rubric.md", digest="d1", summary="1 pattern gone (A)")
-
-
-@over_table(
-    ("before", "now", "hand", "after"),
-    [
-        (CALM, OLD, EditAuthor.AGENT, CALM),
-        (CALM, NEW, EditAuthor.AGENT, HOLDING),
-        (CALM, NEW, EditAuthor.USER, RubricState(NEW)),
-        (CALM, NEW, EditAuthor.UNKNOWN, CALM),
-        (HOLDING, NEW, EditAuthor.USER, HOLDING),
-        (HOLDING, NEW, EditAuthor.AGENT, HOLDING),
-        (HOLDING, OLD, EditAuthor.UNKNOWN, CALM),
-        (HOLDING, THIRD, EditAuthor.AGENT, RubricState(OLD, THIRD)),
-        (HOLDING, THIRD, EditAuthor.USER, RubricState(THIRD)),
-        (HOLDING, THIRD, EditAuthor.UNKNOWN, HOLDING),
-        (
-            HOLDING,
-            RubricText("/q/rubric.md", "new"),
-            EditAuthor.AGENT,
-            RubricState(OLD, RubricText("/q/rubric.md", "new")),
-        ),
-        (
-            CALM,
-            RubricText("/q/rubric.md", "old"),
-            EditAuthor.AGENT,
-            RubricState(RubricText("/q/rubric.md", "old")),
-        ),
-    ],
-)
-def test_what_stands_after_a_look(
-    before: RubricState, now: RubricText, hand: EditAuthor, after: RubricState
-) -> None:
-    assert settle_rubric(before, now, hand) == after
-
-
-def test_what_is_accepted_is_what_was_held() -> None:
-    assert accept_held_edit(HOLDING) == RubricState(NEW)
-    assert accept_held_edit(CALM) == CALM
+HELD = HeldEdit(path="/p/.supervisor/rubric.md", digest="d1", summary="1 pattern gone (A)")
 
 
 def test_a_summary_names_what_is_gone_added_and_changed() -> None:
@@ -92,10 +43,13 @@ def test_a_summary_names_what_is_gone_added_and_changed() -> None:
 
 
 def test_a_held_edit_is_told_with_what_to_type() -> None:
-    assert held_edit_message(RUBRIC) == ""
-    assert held_edit_message(replace(RUBRIC, held=HELD)) == (
-        "Supervisor: the agent edited the rubric, /p/.supervisor/rubric.md (1 pattern gone (A)). "
-        "It is held until you type /supervisor:rubric accept"
+    assert held_edit_message(HELD) == (
+        "Supervisor: the agent changed /p/.supervisor/rubric.md (1 pattern gone (A)). "
+        "It does not count until you type /supervisor:accept"
+    )
+    assert held_edit_message(replace(HELD, unsure=True)) == (
+        "Supervisor: /p/.supervisor/rubric.md was changed while the agent worked (1 pattern gone (A)). "
+        "It counts from your next message on, at once with /supervisor:accept; not yours? Take it back"
     )
     assert rubric_change_message(RUBRIC) == ""
     assert (
@@ -126,5 +80,5 @@ def test_a_description_says_what_was_passed_over_and_what_is_held() -> None:
     assert describe_rubric(rubric, "").splitlines()[1:] == [
         "passed over: /p/x: a folder no",
         "passed over: /p/y: a link",
-        "held: /p/.supervisor/rubric.md: 1 pattern gone (A). Type /supervisor:rubric accept",
+        "held: /p/.supervisor/rubric.md: 1 pattern gone (A). Type /supervisor:accept",
     ]

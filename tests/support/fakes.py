@@ -25,7 +25,8 @@ from sidecar.kernel.goal import Goal
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.incidents import Incidents
+from sidecar.platform.ports import RecordEntry, Steering
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, RUBRIC, stopped
@@ -39,6 +40,7 @@ from support.memory_stores import (
     MemorySpending,
     MemoryStopHistory,
     MemorySwitches,
+    NoSteering,
     PlainMessages,
     ValueSecrets,
 )
@@ -165,6 +167,7 @@ class Fakes:
     spending: MemorySpending = field(default_factory=MemorySpending)
     record: FailingRecord = field(default_factory=FailingRecord)
     store: FailingStore = field(default_factory=FailingStore)
+    steering: Steering = field(default_factory=NoSteering)
     switches: MemorySwitches = field(default_factory=MemorySwitches)
     transcripts: ScriptedTranscripts = field(default_factory=ScriptedTranscripts)
     workspace: WatchedWorkspace = field(default_factory=WatchedWorkspace)
@@ -182,7 +185,9 @@ class Fakes:
             messages=PlainMessages(),
             spending=self.spending,
             record=self.record,
+            incidents=Incidents(),
             rubrics=FixedRubrics(RUBRIC),
+            steering=self.steering,
             secrets=ValueSecrets(),
             store=self.store,
             switches=self.switches,

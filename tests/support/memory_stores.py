@@ -14,18 +14,21 @@ from sidecar.kernel.masking import build_secret_mask
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import LoadedStops
 from sidecar.platform.session_documents import file_stem
+from sidecar.platform.steering import UnheldFiles
 from sidecar.rubric.reader import LAST_RESORT
 from sidecar.systems.supervision.messages import plain_continuation, plain_goal_context
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sidecar.kernel.effects import Feedback
+    from sidecar.kernel.held_edits import AgentWrites, HeldEdit
     from sidecar.kernel.journal import Journal
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.rubric import Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
     from sidecar.kernel.stop_history import RecordedStop
     from sidecar.platform.ports import RecordEntry
-    from sidecar.rubric.ports import AgentWrites
 
 
 class MemorySessionStore:
@@ -217,6 +220,19 @@ class ManualClock:
 
 
 # --- A rubric that was given, and wordings without words. ---------------------------------------------------
+
+
+class NoSteering(UnheldFiles):
+    """No file steers: every edit counts at once."""
+
+    def settle(self, project: str, writes: AgentWrites, shared: AgentWrites) -> tuple[HeldEdit, ...]:  # noqa: ARG002 - the port's
+        return ()
+
+    def held(self, project: str) -> tuple[HeldEdit, ...]:  # noqa: ARG002 - the port's
+        return ()
+
+    def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:  # noqa: ARG002 - the port's
+        return ()
 
 
 class FixedRubrics:

@@ -73,7 +73,7 @@ def main() -> int:
     port, method, when = STEPS[step]
     services = supervision.build_services()
     mortal = Mortal(getattr(services, port), method, when, lives)
-    vars(wiring)["build_services"] = lambda: dataclasses.replace(services, **{port: mortal})
+    vars(wiring)["build_services"] = lambda: dataclasses.replace(services, **{port: mortal})  # type: ignore[arg-type]
     return run_sidecar()
 
 

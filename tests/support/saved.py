@@ -10,8 +10,8 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from sidecar.rubric.guides import GuideFiles
 from sidecar.rubric.reader import RubricFiles
-from sidecar.systems.supervision.rubric_changes import RubricWatch
 from sidecar.systems.supervision.saved_files import SavedFileWatch
+from sidecar.systems.supervision.steering import SteeringWatch
 from support.cases import KEY, edited, stopped, turn
 from support.fakes import Fakes, prompt
 
@@ -43,7 +43,7 @@ class Scene:
         self.services = with_other(self.fakes.services, rubrics=RubricFiles(default, None, folder / "state"))
         self.environment = {"HOME": str(folder)}
         self.guides = GuideFiles(default, self.environment)
-        self.watch = RubricWatch(self.services)
+        self.watch = SteeringWatch(self.services)
         self.watch.recall()
         self.saved = SavedFileWatch(self.services, self.watch, self.guides)
 
@@ -70,7 +70,7 @@ class Scene:
 
     def restart(self) -> None:
         """A new sidecar, which has not yet found out who was at work."""
-        self.watch = RubricWatch(self.services)
+        self.watch = SteeringWatch(self.services)
         self.saved = SavedFileWatch(self.services, self.watch, self.guides)
 
     @classmethod

@@ -22,11 +22,11 @@ from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOri
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
 from sidecar.platform.configuration import (
-    PROJECT_FILE,
     ConfigurationFile,
     GateFileSettings,
     read_project_gates,
 )
+from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
 from sidecar.platform.toml import (
     FieldError,
     TomlKey,
@@ -153,7 +153,8 @@ def _make_gate_layer(
     name: str, gate: ConfiguredGate, words: GateFileSettings, origin: GateOrigin
 ) -> _GateLayer:
     line = words.file.line(("gate", name))
-    place = f"{PROJECT_FILE if origin is GateOrigin.PROJECT else USER_FILE}{f':{line}' if line else ''}"
+    file = PROJECT_CONFIGURATION if origin is GateOrigin.PROJECT else USER_FILE
+    place = f"{file}{f':{line}' if line else ''}"
     return _GateLayer(gate, origin, place, frozenset(words.file.table["gate"][name]))
 
 
@@ -203,17 +204,23 @@ class ProjectCatalog:
     """Implements `GateCatalog`."""
 
     def __init__(
-        self, user: Environment, trust: TrustFile, detect: DetectGates, code_host: CodeHost | None = None
+        self,
+        user: Environment,
+        trust: TrustFile,
+        detect: DetectGates,
+        code_host: CodeHost | None = None,
+        files: FilesInForce = UNHELD,
     ) -> None:
         """`user`: environment that locates the user's folders. Without `code_host`: no PR and CI gates."""
-        self._configuration = ConfigurationFile(user)
+        self._configuration = ConfigurationFile(user, files)
+        self._files = files
         self._trust = trust
         self._detect = detect
         self._code_host = code_host
 
     async def list(self, project: str, environment: Environment) -> AvailableGates:
         limits, user = self._configuration.read()
-        own, wrong = limit_project_waits(read_project_gates(project), limits)
+        own, wrong = limit_project_waits(read_project_gates(project, self._files), limits)
         settings = gate_settings_in_force(user, own)
         detected, failed = await self._detected(project, environment) if settings.detect else ((), ())
         found = merge_gates(detected, user, own)

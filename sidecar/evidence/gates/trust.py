@@ -21,7 +21,9 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate
 from sidecar.platform.files import ensure_folder, set_aside, write_whole
 from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.steering import UNHELD, FilesInForce
 
+TRUST_FILE: Final = "trust.json"
 TRUST_FILE_VERSION: Final = 1
 FILE_LIMIT: Final = 8 * 1024 * 1024
 """Maximum bytes of the file: some thousand projects."""
@@ -57,13 +59,14 @@ def gate_digest(gate: Gate) -> str:
 class TrustFile:
     """The approvals stored in a state folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "trust.json"
+    def __init__(self, folder: Path, files: FilesInForce = UNHELD) -> None:
+        self._path = folder / TRUST_FILE
+        self._files = files
 
     def approvals(self, project: str) -> Mapping[str, Approval]:
         """Return a project's approvals by gate ID; empty where they cannot be read. Never raises."""
         try:
-            return read_state(self._path, _Trust, FILE_LIMIT).projects.get(_real_project_path(project), {})
+            return self._read().projects.get(_real_project_path(project), {})
         except (BrokenStateError, BadInputError, OSError):
             return {}
 
@@ -74,7 +77,7 @@ class TrustFile:
     def fault(self) -> str:
         """Say why the file cannot be read; "" where it can."""
         try:
-            read_state(self._path, _Trust, FILE_LIMIT)
+            self._read()
         except (BrokenStateError, OSError) as error:
             return f"{self._path} cannot be used ({error}), so nothing is approved; type: supervisor trust"
         return ""
@@ -94,11 +97,14 @@ class TrustFile:
             self._write(left)
         return len(gone)
 
+    def _read(self) -> _Trust:
+        return read_state(self._files.path_in_force(self._path), _Trust, FILE_LIMIT)
+
     def _mended(self) -> _Trust:
         """Read the file, and set it aside if it is broken. Raises OSError."""
         ensure_folder(self._path.parent)
         try:
-            return read_state(self._path, _Trust, FILE_LIMIT)
+            return self._read()
         except BrokenStateError as error:
             set_aside(self._path, error.fault, str(error))
             return _Trust()
@@ -108,6 +114,7 @@ class TrustFile:
         if len(data) > FILE_LIMIT:
             raise BadInputError(f"{self._path} would be too big; supervisor trust --revoke in old projects")
         write_whole(self._path, data, durable=True)
+        self._files.vouch(self._path)
 
 
 def approval_covers(approval: Approval | None, gate: Gate) -> bool:

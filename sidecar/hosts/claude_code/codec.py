@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 HOST: Final = "claude-code"
 """The host's name in session keys."""
-TYPED_COMMAND: Final = re.compile(r"/supervisor:(goal|retry|rubric|trust)(?:\s|\Z)")
-COMMANDS: Final = {f"supervisor:{name}": name for name in ("goal", "retry", "rubric", "trust")}
+TYPED_COMMAND: Final = re.compile(r"/supervisor:(goal|retry|rubric|trust|accept)(?:\s|\Z)")
+COMMANDS: Final = {f"supervisor:{name}": name for name in ("goal", "retry", "rubric", "trust", "accept")}
 OWN_TOOL: Final = re.compile(r"mcp__(plugin_supervisor_)?supervisor__(?P<tool>.*)", re.DOTALL)
 """Tools of the plugin's server, and of a server that somebody else configured by the same name."""
 NOTICE: Final = "<task-notification>"

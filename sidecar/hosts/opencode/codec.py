@@ -173,7 +173,7 @@ def _unusable_event_error(error: Exception) -> BadInputError:
 
 HOST: Final = "opencode"
 """The host's name in session keys."""
-COMMANDS: Final = ("goal", "retry", "rubric", "trust")
+COMMANDS: Final = ("goal", "retry", "rubric", "trust", "accept")
 READ_ONLY: Final = "plan"
 """The host's own agent that may not write files."""
 NOTE_LIMIT: Final = 4000

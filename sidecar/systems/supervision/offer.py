@@ -18,13 +18,14 @@ OFFER: Final = SystemOffer(
         "ToolCalled",
         "TurnFailed",
     ),
-    methods=("hook", "report", "order", "toggle"),
+    methods=("accept", "held", "hook", "order", "report", "toggle"),
     tools=("evidence", "gates", "rubric", "status", "verdict"),
     verbs=(
         ("goal", Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session.")),
         ("retry", Verb("sidecar.cli.goal:retry", "Set or show how often an agent may be sent back.")),
         ("status", Verb("sidecar.cli.status:status", "Show where a session stands, and why.")),
         ("gates", Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder.")),
+        ("accept", Verb("sidecar.cli.accept:accept", "Let edits count that wait for you.")),
         ("trust", Verb("sidecar.cli.trust:trust", "Approve the commands that a project's files name.")),
         (
             "eval",

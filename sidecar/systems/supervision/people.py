@@ -10,6 +10,7 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import Spending
+from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.ports import RecordEntry
 from sidecar.rubric.policy import held_edit_message
@@ -66,6 +67,14 @@ class SwitchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     project: str | None = None
 
 
+class HeldEditsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Asks for the edits that wait in a folder, or lets those with these digests count."""
+
+    project: str
+    environment: dict[str, str] = {}
+    digests: tuple[str, ...] = ()
+
+
 class CommandLineService:
     """Answers requests of the command line."""
 
@@ -80,7 +89,8 @@ class CommandLineService:
         off = self._services.switches.off(who.project)
         session, spending = self._find(who), self._services.spending.today()
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
-        troubles = (*errors, *rubric.rejected, *filter(None, [held_edit_message(rubric)]))
+        held = self._supervisor.steering.held(session.project if session else who.project, {})
+        troubles = (*errors, *rubric.rejected, *map(held_edit_message, held))
         if session is None:
             text = f"Supervisor: no session is known for {who.session or who.project or 'this folder'}."
             return SessionReport(
@@ -128,6 +138,14 @@ class CommandLineService:
         self._services.switches.turn(on=toggle.on, project=toggle.project)
         where = toggle.project or "you, everywhere"
         return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
+
+    def held(self, asked: HeldEditsRequest) -> tuple[HeldEdit, ...]:
+        """Return the edits that wait, of the user's files and of this folder's."""
+        return self._supervisor.steering.held(asked.project, asked.environment)
+
+    def accept(self, asked: HeldEditsRequest) -> tuple[str, ...]:
+        """Put edits in force; return a line for each. Raises OSError."""
+        return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""

@@ -4,7 +4,7 @@ Rules of this module:
 
 - Where no agent is at work on a project, what was saved there is the person's and counts from then on. While
   one is at work, changes are only reported and not decided. See
-  sidecar/systems/supervision/rubric_changes.py.
+  sidecar/systems/supervision/steering.py.
 - Every session at work with the file is notified. What a host cannot show at once is part of the next note.
 - A project is watched from its first event on; earlier changes are not reported.
 """
@@ -21,6 +21,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.events import AgentStopped, FileSaved, HostEvent
+from sidecar.kernel.held_edits import AgentWrites
 from sidecar.kernel.rubric import ConfigurationContents, Rubric
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.ports import FileWatcher
@@ -30,9 +31,9 @@ from sidecar.rubric.policy import (
     rubric_save_notices,
     settings_save_notices,
 )
-from sidecar.rubric.ports import AgentWrites, GuidanceFiles
+from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.supervision.rubric_changes import RubricWatch
+from sidecar.systems.supervision.steering import SteeringWatch
 
 MAX_PROJECTS_WATCHED: Final = 20
 """Maximum number of watched projects, those seen last."""
@@ -69,7 +70,7 @@ class _WatchedProject(Struct):
 class SavedFileWatch:
     """Tracks which sessions work where, and what the files there contain."""
 
-    def __init__(self, services: Services, rubrics: RubricWatch, guides: GuidanceFiles) -> None:
+    def __init__(self, services: Services, rubrics: SteeringWatch, guides: GuidanceFiles) -> None:
         """Use these services."""
         self._services = services
         self._rubrics = rubrics
@@ -186,7 +187,13 @@ class SavedFileWatch:
             return False
         now = self._guides.rubric(desk.project, desk.environment)
         settings = self._guides.settings(desk.project)
-        words = settings_save_notices(desk.project, desk.settings, settings)
+        self._rubrics.saved(desk.project)
+        undecided = frozenset(
+            file.path
+            for file in settings
+            if not self._rubrics.at_rest(desk.project, alone=file.path.startswith(f"{desk.project}/"))
+        )
+        words = settings_save_notices(desk.project, desk.settings, settings, undecided)
         desk.settings = settings
         rubric = () if now is None else self._rubric(desk, now, decides=stops is None)
         for key in desk.sessions:

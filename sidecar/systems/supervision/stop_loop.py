@@ -39,8 +39,8 @@ from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inqui
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
 from sidecar.systems.supervision.replay import StopHistoryWriter
-from sidecar.systems.supervision.rubric_changes import RubricWatch
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError
+from sidecar.systems.supervision.steering import SteeringWatch
 
 QUEUE_POLL_SECONDS = 1.0
 """Seconds between two checks of the host's queue while a stop is judged."""
@@ -70,7 +70,7 @@ class StopLoop:
     """Judges stops, at most one at a time per session."""
 
     def __init__(
-        self, services: Services, generations: RunningJudgings, bases: Baselines, rubrics: RubricWatch
+        self, services: Services, generations: RunningJudgings, bases: Baselines, rubrics: SteeringWatch
     ) -> None:
         """Share the other parameters with the code that reports newer events."""
         self._services = services
@@ -116,6 +116,7 @@ class StopLoop:
             )
             raise
         else:
+            self._rubrics.rest_unread(stop)
             ruling = self._told(stop, self._save(inquiry, ruled))
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
@@ -277,7 +278,8 @@ class StopLoop:
         return self._services.transcripts.queued(inquiry.stop, inquiry.turn.position)
 
     def _told(self, stop: AgentStopped, ruling: Ruling) -> Ruling:
-        """Add the queued rubric notices for the user to the ruling."""
+        """Add what is queued for the user to the ruling."""
+        self._rubrics.owe(stop.key, self._services.incidents.take(stop.key))
         news = self._rubrics.note(stop.key)
         return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
 

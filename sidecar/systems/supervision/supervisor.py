@@ -35,9 +35,9 @@ from sidecar.systems.supervision.policy import commands, sessions
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
-from sidecar.systems.supervision.rubric_changes import RubricWatch
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.sessions import RunningJudgings, SessionLineage
+from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop
 
 MAX_COMMANDS_REMEMBERED = 1000
@@ -69,9 +69,9 @@ class Supervisor:
         self._spare = spare
         self._generations = RunningJudgings()
         self._bases = Baselines(services)
-        self._rubrics = RubricWatch(services)
-        self.saved = SavedFileWatch(services, self._rubrics, guides) if guides else None
-        self._stops = StopLoop(services, self._generations, self._bases, self._rubrics)
+        self.steering = SteeringWatch(services)
+        self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
+        self._stops = StopLoop(services, self._generations, self._bases, self.steering)
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
         self._approvals = GateApprovals(services)
@@ -164,7 +164,7 @@ class Supervisor:
 
     def _end(self, key: SessionKey) -> None:
         self._bases.end(key)
-        self._rubrics.end(key)
+        self.steering.end(key)
         if self.saved is not None:
             self.saved.end(key)
 
@@ -181,15 +181,15 @@ class Supervisor:
         at = self._services.clock.now()
         if not event.human:
             self._remember(event.key, event.prompt_id, NOT_TYPED_REPLY)
-            self._rubrics.set_to_work(event, human=False)
+            self.steering.set_to_work(event, human=False)
             return self._changed(event, lambda session: sessions.mark_agent_active(session, at))
         self._generations.supersede(event.key)
         if not self._services.switches.off(event.project):
             self._bases.begin_turn(event)
-            self._rubrics.spoken(event)
-            self._rubrics.set_to_work(event)
+            self.steering.spoken(event)
+            self.steering.set_to_work(event)
         else:
-            self._rubrics.unseen(event)
+            self.steering.unseen(event)
         return self._changed(event, lambda session: sessions.reset_after_prompt(session, at))
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
@@ -215,10 +215,10 @@ class Supervisor:
         told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
         if told is not None:
             return NoReply() if told.work else told
-        self._rubrics.spoken(event)
+        self.steering.spoken(event)
         reply = self._remember(event.key, event.prompt_id, self._carry_out(event))
         if reply.work:
-            self._rubrics.set_to_work(event)
+            self.steering.set_to_work(event)
         return reply
 
     async def _trust(self, event: CommandTyped) -> CommandReply:
@@ -247,8 +247,8 @@ class Supervisor:
         before = sessions.reset_after_prompt(self._family.session_of(event), at)
         position = services.transcripts.position(event) or before.counted_to
         command = commands.TypedCommand(name=event.name, arguments=event.arguments, at=at, position=position)
-        if event.name == "rubric":
-            session, reply = before, self._rubrics.obey(event)
+        if event.name in ("rubric", ACCEPT_NAME):
+            session, reply = before, self.steering.obey(event)
         else:
             session, reply = commands.run_typed_command(before, settings, command)
         if (off := services.switches.off(event.project)) and _enforces_new_goal(session, before):

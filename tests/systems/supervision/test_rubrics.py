@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.events import AgentStopped
-from sidecar.kernel.rubric import HeldRubricEdit, Rubric
+from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall
 from sidecar.rubric.policy import EDIT_HINT
 from sidecar.rubric.reader import RubricFiles
-from sidecar.systems.supervision.rubric_changes import AT_WORK_S, MAX_REMEMBERED, RubricWatch, possible_writes
+from sidecar.systems.supervision.steering import AT_WORK_S, MAX_REMEMBERED, SteeringWatch, possible_writes
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, RUBRIC, edited, ran, stopped, turn
 from support.fakes import Fakes, command, prompt
@@ -24,7 +25,7 @@ from support.memory_stores import FixedRubrics
 OTHER = SessionKey(host=KEY.host, id="s2")
 OLD = "## Patterns\n- **DONE**: it is\n## Antipatterns\n- **OLD**: x\n"
 NEW = OLD.replace("OLD", "NEW")
-HELD = HeldRubricEdit(path="/p/.supervisor/rubric.md", digest="d1", summary="1 pattern gone (A)")
+HELD = HeldEdit(path="/p/.supervisor/rubric.md", digest="d1", summary="1 pattern gone (A)")
 IDLE = turn(calls=())
 WROTE = turn(calls=(edited(".supervisor/rubric.md"),))
 
@@ -41,7 +42,7 @@ class Scene:
         self.fakes = Fakes()
         rubrics = RubricFiles(folder / "default.md", None, folder / "state")
         self.services = with_other(self.fakes.services, rubrics=rubrics)
-        self.watch = RubricWatch(self.services)
+        self.watch = SteeringWatch(self.services)
         self.environment = {"HOME": str(folder)}
 
     def speak(self, key: SessionKey = KEY) -> None:
@@ -92,13 +93,13 @@ def test_a_held_edit_is_told_once_to_each_session(scene: Scene) -> None:
     scene.speak()
     scene.file.write_text(NEW)
     scene.stop(WROTE)
-    assert "It is held until you type /supervisor:rubric accept" in scene.watch.note(KEY)
+    assert "It does not count until you type /supervisor:accept" in scene.watch.note(KEY)
     scene.speak()
     scene.stop()
     assert scene.watch.note(KEY) == ""
     scene.speak(OTHER)
     scene.stop(key=OTHER)
-    assert "It is held" in scene.watch.note(OTHER)
+    assert "It does not count" in scene.watch.note(OTHER)
 
 
 def test_two_looks_at_one_stop_are_one(scene: Scene) -> None:
@@ -157,7 +158,7 @@ def test_what_a_session_left_behind_that_ended_at_work_is_held(scene: Scene) -> 
     scene.watch.end(KEY)
     scene.speak(OTHER)
     assert scene.antipattern(key=OTHER) == "OLD"
-    assert "the agent edited the rubric" in scene.watch.note(OTHER)
+    assert "/supervisor:accept" in scene.watch.note(OTHER)
     scene.watch.end(OTHER)
     scene.file.write_text(NEW.replace("NEW", "NEWER"))
     scene.speak()
@@ -211,7 +212,7 @@ def test_while_an_edit_is_held_none_is_made(scene: Scene) -> None:
     scene.stop(WROTE)
     reply = edit(scene, scene.project)
     assert reply.refused
-    assert "/supervisor:rubric accept" in reply.text
+    assert "/supervisor:accept" in reply.text
     assert not scene.file.exists()
 
 
@@ -300,7 +301,9 @@ async def test_what_cannot_be_saved_is_refused_and_stays_held() -> None:
 
     typing = Typing()
     services = with_other(typing.fakes.services, rubrics=Full(replace(RUBRIC, held=HELD)))
-    reply = RubricWatch(services).obey(command("accept", name="rubric"))
+    watch = SteeringWatch(services)
+    assert "waits: /p/.supervisor/rubric.md" in watch.obey(command("accept", name="rubric")).text
+    reply = watch.obey(command("accept", name="rubric"))
     assert reply.refused
     assert "No space left on device" in reply.text
     assert "all is as before" in reply.text
@@ -309,6 +312,5 @@ async def test_what_cannot_be_saved_is_refused_and_stays_held() -> None:
 async def test_a_prompt_looks_and_the_goal_command_sets_to_work() -> None:
     typing = Typing()
     await typing.fakes.tell(command("all tests pass"))
-    assert [look is not None for look in typing.rubrics.looks] == [True]
     await typing.fakes.tell(prompt())
-    assert [look is not None for look in typing.rubrics.looks] == [True, False]
+    assert [look and look.undecided for look in typing.rubrics.looks] == [False, True]

@@ -11,7 +11,7 @@ import pytest
 
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.rubric import files as settling
-from sidecar.systems.supervision.rubric_changes import AT_WORK_S, MAX_WORK_SECONDS, RubricWatch
+from sidecar.systems.supervision.steering import AT_WORK_S, MAX_WORK_SECONDS, SteeringWatch
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, ran, turn
 from support.fakes import prompt
@@ -130,7 +130,7 @@ def test_an_agent_that_empties_the_file_right_before_its_stop_is_held(scene: Sce
     scene.speak()
     scene.file.write_text("")
     assert scene.stop(turn(calls=(ran(": > .supervisor/rubric.md"),))) == "OLD"
-    assert "the agent edited the rubric" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in scene.watch.note(KEY)
 
 
 def test_an_edit_by_the_agent_is_told_as_undecided_and_then_held(scene: Scene) -> None:
@@ -138,7 +138,7 @@ def test_an_edit_by_the_agent_is_told_as_undecided_and_then_held(scene: Scene) -
     scene.file.write_text(NEW)
     assert scene.looks() == UNDECIDED
     assert scene.stop(WROTE) == "OLD"
-    assert "It is held until you type" in scene.watch.note(KEY)
+    assert "It does not count until you type" in scene.watch.note(KEY)
     assert scene.looks() == ""
     scene.speak()
     assert scene.stop() == "OLD"
@@ -147,7 +147,7 @@ def test_an_edit_by_the_agent_is_told_as_undecided_and_then_held(scene: Scene) -
 def test_a_stop_whose_prompt_nobody_saw_goes_by_what_the_agent_did(scene: Scene) -> None:
     scene.file.write_text(NEW)
     assert scene.stop(WROTE) == "OLD"
-    assert "the agent edited the rubric" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in scene.watch.note(KEY)
 
 
 def test_an_edit_that_says_nothing_else_is_not_told(scene: Scene) -> None:
@@ -195,13 +195,13 @@ def test_a_prompt_to_an_agent_that_was_at_work_before_the_sidecar_began_decides_
     scene.file.write_text(NEW)
     scene.speak()
     assert scene.stop(IDLE) == "OLD"
-    assert "the agent edited the rubric" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in scene.watch.note(KEY)
 
 
 def test_who_came_to_rest_just_before_that_was_looked_up_is_at_rest(tmp_path: Path) -> None:
     """The state of a session is saved after its stop is judged."""
     scene = Scene(tmp_path)
-    scene.watch = RubricWatch(scene.services)
+    scene.watch = SteeringWatch(scene.services)
     scene.speak()
     now = scene.fakes.clock.now()
     scene.fakes.store.save(Session(key=KEY, project=str(scene.project), active_since=now))
@@ -229,12 +229,12 @@ def test_an_agent_of_a_host_that_tells_of_stops_alone_is_never_taken_to_rest(sce
     scene.file.write_text(NEW)
     assert scene.looks() == UNDECIDED
     assert scene.stop(turn(calls=(), readable=False), OTHER) == "OLD"
-    assert "the agent edited the rubric" in scene.watch.note(OTHER)
+    assert "/supervisor:accept" in scene.watch.note(OTHER)
 
 
 def test_before_it_is_known_who_was_at_work_nothing_is_decided(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
-    scene.watch = RubricWatch(scene.services)
+    scene.watch = SteeringWatch(scene.services)
     assert not scene.watch.at_rest(str(scene.project))
 
 

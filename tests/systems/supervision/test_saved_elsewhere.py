@@ -48,7 +48,7 @@ def test_an_agents_edit_of_the_users_rubric_is_held_in_every_project(scene: Scen
     if looked:
         assert scene.looks().endswith(UNDECIDED)
     assert scene.stop(wrote(scene), OTHER, elsewhere(scene)) == "OLD"
-    assert "the agent edited the rubric" in scene.looks()
+    assert "/supervisor:accept" in scene.looks()
     scene.speak()
     assert scene.stop() == "OLD"
 
@@ -68,7 +68,7 @@ def test_what_an_agent_elsewhere_may_have_written_is_not_counted_by_a_prompt_bef
     own(scene).write_text(NEW)
     scene.speak()
     assert scene.stop() == "OLD"
-    assert "the agent edited the rubric" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in scene.watch.note(KEY)
     assert scene.stop(wrote(scene), OTHER, elsewhere(scene)) == "OLD"
 
 

@@ -1,4 +1,4 @@
-"""Whether what an agent did may have written a rubric file."""
+"""Whose edit of a file it is, by what an agent did."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.rubric.ports import AgentWrites
-from sidecar.rubric.written_by_agent import may_have_written
+from sidecar.kernel.held_edits import AgentWrites, EditAuthor
+from sidecar.platform.agent_writes import edit_author
 
 
 @pytest.fixture
@@ -17,9 +17,13 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "shop"
 
 
+def author(project: Path, writes: AgentWrites | None, *files: Path) -> EditAuthor:
+    return edit_author(writes, files, str(project), ("rubric", ".supervisor", ".reflection"))
+
+
 def wrote(project: Path, *lines: str, paths: tuple[str, ...] = ()) -> bool:
     file = project / ".supervisor" / "rubric.md"
-    return may_have_written(AgentWrites(paths=paths, lines=lines), [file], str(project))
+    return author(project, AgentWrites(paths=paths, lines=lines), file) is EditAuthor.AGENT
 
 
 @pytest.mark.parametrize(
@@ -120,10 +124,24 @@ def test_the_target_of_a_link_is_the_file_too(project: Path) -> None:
 
 def test_git_moves_nothing_that_lies_outside_of_the_project(project: Path, tmp_path: Path) -> None:
     file = tmp_path / "config" / "supervisor" / "rubric.md"
-    assert not may_have_written(AgentWrites(lines=("git checkout other",)), [file], str(project))
-    assert may_have_written(AgentWrites(lines=("cp x ~/.config/supervisor/rubric.md",)), [file], str(project))
+    assert author(project, AgentWrites(lines=("git checkout other",)), file) is EditAuthor.UNSURE
+    named = AgentWrites(lines=("cp x ~/.config/supervisor/rubric.md",))
+    assert author(project, named, file) is EditAuthor.AGENT
 
 
-def test_what_is_not_all_known_may_have_written_anything(project: Path) -> None:
-    assert may_have_written(AgentWrites(unseen=True), [project / "x"], str(project))
-    assert not may_have_written(AgentWrites(), [project / ".supervisor" / "rubric.md"], str(project))
+@pytest.mark.parametrize(
+    ("writes", "expected"),
+    [
+        (None, EditAuthor.UNKNOWN),
+        (AgentWrites(undecided=True, lines=("rm -r .supervisor",)), EditAuthor.UNKNOWN),
+        (AgentWrites(), EditAuthor.USER),
+        (AgentWrites(paths=("a.py",), lines=("cat a.py", "git commit -qm x")), EditAuthor.USER),
+        (AgentWrites(unseen=True), EditAuthor.UNSURE),
+        (AgentWrites(lines=("pytest -q",)), EditAuthor.UNSURE),
+        (AgentWrites(lines=("./build.sh",)), EditAuthor.UNSURE),
+    ],
+)
+def test_what_nobody_is_seen_to_write_is_the_users_unless_a_program_ran(
+    project: Path, writes: AgentWrites | None, expected: EditAuthor
+) -> None:
+    assert author(project, writes, project / ".supervisor" / "rubric.md") is expected

@@ -1,8 +1,8 @@
-"""Decides whether what an agent did may have written a rubric file.
+"""Tells from what an agent did whether it wrote a file that steers Supervisor.
 
-If in doubt, it may have: a line that names the file or its folder and is not known to only read, or one by
-which git or an unpacker may restore any file of the project. What a program does that the line merely starts
-(a script, a build) cannot be seen here; such an edit counts as the user's, and is shown.
+It did where a line names the file or its folder and is not known to only read, or where git or an unpacker
+may have restored any file of the project. A program that a line merely starts (a script, a build) may have
+written anything; what only such a line can have written is nobody's for sure.
 """
 
 from __future__ import annotations
@@ -12,18 +12,13 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sidecar.kernel.held_edits import AgentWrites, EditAuthor
 from sidecar.kernel.turn import FailureHandling
 from sidecar.platform.shell.line import parse_simple_commands
 from sidecar.platform.shell.wrappers import command_basename, unwrap_command
 
-if TYPE_CHECKING:
-    from sidecar.rubric.ports import AgentWrites
-
-
-RUBRIC_STEMS: Final = ("rubric", ".supervisor", ".reflection")
-"""Words by which a line refers to a rubric."""
 READ_COMMANDS: Final = re.compile(
     r"\[|ag|bat|batcat|cat|cd|cmp|diff|echo|[ef]?grep|false|find|git|head|jq|ls|md5sum|nl|printf|pwd"
     r"|realpath|rg|sed|sha1sum|sha256sum|sort|stat|supervisor|tail|test|tree|true|wc"
@@ -58,16 +53,29 @@ _QUOTING: Final = re.compile(r"[\"'\\]")
 _WILD: Final = frozenset("*?[")
 
 
-def may_have_written(writes: AgentWrites, files: Sequence[Path], project: str) -> bool:
-    """Return whether the agent may have created, changed or removed one of `files`."""
-    if writes.unseen:
-        return True
+def edit_author(
+    writes: AgentWrites | None, files: Sequence[Path], project: str, names: Sequence[str]
+) -> EditAuthor:
+    """Return who may have created, changed or removed one of `files`; None: it is too early to tell.
+
+    `names` are words by which a shell line refers to one of them.
+    """
+    if writes is None or writes.undecided:
+        return EditAuthor.UNKNOWN
+    if _names_one(writes, files, project, names):
+        return EditAuthor.AGENT
+    if writes.unseen or not all(map(_only_reads, writes.lines)):
+        return EditAuthor.UNSURE
+    return EditAuthor.USER
+
+
+def _names_one(writes: AgentWrites, files: Sequence[Path], project: str, names: Sequence[str]) -> bool:
     wanted = {form for file in files for form in _path_forms(str(file), project)}
     if any(form in wanted for path in writes.paths for form in _path_forms(path, project)):
         return True
     targets = sorted({os.path.basename(form) for form in wanted} - {"rubric.md"})  # noqa: PTH119 - text
     inside = [file for file in files if file.is_relative_to(project)]
-    return any(_line_may_write(line, (*RUBRIC_STEMS, *targets), inside, project) for line in writes.lines)
+    return any(_line_may_write(line, (*names, *targets), inside, project) for line in writes.lines)
 
 
 def _path_forms(path: str, project: str) -> set[str]:
@@ -126,7 +134,7 @@ def _is_reading_command(argv: Sequence[str]) -> bool:
         reads = GIT_READS.fullmatch(_git_verb(argv)) is not None
         return reads and not any(word.startswith("--output") for word in argv)
     if name == "supervisor":
-        return not {"accept", "init"}.intersection(argv)
+        return not {"accept", "init", "trust", "on", "off", "toolset", "install"}.intersection(argv)
     writing = WRITING_ARGUMENTS.get(name)
     writes = writing is not None and any(writing.fullmatch(word) for word in argv[1:])
     return READ_COMMANDS.fullmatch(name) is not None and not writes

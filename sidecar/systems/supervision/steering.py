@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, CommandRefusal
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
+from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
@@ -33,12 +34,14 @@ from sidecar.rubric.policy import (
     parse_rubric_command,
     rubric_change_message,
 )
-from sidecar.rubric.ports import AgentWrites
+from sidecar.rubric.ports import NOTHING_HELD
 from sidecar.systems.supervision.ports import Services
 
 K = TypeVar("K")
 V = TypeVar("V")
 
+ACCEPT_NAME: Final = "accept"
+"""The command that puts in force what waits."""
 MAX_REMEMBERED: Final = 200
 """Maximum number of sessions at work, of sessions with notices, and of reported held edits."""
 AT_WORK_S: Final = 1800.0
@@ -79,7 +82,7 @@ class _SharedRubricChange(Struct, frozen=True):
     sessions: tuple[SessionKey, ...]
 
 
-class RubricWatch:
+class SteeringWatch:
     """Tracks the rubric in force, and which sessions may have edited it."""
 
     def __init__(self, services: Services) -> None:
@@ -145,9 +148,12 @@ class RubricWatch:
             return
         if not self._recalled:
             self._recall(event.key)
-        at_rest = event.key not in self._working and not self._beside(event.project)
-        writes = AgentWrites() if at_rest else None
+        here = event.key in self._working
+        approved = frozenset[str]() if event.key in self._owed else self._told_to(event.key)
+        writes = AgentWrites(approved=approved, undecided=here or self._beside(event.project))
+        shared = AgentWrites(approved=approved, undecided=here or self._busy())
         self._owe(event.key, self._services.rubrics.load(event.project, event.environment, writes))
+        self._owe_held(event.key, self._services.steering.settle(event.project, writes, shared))
 
     def set_to_work(self, event: HostEvent, *, human: bool = True) -> None:
         """Note that the agent goes to work. A person's prompt begins a turn; work before it is unchecked."""
@@ -170,6 +176,8 @@ class RubricWatch:
         done = possible_writes(turn)
         rubric = self._decided(stop.project, stop.environment, done, blind=blind)
         self._owe(stop.key, rubric)
+        self._owe_held(stop.key, self._settled(stop.project, done, blind=blind))
+        self._forget_settled(stop.key, stop.project, rubric)
         self._shared.pop(stop.project, None)
         while self._shared:
             project, of = self._shared.popitem(last=False)
@@ -177,6 +185,13 @@ class RubricWatch:
             for key in of.sessions:
                 self._owe(key, decided)
         return rubric
+
+    def rest_unread(self, stop: AgentStopped) -> None:
+        """Note that an agent rests whose turn was not read: what changed meanwhile may be its work."""
+        work = self._working.pop(stop.key, None)
+        if work is not None and work.environment:
+            self._owe(stop.key, self._decided(work.project, work.environment, AgentWrites(), blind=True))
+            self._owe_held(stop.key, self._settled(work.project, AgentWrites(), blind=True))
 
     def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
         """Queue lines for the user of this session."""
@@ -194,14 +209,22 @@ class RubricWatch:
         work = self._working.pop(key, None)
         if work is not None and work.environment:
             self._decided(work.project, work.environment, AgentWrites(), blind=True)
+            self._settled(work.project, AgentWrites(), blind=True)
+
+    def saved(self, project: str) -> None:
+        """Decide about files that were saved while nobody may have been at work on them but the user."""
+        writes, shared = (
+            AgentWrites(undecided=not self.at_rest(project, alone=alone)) for alone in (True, False)
+        )
+        self._services.steering.settle(project, writes, shared)
 
     def obey(self, event: CommandTyped) -> CommandReply:
-        """Answer /supervisor:rubric."""
+        """Answer /supervisor:rubric and /supervisor:accept."""
         try:
-            word = parse_rubric_command(event.arguments)
-            if word is RubricCommand.ACCEPT:
-                done = self._services.rubrics.accept(event.project, event.environment)
-                return CommandReply(text=f"Supervisor: {done}")
+            word = parse_rubric_command("" if event.name == ACCEPT_NAME else event.arguments)
+            if event.name == ACCEPT_NAME or word is RubricCommand.ACCEPT:
+                accepted = self.accept(event.key, event.project, event.environment)
+                return CommandReply(text=f"Supervisor: {accepted}")
             rubric = self._services.rubrics.load(event.project, event.environment)
             return CommandReply(
                 text=self._begun(event, rubric)
@@ -215,6 +238,29 @@ class RubricWatch:
             return CommandReply(
                 text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True
             )
+
+    def accept(self, key: SessionKey, project: str, environment: Environment) -> str:
+        """Put in force what waits and was shown to this user; show the rest. Raises OSError."""
+        shown = self._told_to(key)
+        lines = self.put_in_force(project, environment, shown)
+        for edit in self.held(project, environment):
+            _remember_newest(self._told, (key, edit.digest), None)
+            lines.append(f"waits: {edit.path} ({edit.summary}). To put it in force: {ACCEPT_COMMAND} again")
+        return "\n".join(lines) or NOTHING_HELD
+
+    def held(self, project: str, environment: Environment) -> tuple[HeldEdit, ...]:
+        """Return every edit that waits."""
+        rubric = self._services.rubrics.load(project, environment).held
+        return (*self._services.steering.held(project), *((rubric,) if rubric else ()))
+
+    def put_in_force(self, project: str, environment: Environment, digests: Collection[str]) -> list[str]:
+        """Put the edits with these digests in force; return a line for each. Raises OSError."""
+        edits = self._services.steering.accept(project, digests)
+        lines = [f"in force now: {edit.path}: {edit.summary}" for edit in edits]
+        rubric = self._services.rubrics.load(project, environment).held
+        if rubric is not None and rubric.digest in digests:
+            lines.append(self._services.rubrics.accept(project, environment))
+        return lines
 
     def _begun(self, event: CommandTyped, rubric: Rubric) -> str:
         """Create the project's rubric where it has none. The user asked for it, so it is the user's."""
@@ -237,6 +283,11 @@ class RubricWatch:
         done = replace(done, unseen=done.unseen or blind)
         return self._services.rubrics.load(project, environment, done)
 
+    def _settled(self, project: str, done: AgentWrites, *, blind: bool) -> tuple[HeldEdit, ...]:
+        writes = replace(done, unseen=done.unseen or blind)
+        shared = replace(done, unseen=done.unseen or blind or self._busy())
+        return self._services.steering.settle(project, writes, shared)
+
     def _beside(self, project: str) -> bool:
         """Whether an agent is at work that may have written the rubric of this project."""
         return self._busy(project) or (project in self._shared and self._busy())
@@ -249,11 +300,26 @@ class RubricWatch:
         )
 
     def _owe(self, key: SessionKey, rubric: Rubric) -> None:
-        lines = [rubric_change_message(rubric)]
-        if rubric.held is not None and (key, rubric.held.digest) not in self._told:
-            _remember_newest(self._told, (key, rubric.held.digest), None)
-            lines.append(held_edit_message(rubric))
-        self.owe(key, lines)
+        self.owe(key, [rubric_change_message(rubric)])
+        self._owe_held(key, () if rubric.held is None else (rubric.held,))
+
+    def _owe_held(self, key: SessionKey, edits: Iterable[HeldEdit]) -> None:
+        """Queue a line for each edit that waits and was not told yet."""
+        for edit in edits:
+            if edit.waits and (key, edit.digest) not in self._told:
+                _remember_newest(self._told, (key, edit.digest), None)
+                self.owe(key, [self._services.secrets.masker({})(held_edit_message(edit))])
+
+    def _forget_settled(self, key: SessionKey, project: str, rubric: Rubric) -> None:
+        """Forget what was told of edits that no longer wait: the same edit may come back."""
+        waits = {edit.digest for edit in self._services.steering.held(project)}
+        waits |= {rubric.held.digest} if rubric.held else set()
+        for digest in self._told_to(key) - waits:
+            del self._told[key, digest]
+
+    def _told_to(self, key: SessionKey) -> frozenset[str]:
+        """Return the digests of the held edits that the user of this session was told of."""
+        return frozenset(digest for told, digest in self._told if told == key)
 
 
 def possible_writes(turn: Turn) -> AgentWrites:

@@ -1,0 +1,58 @@
+"""`supervisor accept`: lets an edit count that waits because it may be the agent's (law 9)."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
+from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.link import call_sidecar
+from sidecar.kernel.held_edits import HeldEdit
+from sidecar.systems.supervision.people import HeldEditsRequest
+
+DECLINED: Final = 1
+
+
+@click.command(short_help="Let held edits count.")
+@FOLDER_ARGUMENT
+@click.option("--yes", is_flag=True, help="Accept what is shown without asking.")
+def accept(folder: str, *, yes: bool) -> None:
+    """Show the edits that wait, of your own files and of FOLDER's (else the current one), and let them count.
+
+    Exit codes: 0 accepted or nothing is held, 1 declined, 2 no terminal to ask on and no --yes.
+    """
+    refuse_agents()
+    asked = HeldEditsRequest(project=folder, environment=dict(os.environ))
+    held = call_sidecar("held", asked, tuple[HeldEdit, ...])
+    if not held:
+        click.echo("Nothing is held.")
+        return
+    for edit in held:
+        click.echo(f"{escape_unprintable(edit.path)}: {escape_unprintable(edit.summary)}")
+        for line in _diff_lines(edit):
+            click.echo(line)
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
+    if not yes and not click.confirm("Let this count?", default=False):
+        click.echo("Nothing was accepted; it is held as before.")
+        sys.exit(DECLINED)
+    shown = tuple(edit.digest for edit in held)
+    asked = HeldEditsRequest(project=folder, environment=dict(os.environ), digests=shown)
+    lines = call_sidecar("accept", asked, tuple[str, ...])
+    for accepted in lines:
+        click.echo(escape_unprintable(accepted))
+    if len(lines) < len(held):
+        raise click.ClickException("what is held has changed since it was shown; look at it again")
+
+
+def _diff_lines(edit: HeldEdit) -> Iterator[str]:
+    before, now = escape_unprintable_lines(edit.before), escape_unprintable_lines(edit.now)
+    lines = difflib.unified_diff(before, now, "in force", "held", lineterm="")
+    yield from (f"  {line}" for line in lines)

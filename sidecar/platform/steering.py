@@ -1,0 +1,230 @@
+"""The files that steer Supervisor beside rubrics: configuration, approvals, switches (law 9).
+
+Readers ask for the path that is in force. It is the file itself; while an edit of it waits to be decided, or
+is held, it is a copy of the text before the edit. Which edits count is decided in kernel/held_edits.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from sidecar.kernel.held_edits import (
+    AgentWrites,
+    EditAuthor,
+    EditedText,
+    EditState,
+    HeldEdit,
+    accept_held_edit,
+    settle_edit,
+    text_digest,
+)
+from sidecar.platform.agent_writes import edit_author
+from sidecar.platform.edit_states import EditStateFiles
+from sidecar.platform.files import UnusableFileError, ensure_folder, file_stamp, read_whole, write_whole
+from sidecar.platform.incidents import Incidents
+
+STEERING_FOLDER: Final = "steering"
+"""Where it is kept what is in force, in the state folder."""
+PROJECT_CONFIGURATION: Final = ".supervisor/config.toml"
+TEXT_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes of a file; a longer one is refused by whoever reads it."""
+STATE_LIMIT: Final = 6 * TEXT_LIMIT
+VALUES_NAMED: Final = 3
+"""Changed values that a summary names."""
+VALUE_LENGTH: Final = 60
+"""Characters of a value in a summary."""
+DEPTH: Final = 8
+"""Tables in tables that are looked at."""
+NAMES: Final = ("supervisor",)
+"""Words by which a shell line refers to one of these files: they all lie in a folder of this name."""
+
+log = logging.getLogger(__name__)
+
+
+class FilesInForce(Protocol):
+    """Tells which file to read, and takes note of our own writes."""
+
+    def path_in_force(self, path: Path) -> Path:
+        """Return the path to read instead of `path`. Never raises."""
+
+    def vouch(self, path: Path) -> None:
+        """Note that what `path` contains now was ordered by the user. Never raises."""
+
+
+class UnheldFiles:
+    """Implements FilesInForce where every edit counts at once."""
+
+    def path_in_force(self, path: Path) -> Path:
+        return path
+
+    def vouch(self, path: Path) -> None:
+        """Do nothing, because nothing is held."""
+
+
+UNHELD: Final = UnheldFiles()
+
+
+class _Seen(NamedTuple):
+    stamp: tuple[int, ...]
+    in_force: Path
+
+
+class SteeringFiles:
+    """Implements FilesInForce, and decides which edits count.
+
+    `own` are the user's files; a project's configuration is added to them.
+    """
+
+    def __init__(self, folder: Path, own: Sequence[Path], incidents: Incidents | None) -> None:
+        """Keep states and copies in `folder`. Without `incidents` another process writes there."""
+        self._folder = folder
+        self._own = tuple(own)
+        self._states = EditStateFiles(folder, STATE_LIMIT, incidents)
+        self._seen: dict[Path, _Seen] = {}
+
+    def path_in_force(self, path: Path) -> Path:
+        stamp, seen = _stamp(path), self._seen.get(path)
+        if seen is not None and seen.stamp == stamp and seen.in_force == path:
+            return path
+        state, now = self._states.read(str(path)), _read_text(path)
+        if state is None or now == state.force.text:
+            self._seen[path] = _Seen(stamp, path)
+            return path
+        return self._copy(path, state.force.text)
+
+    def vouch(self, path: Path) -> None:
+        self._keep(path, EditState(EditedText(str(path), _read_text(path))))
+
+    def settle(self, project: str, writes: AgentWrites, shared: AgentWrites) -> tuple[HeldEdit, ...]:
+        """Decide about every edit since the last look; return those that count now and those that wait.
+
+        `writes`: what agents at work on the project did meanwhile; `shared`: what agents anywhere did, who
+        may have edited the user's own files.
+        """
+        found = [self._settle(path, project, shared) for path in self._own]
+        found += [self._settle(Path(project, PROJECT_CONFIGURATION), project, writes)] if project else []
+        return tuple(edit for edit in found if edit is not None)
+
+    def held(self, project: str) -> tuple[HeldEdit, ...]:
+        """Return the edits that wait, also those that are not decided yet."""
+        return tuple(_edit(path, waits, waits) for path, waits in self._waiting(project))
+
+    def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:
+        """Put the edits with these digests in force, where the files still say so. Raises OSError."""
+        accepted = []
+        for path, waits in self._waiting(project):
+            if waits.held is not None and text_digest(waits.held) in digests:
+                after = accept_held_edit(waits)
+                self._states.write(str(path), after)
+                self._seen.pop(path, None)
+                accepted.append(_edit(path, waits, after))
+        return tuple(accepted)
+
+    def _waiting(self, project: str) -> Iterator[tuple[Path, EditState]]:
+        """Yield the files that do not contain what is in force, with what they contain as the held text."""
+        for path in self._paths(project):
+            state, now = self._states.read(str(path)), EditedText(str(path), _read_text(path))
+            if state is not None and state.force.text != now.text:
+                yield path, EditState(state.force, now, unsure=state.held != now or state.unsure)
+
+    def _settle(self, path: Path, project: str, writes: AgentWrites) -> HeldEdit | None:
+        before, now = self._states.read(str(path)), EditedText(str(path), _read_text(path))
+        author = edit_author(writes, [path], project, NAMES)
+        if before is None:
+            made = author is EditAuthor.AGENT
+            before = EditState(EditedText(str(path), "") if made else now)
+            self._keep(path, before)
+        after = settle_edit(before, now, author, writes.approved)
+        if after == before:
+            return None
+        self._keep(path, after)
+        if after.held is None and after.force.text == before.force.text:
+            return None  # it was taken back
+        return _edit(path, before, after)
+
+    def _paths(self, project: str) -> tuple[Path, ...]:
+        return (*self._own, Path(project, PROJECT_CONFIGURATION)) if project else self._own
+
+    def _keep(self, path: Path, state: EditState) -> None:
+        self._seen.pop(path, None)
+        try:
+            self._states.write(str(path), state)
+        except OSError as error:
+            log.warning("%s: what is in force could not be kept: %s", path, error)
+
+    def _copy(self, path: Path, text: str) -> Path:
+        """Return the path of a copy of the text in force; of no file where there was none."""
+        copy = self._folder / f"{hashlib.sha256(str(path).encode('utf-8', 'replace')).hexdigest()[:16]}.text"
+        try:
+            if not text:
+                copy.unlink(missing_ok=True)
+            elif _read_text(copy) != text:
+                ensure_folder(self._folder)
+                write_whole(copy, text.encode("utf-8", "replace"))
+        except OSError as error:
+            log.warning("%s: the text in force could not be written: %s", path, error)
+        return copy
+
+
+def _edit(path: Path, before: EditState, after: EditState) -> HeldEdit:
+    now = after.held or after.force
+    return HeldEdit(
+        path=str(path),
+        digest=text_digest(now),
+        summary=describe_edit(before.force.text, now.text),
+        before=before.force.text,
+        now=now.text,
+        waits=after.held is not None,
+        unsure=after.unsure,
+    )
+
+
+def describe_edit(before: str, now: str) -> str:
+    """Describe in one line what differs between two texts of a file, which may be TOML or JSON."""
+    was, would = dict(_values(_parsed(before))), dict(_values(_parsed(now)))
+    changed = [name for name in sorted(was.keys() | would.keys()) if was.get(name) != would.get(name)]
+    if not changed:
+        return "no value changes" if now and before else "removed" if before else "created"
+    said = [f"{name}: {was.get(name, 'not set')} -> {would.get(name, 'not set')}" for name in changed]
+    more = f"; and {len(said) - VALUES_NAMED} more" if said[VALUES_NAMED:] else ""
+    return "; ".join(said[:VALUES_NAMED]) + more
+
+
+def _parsed(text: str) -> object:
+    for parse in (tomllib.loads, json.loads):
+        try:
+            return parse(text)
+        except (ValueError, RecursionError):
+            continue
+    return {"its text": text}
+
+
+def _values(table: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the values of a table by their dotted names."""
+    if isinstance(table, dict) and depth < DEPTH:
+        for key, value in table.items():
+            yield from _values(value, f"{name}.{key}".lstrip("."), depth + 1)
+    else:
+        said: Any = json.dumps(table, ensure_ascii=False, default=str)
+        yield name, said if len(said) <= VALUE_LENGTH else f"{said[: VALUE_LENGTH - 1]}…"
+
+
+def _read_text(path: Path) -> str:
+    """Return what a file contains, "" for no file, and for one that nobody can read."""
+    try:
+        return read_whole(path, TEXT_LIMIT, follow=True).decode("utf-8", "replace")
+    except (OSError, UnusableFileError, ValueError):
+        return ""
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        return file_stamp(path)
+    except (OSError, ValueError):
+        return ()
