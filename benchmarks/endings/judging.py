@@ -55,6 +55,7 @@ from support.memory_stores import (
     MemorySpending,
     MemoryStopHistory,
     MemorySwitches,
+    NoProcesses,
     NoSteering,
     ValueSecrets,
 )
@@ -209,6 +210,7 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
         gates=gates or ProjectGates(workspace=workspace),
         judge=Listening(),
         incidents=Incidents(),
+        processes=NoProcesses(),
         journals=MemoryJournals(),
         steering=NoSteering(),
         stop_history=MemoryStopHistory(),

@@ -31,12 +31,14 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     `project` is the session's folder. `host_pid` is the host's process id, 0 where unknown; it tells a forked
     session from an unrelated one. `environment` is the session's own, for gates and judges; it is only held
     in memory. `subagent`: the event comes from a helper of the agent. `ours`: it comes from a judge or worker
-    that Supervisor started.
+    that Supervisor started. `speaker` is the process that speaks as the host, as the system says, 0
+    where unknown.
     """
 
     key: SessionKey
     project: str
     host_pid: int = 0
+    speaker: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
     subagent: bool = False
     ours: bool = False
@@ -64,12 +66,14 @@ class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
 class CommandTyped(HostEvent, frozen=True, kw_only=True):
     """The user typed a Supervisor command.
 
-    `prompt_id` makes it idempotent, because hosts report one typed command twice.
+    `prompt_id` makes it idempotent, because hosts report one typed command twice. `origin` says by which
+    processes it came, where it was not typed in the host.
     """
 
     name: str
     arguments: str
     prompt_id: str
+    origin: str = ""
     transcript: str = ""
 
 

@@ -13,6 +13,7 @@ from sidecar.kernel.goal import Spending
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.origin import Ancestry, Process
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import LoadedStops, RecordedStop
@@ -66,7 +67,8 @@ class JournalStore(Protocol):
 class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a session's record: what was decided at one stop or command, and why.
 
-    `at` is seconds since the epoch. `decided` is a Reason, "continue" or a command's name.
+    `at` is seconds since the epoch. `decided` is a Reason, "continue" or a command's name. `origin` says
+    by which processes an order came that was not typed in the host.
     """
 
     at: float
@@ -76,6 +78,7 @@ class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     continuation: str = ""
     stage: str = ""
     tree: str = ""
+    origin: str = ""
     gates: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
@@ -153,6 +156,16 @@ class SwitchStore(Protocol):
         """Switch it for a project, or for the user if `project` is None. Raises OSError."""
 
 
+class Processes(Protocol):
+    """The processes of the machine."""
+
+    def ancestry(self, pid: int) -> Ancestry:
+        """Return this process and those above it, as far as they can be seen. Never raises."""
+
+    def find(self, pid: int) -> Process | None:
+        """Return this process, None where it is gone or cannot be seen. Never raises."""
+
+
 class Steering(FilesInForce, Protocol):
     """The files that steer Supervisor, and which edits of them count (law 9). See kernel/held_edits.py."""
 
@@ -185,6 +198,7 @@ class PlatformServices:
     configuration: Configuration
     incidents: Incidents
     journals: JournalStore
+    processes: Processes
     record: SessionRecord
     secrets: SecretDetector
     spending: SpendingStore

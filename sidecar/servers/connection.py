@@ -23,6 +23,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Final, Literal, TypeVar
@@ -155,6 +157,8 @@ def _replace_lone_surrogate(escape: re.Match[bytes]) -> bytes:
 AnswerRequest = Callable[[RpcMessage, "Connection"], Awaitable[bytes]]
 
 PEER_LEFT = "the peer left"
+PEER_CREDENTIALS: Final = struct.Struct("3i")
+"""Process, user and group id of a peer, as Linux gives them."""
 
 
 class Connection:
@@ -191,6 +195,19 @@ class Connection:
             self._refuse_length()
         finally:
             await self._close()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the peer, 0 where the system does not say."""
+        link, wanted = self._writer.get_extra_info("socket"), getattr(socket, "SO_PEERCRED", None)
+        if link is None or wanted is None:
+            return 0
+        try:
+            found = link.getsockopt(socket.SOL_SOCKET, wanted, PEER_CREDENTIALS.size)
+        except OSError:
+            return 0
+        pid, _user, _group = PEER_CREDENTIALS.unpack(found)
+        return int(pid)
 
     def hand_over(self, speak: LineProtocol) -> None:
         """Let `speak` take the lines after the current request, for whose answer the peer waits."""

@@ -29,6 +29,10 @@ when `patience_s` is over.
 class Peer(Protocol):
     """The caller of a method. When it leaves, what it asked for is cancelled."""
 
+    @property
+    def pid(self) -> int:
+        """Its process id as the system says, 0 where unknown."""
+
     def notify(self, method: str, params: Struct | None = None) -> None:
         """Send it a notification; lost where it has just left."""
 
@@ -59,6 +63,7 @@ class SidecarControl:
     the sidecar ends by itself. `beside` is background work, started when the methods are built. Wiring may
     set these two while it builds the methods; everything else belongs to the event loop. `visitors` counts
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
+    `refuses_order` says why a process may not order something, "" where it may; wiring sets it, too.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -70,6 +75,7 @@ class SidecarControl:
         self.beside: list[BackgroundWork] = []
         self.connections = 0
         self.visitors = 0
+        self.refuses_order: Callable[[str, int], str] = _refuse_nothing
         self.stirred: Callable[[], None] = _ignore_visitors
         self.exit_code = 0
         self.patience_s = 0.0
@@ -95,6 +101,11 @@ class SidecarControl:
         """End now: what is in progress is cancelled."""
         self.patience_s = 0.0
         self.ending.set()
+
+
+def _refuse_nothing(_name: str, _pid: int) -> str:
+    """Refuse no order of any process."""
+    return ""
 
 
 def _ignore_visitors() -> None:

@@ -211,7 +211,9 @@ class Sidecar:
         leaving = self._control.ending.is_set()
         return msgspec.json.encode(Hello(self._control.version, self._control.pid, leaving))
 
-    async def _shutdown(self, _params: Raw, _peer: Peer) -> bytes:
+    async def _shutdown(self, _params: Raw, peer: Peer) -> bytes:
+        if why := self._control.refuses_order("stop", peer.pid):
+            raise BadInputError(why)
         self._control.stop()
         return b"{}"
 

@@ -10,6 +10,7 @@ from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile, user_config_file
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.ports import PlatformServices
+from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.session_store import JournalFiles, RecordFiles, SessionFiles
 from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
@@ -28,6 +29,7 @@ def build_platform(state: Path) -> PlatformServices:
         configuration=ConfigurationFile(os.environ, steering),
         incidents=incidents,
         journals=JournalFiles(state, incidents),
+        processes=ProcessTable(),
         record=RecordFiles(state),
         secrets=SecretForms(),
         spending=SpendingFile(state, clock),

@@ -88,34 +88,37 @@ def supervision_methods(built: Supervision) -> Methods:
         if call.host == opencode.HOST:
             link.set_session_context(PeerHost(peer), bytes(call.event))
             built.toasts.remember()
-        return await built.hooks.handle(call.host, bytes(call.event), call.environment, call.host_pid)
+        return await built.hooks.handle(
+            call.host, bytes(call.event), call.environment, call.host_pid, peer.pid
+        )
 
     async def report(who: SessionSelector) -> bytes:
         return msgspec.json.encode(built.people.report(who))
 
-    async def order(asked: CommandRequest) -> bytes:
-        reply = await built.people.order(asked)
+    async def order(params: Raw, peer: Peer) -> bytes:
+        asked = read_params(params, CommandRequest)
+        reply = await built.people.order(asked, peer.pid)
         if reply.work and (at := built.people.report(asked.who)).host == markers.HOST:
             # A session of markers has no prompts, so setting the goal sets its agent to work.
             await begin_marker_work(built.hooks, at.session, at.project)
         return msgspec.json.encode(reply)
 
-    async def toggle(asked: SwitchRequest) -> bytes:
-        return msgspec.json.encode(built.people.toggle(asked))
+    async def toggle(params: Raw, peer: Peer) -> bytes:
+        return msgspec.json.encode(built.people.toggle(read_params(params, SwitchRequest), peer.pid))
 
     async def held(asked: HeldEditsRequest) -> bytes:
         return msgspec.json.encode(built.people.held(asked))
 
-    async def accept(asked: HeldEditsRequest) -> bytes:
-        return msgspec.json.encode(built.people.accept(asked))
+    async def accept(params: Raw, peer: Peer) -> bytes:
+        return msgspec.json.encode(built.people.accept(read_params(params, HeldEditsRequest), peer.pid))
 
     return {
-        "accept": struct_handler(HeldEditsRequest, accept),
+        "accept": accept,
         "held": struct_handler(HeldEditsRequest, held),
         "hook": hook,
         "report": struct_handler(SessionSelector, report),
-        "order": struct_handler(CommandRequest, order),
-        "toggle": struct_handler(SwitchRequest, toggle),
+        "order": order,
+        "toggle": toggle,
     }
 
 

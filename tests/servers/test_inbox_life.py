@@ -182,6 +182,8 @@ async def test_a_goal_that_a_person_sets_for_such_a_session_is_compared_with_the
 class Looker:
     """A peer that looks on, and counts what it hears."""
 
+    pid = 0
+
     def __init__(self) -> None:
         self.heard: list[str] = []
         self.opened = asyncio.Event()

@@ -26,7 +26,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.ports import RecordEntry, Steering
+from sidecar.platform.ports import Processes, RecordEntry, Steering
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, RUBRIC, stopped
@@ -40,6 +40,7 @@ from support.memory_stores import (
     MemorySpending,
     MemoryStopHistory,
     MemorySwitches,
+    NoProcesses,
     NoSteering,
     PlainMessages,
     ValueSecrets,
@@ -168,6 +169,7 @@ class Fakes:
     record: FailingRecord = field(default_factory=FailingRecord)
     store: FailingStore = field(default_factory=FailingStore)
     steering: Steering = field(default_factory=NoSteering)
+    processes: Processes = field(default_factory=NoProcesses)
     switches: MemorySwitches = field(default_factory=MemorySwitches)
     transcripts: ScriptedTranscripts = field(default_factory=ScriptedTranscripts)
     workspace: WatchedWorkspace = field(default_factory=WatchedWorkspace)
@@ -186,6 +188,7 @@ class Fakes:
             spending=self.spending,
             record=self.record,
             incidents=Incidents(),
+            processes=self.processes,
             rubrics=FixedRubrics(RUBRIC),
             steering=self.steering,
             secrets=ValueSecrets(),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sidecar.kernel.held_edits import AgentWrites, HeldEdit
     from sidecar.kernel.journal import Journal
     from sidecar.kernel.masking import SecretMask
+    from sidecar.kernel.origin import Ancestry, Process
     from sidecar.kernel.rubric import Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
     from sidecar.kernel.stop_history import RecordedStop
@@ -220,6 +221,16 @@ class ManualClock:
 
 
 # --- A rubric that was given, and wordings without words. ---------------------------------------------------
+
+
+class NoProcesses:
+    """A machine that shows no process."""
+
+    def ancestry(self, pid: int) -> Ancestry:  # noqa: ARG002 - the port's
+        return ()
+
+    def find(self, pid: int) -> Process | None:  # noqa: ARG002 - the port's
+        return None
 
 
 class NoSteering(UnheldFiles):

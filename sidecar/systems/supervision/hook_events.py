@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from sidecar.hosts.ports import HostCodec
 from sidecar.kernel.effects import Continue, HostAnswer, NoReply
@@ -13,6 +15,8 @@ from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.session import Environment
 from sidecar.systems.supervision.ports import Services
 
+RELAYED_HOSTS: Final = frozenset({"claude-code"})
+"""Hosts that start a process for each event; the others speak for themselves."""
 EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
 """Handles one host event and returns the answer to the host."""
 
@@ -38,13 +42,22 @@ class HookHandler:
         self._codecs = codecs
         self._handlers = handlers
 
-    async def handle(self, host: str, raw: bytes, environment: Environment, host_pid: int) -> bytes:
-        """Answer one hook call; raises BadInputError."""
+    async def handle(
+        self, host: str, raw: bytes, environment: Environment, host_pid: int, peer: int = 0
+    ) -> bytes:
+        """Answer one hook call of the process `peer` (0: nobody knows which); raises BadInputError."""
         codec = self._codecs.get(host)
         if codec is None:
             raise BadInputError(f"unknown host {host[:40]!r}; known: {', '.join(sorted(self._codecs))}")
-        event = codec.decode(raw, environment, host_pid)
+        event = replace(codec.decode(raw, environment, host_pid), speaker=self._speaker(host, peer))
         handler = self._handlers.get(type(event).__name__)
         answer = await handler(event) if handler else NoReply()
         worded = self._services.messages.continuation(answer.feedback) if isinstance(answer, Continue) else ""
         return codec.encode(raw, answer, worded)
+
+    def _speaker(self, host: str, peer: int) -> int:
+        """Return the process that speaks as the host: the peer, or the one that started it as its relay."""
+        if not peer or host not in RELAYED_HOSTS:
+            return peer
+        relay = self._services.processes.find(peer)
+        return relay.parent if relay is not None else 0

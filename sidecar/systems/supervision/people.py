@@ -11,10 +11,12 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.ports import RecordEntry
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
+from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
@@ -112,8 +114,12 @@ class CommandLineService:
             troubles=troubles,
         )
 
-    async def order(self, order: CommandRequest) -> CommandReply:
-        """Carry out a command; raises BadInputError where no session is known."""
+    async def order(self, order: CommandRequest, pid: int = 0) -> CommandReply:
+        """Carry out a command of the process `pid`; raises BadInputError where no session is known.
+
+        An order of an agent is refused, with BadInputError. One that may be, is told to the user.
+        """
+        origin = self._origin(order.name, pid)
         session = self._find(order.who)
         if session is None:
             where = order.who.session or order.who.project
@@ -129,12 +135,17 @@ class CommandLineService:
                 name=order.name,
                 arguments=order.arguments,
                 prompt_id="",
+                origin=origin.seen,
             )
         )
+        if origin.giver is Giver.UNSURE and isinstance(answer, CommandReply) and not answer.refused:
+            told = order_message(order.name, order.arguments, origin, session)
+            self._supervisor.steering.owe(session.key, [self._services.secrets.masker({})(told)])
         return answer if isinstance(answer, CommandReply) else CommandReply(text="")
 
-    def toggle(self, toggle: SwitchRequest) -> str:
-        """Switch Supervisor on or off and return what applies now; raises OSError."""
+    def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
+        """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""
+        self._check("on" if toggle.on else "off", toggle.project or "", pid)
         self._services.switches.turn(on=toggle.on, project=toggle.project)
         where = toggle.project or "you, everywhere"
         return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
@@ -143,9 +154,33 @@ class CommandLineService:
         """Return the edits that wait, of the user's files and of this folder's."""
         return self._supervisor.steering.held(asked.project, asked.environment)
 
-    def accept(self, asked: HeldEditsRequest) -> tuple[str, ...]:
-        """Put edits in force; return a line for each. Raises OSError."""
+    def accept(self, asked: HeldEditsRequest, pid: int = 0) -> tuple[str, ...]:
+        """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
+        self._check("accept", "", pid)
         return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
+
+    def refusal(self, name: str, pid: int) -> str:
+        """Say why a process may not give this order, "" where it may."""
+        try:
+            self._check(name, "", pid)
+        except BadInputError as error:
+            return str(error)
+        return ""
+
+    def _check(self, name: str, arguments: str, pid: int) -> None:
+        """Refuse an order of an agent; tell the user of one that may be."""
+        origin = self._origin(name, pid)
+        if origin.giver is Giver.UNSURE:
+            self._services.incidents.report(order_message(name, arguments, origin, None))
+
+    def _origin(self, name: str, pid: int) -> Origin:
+        """Return who gives an order. Raises BadInputError where that is an agent, and tells the user."""
+        origin = self._supervisor.hosts.origin(pid)
+        if origin.giver is Giver.AGENT:
+            why = refusal_of_agents(origin)
+            self._services.incidents.report(f"Supervisor: refused `{name}`: {why}.")
+            raise BadInputError(why)
+        return origin
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""

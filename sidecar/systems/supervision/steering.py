@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -123,6 +123,10 @@ class SteeringWatch:
     def unseen(self, event: HostEvent) -> None:
         """Note that this agent may be at work from now on, without events that report when."""
         _remember_newest(self._unsure, event.key, event.project)
+
+    def working(self) -> Mapping[SessionKey, float]:
+        """Return the sessions whose agents are at work, and since when (seconds since the epoch)."""
+        return {key: work.since for key, work in self._working.items()}
 
     def at_rest(self, project: str, *, alone: bool = True) -> bool:
         """Whether certainly no agent is at work on this project, however long ago one began.

@@ -26,13 +26,16 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.origin import Origin
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.platform.ports import RecordEntry
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
+from sidecar.systems.supervision.hosts import HostProcesses
 from sidecar.systems.supervision.policy import commands, sessions
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
+from sidecar.systems.supervision.policy.origins import refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
@@ -70,6 +73,7 @@ class Supervisor:
         self._generations = RunningJudgings()
         self._bases = Baselines(services)
         self.steering = SteeringWatch(services)
+        self.hosts = HostProcesses(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
         self._stops = StopLoop(services, self._generations, self._bases, self.steering)
         self._family = SessionLineage(services)
@@ -79,6 +83,10 @@ class Supervisor:
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
         """Answer one event of a host. Cancelling means that the host let go."""
+        impostor = self.hosts.impostor(event)
+        return await self._heard(event) if impostor is None else self._unheard(event, impostor)
+
+    async def _heard(self, event: AnyHostEvent) -> HostAnswer:
         if event.ours or (event.subagent and not isinstance(event, AgentStopped | ToolCalled)):
             return NoReply()
         self.checks.met(event)
@@ -97,6 +105,16 @@ class Supervisor:
             return _answer_without_state(event, error)
         with self.checks.giving_way(event):
             return await self._stops.rule(event, session)
+
+    def _unheard(self, event: AnyHostEvent, speaker: Origin) -> HostAnswer:
+        """Answer a process that may not speak for this session; the user is told."""
+        if not isinstance(event, CommandTyped):
+            said = f"Supervisor: {speaker.seen}, spoke as this session and is not its host. It was not heard."
+            self.steering.owe(event.key, [said])
+            return NoReply()
+        why = f"refused `{event.name}`: {refusal_of_agents(speaker)}"
+        self.steering.owe(event.key, [f"Supervisor: {why}."])
+        return CommandReply(text=f"Supervisor: {why}.", refused=True)
 
     def _see_saved(self, event: AnyHostEvent) -> None:
         """Read saved files before this event: an edit before a prompt does not belong to what follows it."""
@@ -269,7 +287,10 @@ class Supervisor:
         decided = "refused" if reply.refused else "done"
         detail = services.secrets.masker(event.environment)(f"{event.arguments[:300]} -> {reply.text}"[:1000])
         self._note(
-            event.key, RecordEntry(at=at, event=f"command {event.name}", decided=decided, detail=detail)
+            event.key,
+            RecordEntry(
+                at=at, event=f"command {event.name}", decided=decided, detail=detail, origin=event.origin
+            ),
         )
         return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
 

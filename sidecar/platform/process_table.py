@@ -1,0 +1,53 @@
+"""Reads which processes run above a process: Linux only. Elsewhere nothing is known, which is said."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from sidecar.kernel.origin import Ancestry, Process
+
+MAX_ANCESTORS: Final = 64
+"""Processes above each other that are read; real chains have fewer than 20."""
+TABLE: Final = Path("/proc")
+
+
+class ProcessTable:
+    """Implements ports.Processes with the table of the system."""
+
+    def __init__(self, table: Path = TABLE) -> None:
+        """Read below this folder."""
+        self._table = table
+
+    def ancestry(self, pid: int) -> Ancestry:
+        found: list[Process] = []
+        while pid > 0 and len(found) < MAX_ANCESTORS and (process := self.find(pid)) is not None:
+            found.append(process)
+            pid = process.parent
+        return tuple(found)
+
+    def find(self, pid: int) -> Process | None:
+        try:
+            line = (self._table / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+            name = line[line.index("(") + 1 : line.rindex(")")]
+            _, parent, _, leader, terminal, *rest = line[line.rindex(")") + 2 :].split()
+            started = _boot_time(self._table) + int(rest[14]) / os.sysconf("SC_CLK_TCK")
+            return Process(
+                pid=pid,
+                parent=int(parent),
+                name=name,
+                started=started,
+                leader=int(leader),
+                terminal=int(terminal) != 0,
+            )
+        except (OSError, ValueError, IndexError):
+            return None
+
+
+@cache
+def _boot_time(table: Path) -> float:
+    """Seconds since the epoch at which the system started."""
+    lines = (table / "stat").read_text(encoding="utf-8").splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("btime "))

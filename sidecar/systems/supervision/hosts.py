@@ -1,0 +1,74 @@
+"""Which process is the host of which session, and who may speak for one (law 9).
+
+Only the host itself, or a relay that it started, speaks for a session; an agent's shell is below it. This is
+remembered as long as the sidecar lives: the first process that speaks for a session is taken for its host.
+One that is neither above nor below it is heard too, as one conversation can be open twice, and told.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from sidecar.kernel.events import CommandTyped, HostEvent
+from sidecar.kernel.origin import Ancestry, Giver, Origin
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.supervision.policy.origins import describe_processes, is_below, judge_origin
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.steering import SteeringWatch
+
+MAX_SESSIONS: Final = 1000
+"""Sessions whose hosts are remembered."""
+MAX_HOSTS: Final = 4
+"""Processes that are remembered as hosts of one session, those that spoke first last."""
+
+
+class HostProcesses:
+    """Tracks the processes of each session's host."""
+
+    def __init__(self, services: Services, steering: SteeringWatch) -> None:
+        """`steering` knows which agents are at work, and tells users."""
+        self._services = services
+        self._steering = steering
+        self._hosts: OrderedDict[SessionKey, tuple[int, ...]] = OrderedDict()
+
+    def impostor(self, event: HostEvent) -> Origin | None:
+        """Return who speaks, where that may not speak for this session; else remember the host.
+
+        A command counts only from a host that is not itself below a host at work.
+        """
+        known = self._hosts.get(event.key, ())
+        typed = isinstance(event, CommandTyped)
+        if not event.speaker or (event.speaker in known and not typed):
+            return None
+        chain = self._services.processes.ancestry(event.speaker)
+        if is_below(chain, known) or (typed and is_below(chain, self._at_work())):
+            seen = describe_processes(chain, at_work=event.key in self._steering.working())
+            return Origin(Giver.AGENT, seen)
+        if event.speaker not in known:
+            self._remember(event.key, chain, known)
+        return None
+
+    def origin(self, pid: int) -> Origin:
+        """Say who gave an order that came from this process; 0: nobody knows which."""
+        chain = self._services.processes.ancestry(pid)
+        leader = self._services.processes.find(chain[0].leader) if chain else None
+        since = min(self._steering.working().values(), default=None)
+        return judge_origin(chain, leader, self._at_work(), since)
+
+    def _at_work(self) -> frozenset[int]:
+        """Return the processes of the hosts whose agents are at work."""
+        return frozenset(pid for key in self._steering.working() for pid in self._hosts.get(key, ()))
+
+    def _remember(self, key: SessionKey, chain: Ancestry, known: tuple[int, ...]) -> None:
+        """Remember a host; tell of it where another one still runs."""
+        if not chain:
+            return
+        if any(self._services.processes.find(pid) is not None for pid in known):
+            seen = describe_processes(chain, at_work=False)
+            said = f"a second process speaks as this session ({seen}). Not you? End it: kill {chain[0].pid}"
+            self._steering.owe(key, [f"Supervisor: {said}"])
+        self._hosts[key] = (chain[0].pid, *known)[:MAX_HOSTS]
+        self._hosts.move_to_end(key)
+        while len(self._hosts) > MAX_SESSIONS:
+            self._hosts.popitem(last=False)

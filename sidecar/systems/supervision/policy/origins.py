@@ -1,0 +1,97 @@
+"""Who gave an order: the table "Who may change what" of the design.
+
+below the process of a host at work       the agent's: refused, whatever its environment says
+from a terminal that was there before     the user's
+any agent went to work, or while none is
+anything else                             carried out, and told with how to undo it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from sidecar.kernel.goal import Goal
+from sidecar.kernel.origin import Ancestry, Giver, Origin, Process
+from sidecar.kernel.session import Session
+from sidecar.kernel.settings import Settings
+
+DEFAULT_BUDGET: Final = Settings().max_attempts
+NAMES_SHOWN: Final = 4
+"""Processes that a description names."""
+CONDITION_SHOWN: Final = 80
+"""Characters of a condition in an undo."""
+
+
+def judge_origin(
+    chain: Ancestry, leader: Process | None, hosts_at_work: Collection[int], work_since: float | None
+) -> Origin:
+    """Say who gave an order.
+
+    `chain`: its process and those above. `leader`: the leader of its session, None where that is gone.
+    `hosts_at_work`: the process ids of hosts whose agents work. `work_since`: when the first of these agents
+    went to work, None where none does.
+    """
+    seen = describe_processes(chain, at_work=work_since is not None)
+    if is_below(chain, hosts_at_work):
+        return Origin(Giver.AGENT, seen)
+    terminal = bool(chain) and chain[0].terminal and leader is not None
+    before = terminal and leader is not None and (work_since is None or leader.started < work_since)
+    return Origin(Giver.USER if before else Giver.UNSURE, seen)
+
+
+def is_below(chain: Ancestry, hosts: Collection[int]) -> bool:
+    """Whether a process is below one of these, and not one of them itself."""
+    return any(process.pid in hosts for process in chain[1:])
+
+
+def describe_processes(chain: Ancestry, *, at_work: bool) -> str:
+    """Name the processes in a few words."""
+    if not chain:
+        return "a process that is gone"
+    names = " < ".join(process.name for process in chain[:NAMES_SHOWN])
+    where = "in a terminal" if chain[0].terminal else "without a terminal"
+    return f"{names}, {where}{', while the agent worked' if at_work else ''}"
+
+
+def refusal_of_agents(origin: Origin) -> str:
+    """Say why an order from below a host at work is not carried out."""
+    return f"only the user may do this, and it came from below the agent's own process ({origin.seen})"
+
+
+def order_message(name: str, arguments: str, origin: Origin, before: Session | None) -> str:
+    """Return one line for the user about an order that nobody knows to be theirs."""
+    said = " ".join(f"{name} {arguments}".split())[:CONDITION_SHOWN]
+    return f"Supervisor: `{said}` was ordered by {origin.seen}. Not you? {_undo(name, arguments, before)}"
+
+
+def _undo(name: str, arguments: str, before: Session | None) -> str:
+    """Say what to type to undo an order."""
+    goal = before.goal if before is not None else None
+    if name == "retry":
+        return f"Type /supervisor:retry {(before and before.retry) or DEFAULT_BUDGET}"
+    if name == "goal":
+        return _undo_goal(arguments, goal)
+    return UNDO.get(name, "Type in a shell: supervisor status")
+
+
+def _undo_goal(arguments: str, goal: Goal | None) -> str:
+    word = arguments.strip().lower()
+    if word == "pause":
+        return "Type /supervisor:goal resume"
+    if word == "resume":
+        return "Type /supervisor:goal pause"
+    if goal is None:
+        return "Type /supervisor:goal clear"
+    condition = " ".join(goal.condition.split())
+    return f"Type /supervisor:goal {condition}"
+
+
+UNDO: Final = {
+    "off": "Type in a shell: supervisor on",
+    "on": "Type in a shell: supervisor off",
+    "accept": "Take the edit back",
+    "trust": "Type in a shell: supervisor trust --revoke",
+    "stop": "It starts again by itself",
+}
+"""What undoes an order that is no session's."""
