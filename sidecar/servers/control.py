@@ -63,7 +63,8 @@ class SidecarControl:
     the sidecar ends by itself. `beside` is background work, started when the methods are built. Wiring may
     set these two while it builds the methods; everything else belongs to the event loop. `visitors` counts
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
-    `refuses_order` says why a process may not order something, "" where it may; wiring sets it, too.
+    `after_force`: the sidecar before this one did not end by itself or by an order. `refuses_order` says why a
+    process may not order something, "" where it may; wiring sets it, too.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -75,6 +76,8 @@ class SidecarControl:
         self.beside: list[BackgroundWork] = []
         self.connections = 0
         self.visitors = 0
+        self.after_force = False
+        self.by_signal = False
         self.refuses_order: Callable[[str, int], str] = _refuse_nothing
         self.stirred: Callable[[], None] = _ignore_visitors
         self.exit_code = 0
@@ -96,6 +99,11 @@ class SidecarControl:
         """Accept no more connections, finish what is in progress, at most `patience_s`, and end."""
         self.patience_s = max(self.patience_s, patience_s)
         self.ending.set()
+
+    def stop_by_signal(self) -> None:
+        """End now, and leave a sign that nobody ordered it."""
+        self.by_signal = True
+        self.stop()
 
     def stop(self) -> None:
         """End now: what is in progress is cancelled."""

@@ -126,6 +126,8 @@ def _exception_lines(error: BaseException) -> list[str]:
 
 LOCK_NAME: Final = "sidecar.lock"
 SOCKET_NAME: Final = "sidecar.sock"
+ALIVE_NAME: Final = "alive"
+"""A file that is there from the start of a sidecar until it ends by itself or by an order."""
 SUCCESSION_S: Final = 45.0
 """Maximum seconds to wait for an older sidecar to make room: more than it may drain."""
 RETRY_S: Final = 0.1
@@ -201,10 +203,13 @@ def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIn
     from sidecar.servers.control import SidecarControl  # noqa: PLC0415
     from sidecar.servers.sidecar import INTERNAL_ERROR, Sidecar  # noqa: PLC0415
 
+    control, alive = SidecarControl(life.version, life.log), Path(ALIVE_NAME)
+    control.after_force = alive.exists()
+    alive.touch(mode=0o600)
+
     async def live() -> int:
-        control = SidecarControl(life.version, life.log)
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, control.stop)
+            asyncio.get_running_loop().add_signal_handler(number, control.stop_by_signal)
         return await Sidecar(control, life.build, pace=pace).run(listener)
 
     log_to_file(life.log)
@@ -215,5 +220,7 @@ def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIn
     except Exception:  # noqa: BLE001 - the last place that can log it
         journal.exception("ended by an internal error")
         return INTERNAL_ERROR
+    if not control.by_signal:
+        alive.unlink(missing_ok=True)
     journal.info("ended")
     return code

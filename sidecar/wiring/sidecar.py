@@ -26,7 +26,9 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     guides = build_guides() if services is None else None
     services = services or build_services()
     control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
-    supervision = build_supervision(services, guides, lambda name: may_call_unasked(toolbox(), name))
+    supervision = build_supervision(
+        services, guides, lambda name: may_call_unasked(toolbox(), name), after_force=control.after_force
+    )
     control.refuses_order = supervision.people.refusal
     journals = SessionJournals(services.journals)
     toolbox = cache(partial(build_toolbox, supervision, journals, (*SUPERVISION.tools, *ITERATION.tools)))

@@ -67,10 +67,14 @@ def build_services() -> Services:
 
 
 def build_supervision(
-    services: Services, guides: GuidanceFiles | None, may_call_unasked: Callable[[str], bool | None]
+    services: Services,
+    guides: GuidanceFiles | None,
+    may_call_unasked: Callable[[str], bool | None],
+    *,
+    after_force: bool = False,
 ) -> Supervision:
     """Build supervision. `may_call_unasked`: as ApprovalLookup, None for a name that no tool of ours has."""
-    supervisor = Supervisor(services, guides, may_call_unasked)
+    supervisor = Supervisor(services, guides, may_call_unasked, after_force=after_force)
     return Supervision(
         services=services,
         supervisor=supervisor,

@@ -21,7 +21,7 @@ from support.run_agents import (
     hangs,
     verdicts,
 )
-from support.scene import SUPERVISOR, staged
+from support.scene import staged
 
 pytestmark = pytest.mark.process
 
@@ -138,7 +138,8 @@ async def test_n_iterations_are_exactly_n_agents(runs: Runs) -> None:
 async def test_a_sidecar_that_ends_while_an_agent_works_is_started_again_with_the_same_way_to_it(
     runs: Runs,
 ) -> None:
-    stop = f"import subprocess; subprocess.run([{str(SUPERVISOR)!r}, 'stop'], check=True)"
+    lock = runs.home / ".local" / "state" / "supervisor" / "run" / "sidecar.lock"
+    stop = f"import os, pathlib; os.kill(int(pathlib.Path({str(lock)!r}).read_text()), 15)"
     patience = """
 until = time.time() + 60
 while True:

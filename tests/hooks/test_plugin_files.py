@@ -103,7 +103,9 @@ def test_a_stop_is_waited_for_as_long_as_the_settings_allow_judging() -> None:
 def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:
     hooks = json.loads((ROOT / "hooks" / "expansion.json").read_text(encoding="utf-8"))["hooks"]
     matcher = hooks["UserPromptExpansion"][0]["matcher"]
-    assert [bool(re.search(matcher, f"supervisor:{path.stem}")) for path in COMMANDS] == [True] * 4
+    assert [bool(re.search(matcher, f"supervisor:{path.stem}")) for path in COMMANDS] == [True] * len(
+        COMMANDS
+    )
     assert not re.search(matcher, "supervisor:goals")
 
 
@@ -192,7 +194,7 @@ def test_all_names_of_the_version_are_one() -> None:
 def test_a_command_says_what_it_does_and_is_the_users_alone(path: Path) -> None:
     _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
     assert re.search(r"^description: \S", front, re.MULTILINE)
-    assert re.search(r"^argument-hint: '.+'$", front, re.MULTILINE)
+    assert path.stem == "accept" or re.search(r"^argument-hint: '.+'$", front, re.MULTILINE)
     assert "disable-model-invocation: true\n" in front
     assert body.strip()
 

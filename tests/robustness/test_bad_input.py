@@ -100,15 +100,23 @@ async def test_a_transcript_that_is_a_directory_or_garbage_is_judged_by_checks_a
     ],
     ids=["half", "of a future version", "edited by hand", "emptied"],
 )
+@pytest.mark.parametrize("lives", [True, False], ids=["beside a sidecar", "without one"])
 async def test_a_damaged_state_is_set_aside_with_its_reason_and_the_session_goes_on(
-    stage: Stage, damage: object, why: str
+    stage: Stage, damage: object, why: str, *, lives: bool
 ) -> None:
+    """A sidecar that lives restores what it wrote; a new one goes on without a goal. Both tell."""
     assert callable(damage)
     agent = await stage.agent_with_goal()
     (state,) = stage.sessions.glob("*.json")
+    if not lives:
+        stage.end_sidecar()
     state.write_text(damage(state.read_text(encoding="utf-8")), encoding="utf-8")
     agent.say("Done.")
-    _safe(await agent.stop())
+    told = await agent.stop()
+    assert "the state of this session: " in told.system_message
+    if not lives:
+        _safe(told)
+    assert ("a check of this project fails" in told.feedback) is lives
     assert any(why in reason for reason in stage.report().set_aside)
     assert "goal set" in (await agent.prompt(GOAL)).system_message
 

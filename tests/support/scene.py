@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -59,9 +62,21 @@ class Stage(msgspec.Struct, frozen=True):
         assert done.returncode == 0, done.stderr
         return msgspec.json.decode(done.stdout, type=SessionReport)
 
+    def end_sidecar(self) -> None:
+        """End a running sidecar as the system does, not by an order: we are the host of the agents here."""
+        lock = self.sessions.parent / "run" / "sidecar.lock"
+        if not lock.exists():
+            return
+        with lock.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.kill(int(file.read()), signal.SIGTERM)
+                fcntl.flock(file, fcntl.LOCK_EX)  # the kernel releases the lock when the process is gone
+
     def run_by(self, script: str) -> None:
         """Let hooks start the sidecar by this shell script from now on; a running one is ended."""
-        self.supervisor("stop")
+        self.end_sidecar()
         self.runtime.write_text(f"#!/bin/sh\n# starts the sidecar\n{script}\n", encoding="utf-8")
         self.runtime.chmod(0o755)
 
@@ -75,4 +90,4 @@ async def staged(folder: Path) -> AsyncIterator[Stage]:
     try:
         yield stage
     finally:
-        stage.supervisor("stop")
+        stage.end_sidecar()

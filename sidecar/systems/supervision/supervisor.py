@@ -65,14 +65,22 @@ class Supervisor:
     """Entry point of the use cases, for all hosts."""
 
     def __init__(
-        self, services: Services, guides: GuidanceFiles | None = None, spare: ApprovalLookup = no_tool
+        self,
+        services: Services,
+        guides: GuidanceFiles | None = None,
+        spare: ApprovalLookup = no_tool,
+        *,
+        after_force: bool = False,
     ) -> None:
-        """Without `guides` nobody is notified at once when a file was saved."""
+        """Without `guides` nobody is notified at once when a file was saved.
+
+        `after_force`: the process before this one was ended by force.
+        """
         self._services = services
         self._spare = spare
         self._generations = RunningJudgings()
         self._bases = Baselines(services)
-        self.steering = SteeringWatch(services)
+        self.steering = SteeringWatch(services, after_force=after_force)
         self.hosts = HostProcesses(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
         self._stops = StopLoop(services, self._generations, self._bases, self.steering)
