@@ -63,8 +63,8 @@ class SidecarControl:
     the sidecar ends by itself. `beside` is background work, started when the methods are built. Wiring may
     set these two while it builds the methods; everything else belongs to the event loop. `visitors` counts
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
-    `after_force`: the sidecar before this one did not end by itself or by an order. `refuses_order` says why a
-    process may not order something, "" where it may; wiring sets it, too.
+    `after_force`: the sidecar before this one ended neither by itself nor by an order. `refuses_order` says
+    why a process may not order something, "" where it may; wiring sets it, too.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
