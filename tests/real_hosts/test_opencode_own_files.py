@@ -98,6 +98,10 @@ def project(tmp_path: Path, home_is_a_fresh_folder: Path) -> Path:
     state = home_is_a_fresh_folder / ".local" / "state" / "supervisor"
     state.mkdir(parents=True)
     (state / "runtime").write_text(f"{home_is_a_fresh_folder / 'supervisor'}\n", encoding="utf-8")
+    theirs = home_is_a_fresh_folder / ".config" / "opencode"
+    theirs.mkdir()
+    (home_is_a_fresh_folder / "dotfiles").mkdir()
+    (theirs / "supervisor").symlink_to(home_is_a_fresh_folder / "dotfiles")
     folder = tmp_path / "supervisor"
     folder.mkdir()
     (folder / "link").symlink_to(home_is_a_fresh_folder / ".config" / "supervisor")
@@ -119,6 +123,7 @@ def test_a_file_tool_is_refused_below_state_configuration_and_runtime_wherever_a
         ("write", {"filePath": f"{home}/x/../.local/state/supervisor/trust.json"}),
         ("edit", {"filePath": f"{home}/tools/lib/sidecar.py"}),
         ("write", {"filePath": f"{home}/supervisor"}),
+        ("write", {"filePath": f"{home}/dotfiles/rubric.md"}),
         ("apply_patch", patch("link/config.toml")),
         ("read", {"filePath": f"{home}/.local/state/supervisor/mcp-token"}),
         ("grep", {"path": f"{home}/.local/state/supervisor/mcp-token", "pattern": "."}),

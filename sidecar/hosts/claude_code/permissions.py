@@ -35,8 +35,8 @@ SETTINGS_LIMIT: Final = 4 << 20
 
 def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
     """The rules for state, configuration and the `supervisor` command `runtime` with its environment."""
-    own = [folders.state, folders.config, Path.home() / ".config" / "opencode" / "supervisor"]
-    edits = [f"{folder}/**" for folder in own]
+    own = (folders.state, folders.config, Path.home() / ".config" / "opencode" / "supervisor")
+    edits = [f"{one}/**" for folder in own for one in dict.fromkeys((folder, folder.resolve()))]
     if runtime is not None:
         environment = runtime.resolve().parent.parent
         known = (environment / "pyvenv.cfg").is_file()

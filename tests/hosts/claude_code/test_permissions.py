@@ -42,6 +42,15 @@ def test_rules_name_the_folders_in_the_home_and_elsewhere_and_the_runtime_with_i
     assert deny_rules(folders, link) == (*fixed, "Edit(~/tools/**)", "Edit(~/supervisor)", secret)
 
 
+def test_a_folder_that_is_a_link_is_denied_by_both_names(home_is_a_fresh_folder: Path) -> None:
+    home = home_is_a_fresh_folder
+    (home / ".config").mkdir(exist_ok=True)
+    (home / "dotfiles").mkdir()
+    (home / ".config" / "supervisor").symlink_to(home / "dotfiles")
+    rules = deny_rules(Paths(state=home / "state", config=home / ".config" / "supervisor"), None)
+    assert rules[1:3] == ("Edit(~/.config/supervisor/**)", "Edit(~/dotfiles/**)")
+
+
 @pytest.mark.parametrize(
     "before",
     [
