@@ -20,6 +20,7 @@ import lsp
 import mcp_tools
 import memory
 import opencode_idle
+import own_files
 import proof
 import relay
 import transcript
@@ -34,6 +35,7 @@ BENCHMARKS: Final = {
     "transcript": transcript.measured,
     "memory": memory.measured,
     "opencode": opencode_idle.measured,
+    "own_files": own_files.measured,
     "decision": decision.measured,
     "gates": gates.measured,
     "proof": proof.measured,

@@ -1,14 +1,15 @@
 // Supervisor's plugin for OpenCode, in one file: tells the sidecar what happens, asks it at every stop, and carries
-// out what it answers. It decides nothing. Everything it knows of the host was seen in version 1.18.33.
+// out what it answers. It decides one thing alone: which calls of tools would change what is the user's (`refusal`).
+// Everything it knows of the host was seen in version 1.18.33.
 //
 // - One link for the whole process, opened when it is needed, however often the host sets the plugin up.
 // - Nothing here may throw at the host or keep it waiting: a hook that throws at once breaks the host's events.
 // - A stop that cannot be judged lets the agent rest; a typed command that nothing would enforce is refused.
 import { spawn } from "node:child_process"
-import { accessSync, closeSync, constants, openSync, readFileSync, realpathSync } from "node:fs"
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, realpathSync } from "node:fs"
 import { createConnection } from "node:net"
 import { homedir } from "node:os"
-import { delimiter, isAbsolute, join, sep } from "node:path"
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path"
 
 const VERSION = "0.1.0"
 const SETUP = {} // filled in by `supervisor install opencode`
@@ -45,8 +46,8 @@ const NESTED = (() => {
   }
 })()
 
-const home = process.env.XDG_STATE_HOME ?? ""
-const STATE = join(isAbsolute(home) ? home : join(homedir(), ".local", "state"), "supervisor")
+const base = (named = "", ...usual) => (isAbsolute(named) ? named : join(homedir(), ...usual))
+const STATE = join(base(process.env.XDG_STATE_HOME, ".local", "state"), "supervisor")
 
 // One per process: hosts set a plugin up once for every folder, and sometimes twice.
 const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
@@ -62,6 +63,7 @@ const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
   resting: undefined, // in a run: the session that rests, and where
   holding: undefined, // in a run: the session that we keep going
   lacking: false, // the person was told that no sidecar can run here
+  fence: undefined, // the folders and files that only the user changes
 })
 
 const keep = (set, item) => {
@@ -377,6 +379,76 @@ function trouble(error, so) {
   return `Supervisor did not answer (${error.message}): ${so}. Type in a shell: supervisor doctor`
 }
 
+// ---- what only the user changes --------------------------------------------------------------------------------------
+// A fence against the plain ways, and no more: a tool that edits files and is given a path into one of these folders,
+// and a shell line that names state or configuration and has a command in it that is not known to read alone. It runs
+// at each call of a tool, so it asks nobody. A folder that is merely called `supervisor` is none of these.
+
+const TOKEN = join(STATE, "mcp-token") // a secret: not to be read either
+const FOLDERS = [
+  STATE,
+  join(base(process.env.XDG_CONFIG_HOME, ".config"), "supervisor"),
+  join(homedir(), ".config", "opencode", "supervisor"),
+]
+const WRITERS = ["edit", "write", "multiedit", "apply_patch", "patch"]
+const READERS = "cat|cd|diff|du|echo|file|grep|head|jq|ls|pwd|rg|stat|tail|wc"
+const READS = new RegExp(`^\\s*(?:(?:${READERS})\\b[^;&|<>\`()\\n]*(?:[;\\n]|\\|\\|?|&&|$)\\s*)+$`)
+const PATCHED = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
+
+// Where a path leads, also where there is nothing yet.
+function real(path) {
+  try {
+    return realpathSync(path)
+  } catch {
+    return dirname(path) === path ? path : join(real(dirname(path)), basename(path))
+  }
+}
+
+// The ways to write a folder in a shell line whose quotes and braces are taken out.
+function spellings(folder) {
+  const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+  const inside = folder.startsWith(homedir() + sep)
+  return inside ? `(?:~|\\$HOME|${plain(homedir())})${plain(folder.slice(homedir().length))}` : plain(folder)
+}
+
+const NAMED = new RegExp(`(?:\\$XDG_(?:STATE|CONFIG)_HOME/supervisor|${FOLDERS.map(spellings).join("|")})(?![\\w.-])`)
+
+// The runtime's command, and the environment that it runs in: what an install recorded.
+function runtimeFiles() {
+  try {
+    const command = readFileSync(join(STATE, "runtime"), "utf8").trim()
+    const environment = dirname(dirname(real(command)))
+    return existsSync(join(environment, "pyvenv.cfg")) ? [command, environment] : [command]
+  } catch {
+    return []
+  }
+}
+
+function fenced(path) {
+  own.fence ??= [...FOLDERS, ...runtimeFiles()].flatMap((one) => [one, real(one)])
+  return own.fence.some((one) => path === one || path.startsWith(one + sep))
+}
+
+// Why this call is refused; undefined where it is not.
+function refusal(directory, tool, { filePath, path, patchText, command, workdir }) {
+  const at = (name) => real(resolve(directory, name.replace(/^~(?=\/|$)/, homedir())))
+  const texts = (...all) => all.filter((one) => typeof one === "string")
+  const only = "only the user changes it. Go on without it, or tell the user what to change there."
+  if (WRITERS.includes(tool)) {
+    const patched = texts(patchText).flatMap((text) => [...text.matchAll(PATCHED)].map((found) => found[1].trim()))
+    const found = [...texts(filePath), ...patched].find((name) => fenced(at(name)))
+    return found && `${found} is Supervisor's own: ${only}`
+  }
+  if (["read", "grep"].includes(tool))
+    return texts(filePath, path).some((name) => at(name) === real(TOKEN)) ? `${TOKEN} is the user's secret.` : undefined
+  if (tool !== "bash" || typeof command !== "string") return
+  const line = command.replace(/["'{}\\]/g, "")
+  if (!NAMED.test(line) && !texts(workdir).some((name) => fenced(at(name)))) return
+  if (line.includes("mcp-token")) return `${TOKEN} is the user's secret.`
+  if (READS.test(line.replace(/2>(?:&1|\s*\/dev\/null)/g, ""))) return
+  return `This line names a folder of Supervisor's own, and not only to read it: ${only}`
+}
+
 // ---- what happens ----------------------------------------------------------------------------------------------------
 
 // What the host knows of a session, which never changes while the session lives.
@@ -640,6 +712,8 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
       if (part) setToWork(parts, part, { name, given: plain, body: part.text.replaceAll(given, () => plain), context })
     },
     "tool.execute.before": async ({ tool, sessionID }, output) => {
+      const refused = refusal(directory, tool, output.args ?? {})
+      if (refused) throw new Error(refused) // how a plugin refuses a call; the host shows it, and the agent reads it
       if (tool.startsWith(TOOLS)) await identify(place, sessionID, tool.slice(TOOLS.length), output.args)
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {

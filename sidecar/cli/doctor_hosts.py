@@ -23,6 +23,7 @@ from sidecar.cli.doctor_checks import (
     warning_finding,
 )
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
+from sidecar.hosts.claude_code.permissions import deny_rules, missing_deny_rules, user_settings_file
 from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID
 from sidecar.hosts.opencode import plugin_folder
 from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
@@ -80,6 +81,7 @@ async def examine_claude(*, needed: bool) -> HostFindings:
     lines = (known, plugin, *_rubric_editor_finding(listed.output))
     if plugin.level is not FindingLevel.OK:
         return HostFindings(lines)
+    lines = (*lines, _own_files_finding())
     server = _tools_server_command(listed.output)
     if server:
         return HostFindings(lines, probe_claude, partial(check_offered_tools, "Claude Code", server))
@@ -103,6 +105,16 @@ def _rubric_editor_finding(listing: bytes) -> tuple[DoctorFinding, ...]:
     return tuple(
         ok_finding(f"plugin {one.id} {one.version}: the language server for .md files") for one in found[:1]
     )
+
+
+def _own_files_finding() -> DoctorFinding:
+    """Whether the host keeps its agent from our own files."""
+    settings, folders = user_settings_file(os.environ), user_paths()
+    if missing_deny_rules(settings, deny_rules(folders, folders.recorded_runtime())):
+        return warning_finding(
+            f"{settings} does not keep the agent from Supervisor's own files", INSTALL_IN_CLAUDE
+        )
+    return ok_finding(f"{settings} keeps the agent from Supervisor's own files")
 
 
 def _parse_plugin_list(listing: bytes) -> list[_Plugin] | None:

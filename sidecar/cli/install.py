@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
-from sidecar.hosts.claude_code import plugin
+from sidecar.hosts.claude_code import permissions, plugin
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient
 
@@ -59,24 +59,32 @@ def install(host: str, scope: str, claude: str, *, with_rubric_editor: bool, pri
     click.echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
     if host == CLAUDE_CODE:
         plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))
-        _install_into_claude(scope, claude, plugins, None if print_only else runtime)
+        _install_into_claude(scope, claude, plugins, runtime, print_only=print_only)
     else:
         _install_into_opencode(scope, runtime, print_only=print_only)
 
 
-def _install_into_claude(scope: str, claude: str, plugins: Sequence[str], runtime: Path | None) -> None:
-    """Install the plugins. Without `runtime`, only print what would be done."""
+def _install_into_claude(
+    scope: str, claude: str, plugins: Sequence[str], runtime: Path, *, print_only: bool
+) -> None:
+    """Install the plugins, then the rules that keep the host's agent from our own files."""
     orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(installation.plugin_root()))]
     orders += [("plugin", "install", one, "--scope", scope) for one in plugins]
-    if runtime is None:
+    folders, settings = paths.user_paths(), permissions.user_settings_file(os.environ)
+    old, new = (permissions.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
+    denial = f"deny the agent, in {settings}: {', '.join(new)}"
+    if print_only:
         for order in orders:
             _print_claude_command(order)
+        click.echo(denial)
         return
     host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()), claude)
     _prepare_runtime(runtime)
     for order in orders:
         _print_claude_command(order)
         click.echo(f"  {host_plugins.run(*order)}")
+    click.echo(denial)
+    permissions.replace_deny_rules(settings, old, new)
     click.echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
 
 
@@ -126,8 +134,18 @@ def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
     if not ours:
         click.echo(f"the plugin is not installed in the scope {scope}")
     if last:
+        _remove_deny_rules(print_only=print_only)
         _remove_runtime(
             "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else "", print_only=print_only
+        )
+
+
+def _remove_deny_rules(*, print_only: bool) -> None:
+    folders, settings = paths.user_paths(), permissions.user_settings_file(os.environ)
+    click.echo(f"take what an install denied the agent out of {settings}")
+    if not print_only:
+        permissions.replace_deny_rules(
+            settings, permissions.deny_rules(folders, folders.recorded_runtime()), ()
         )
 
 

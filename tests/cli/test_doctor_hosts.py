@@ -12,6 +12,7 @@ from sidecar import cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli import doctor_hosts as doctor_opencode
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
+from sidecar.hosts.claude_code import permissions
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
@@ -60,6 +61,9 @@ class Here:
     def has_claude(self, listed: str = "[]") -> None:
         self.has("claude", CLAUDE)
         (self.home / "listed").write_text(listed, encoding="utf-8")
+        folders = user_paths()
+        rules = permissions.deny_rules(folders, folders.recorded_runtime())
+        permissions.replace_deny_rules(permissions.user_settings_file({}), (), rules)
 
     def has_opencode(self) -> None:
         self.has("opencode", OPENCODE)
@@ -124,8 +128,17 @@ async def test_who_has_only_claude_code_hears_nothing_of_opencode(here: Here) ->
     here.has_claude()
     assert await errors() == ["the plugin is not installed in Claude Code"]
     here.has_claude(OURS)
-    assert [line.level for line in await found()] == [FindingLevel.OK, FindingLevel.OK]
-    assert not any("pen" in f"{line.what}{line.remedy}" for line in await found())
+    assert [line.level for line in await found()] == [FindingLevel.OK] * 3
+    assert not any("opencode" in f"{line.what}{line.remedy}".lower() for line in await found())
+
+
+async def test_a_claude_whose_agent_may_write_to_our_files_is_a_warning(here: Here) -> None:
+    here.has_claude(OURS)
+    settings = here.home / ".claude" / "settings.json"
+    for text in (settings.read_text(encoding="utf-8").replace("Read(", "Read(/other"), "{", None):
+        settings.unlink() if text is None else settings.write_text(text, encoding="utf-8")
+        (remedy,) = (await warnings()).values()
+        assert remedy == "supervisor install claude-code"
 
 
 @pytest.mark.parametrize(("enabled", "named"), [("true", 1), ("false", 0)])

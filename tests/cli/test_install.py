@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
-from sidecar.platform import installation
+from sidecar.hosts.claude_code import permissions
+from sidecar.platform import formats, installation
 from sidecar.platform.paths import user_paths
 
 pytestmark = pytest.mark.process
@@ -194,3 +195,71 @@ def test_print_only_uninstalls_nothing(host: Host, command: Path) -> None:
     assert host.asked == []
     assert user_paths().recorded_runtime() == command
     assert os.access(command, os.X_OK)
+
+
+# --- what the agent is denied -------------------------------------------------------------------------------
+
+
+def settings_of(host: Host, text: str = '{\n  "model": "opus",\n  "n": 1.0,\n  "none": {}\n}\n') -> Path:
+    path = host.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_an_install_denies_the_agent_our_files_once_and_an_uninstall_leaves_the_settings_as_they_were(
+    host: Host, command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_of(host)
+    before = settings.read_bytes()
+    for _ in range(2):
+        assert cli.run_command(["install", "claude-code"]) == 0
+    denied = formats.parse_json_table(settings.read_text(encoding="utf-8"))["permissions"]
+    rules = [
+        "Edit(~/.local/state/supervisor/**)",
+        "Edit(~/.config/supervisor/**)",
+        "Edit(~/.config/opencode/supervisor/**)",
+        "Edit(~/venv/supervisor)",
+        "Read(~/.local/state/supervisor/mcp-token)",
+    ]
+    assert denied == {"deny": rules}
+    assert f"deny the agent, in {settings}: {', '.join(rules)}\n" in capsys.readouterr().out
+    command.rename(command.with_name("gone"))  # what an uninstall takes out, the state folder knows
+    assert cli.run_command(["uninstall", "claude-code"]) == 0
+    assert settings.read_bytes() == before
+
+
+@pytest.mark.usefixtures("command")
+def test_a_runtime_at_another_place_takes_the_place_of_the_old_one(host: Host) -> None:
+    settings = settings_of(host, '{"permissions": {"deny": ["Bash(rm *)"], "allow": []}}')
+    user_paths().record_runtime(host.home / "old" / "supervisor")
+    user_paths().config.mkdir(parents=True)
+    rules = permissions.deny_rules(user_paths(), host.home / "old" / "supervisor")
+    permissions.replace_deny_rules(settings, (), rules)
+    assert cli.run_command(["install", "claude-code"]) == 0
+    text = settings.read_text(encoding="utf-8")
+    assert ("~/old/supervisor" in text, "~/venv/supervisor" in text, "Bash(rm *)" in text) == (
+        False,
+        True,
+        True,
+    )
+
+
+@pytest.mark.usefixtures("command")
+def test_print_only_leaves_the_settings_alone(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = settings_of(host)
+    for verb, line in (("install", "deny the agent, in"), ("uninstall", "take what an install denied")):
+        before = settings.read_bytes()
+        assert cli.run_command([verb, "claude-code", "--print-only"]) == 0
+        assert line in capsys.readouterr().out
+        assert settings.read_bytes() == before
+
+
+@pytest.mark.usefixtures("command")
+def test_settings_that_cannot_be_read_stay_and_the_rules_are_named(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_of(host, "{ // a remark\n}")
+    assert cli.run_command(["install", "claude-code"]) == 1
+    assert 'add to permissions.deny there: "Edit(~/.config/supervisor/**)"' in capsys.readouterr().err
+    assert settings.read_text(encoding="utf-8") == "{ // a remark\n}"

@@ -1,6 +1,7 @@
 """Installs and removes our plugins in Claude Code, using the host's own commands.
 
 The host keeps track of its plugins: nothing here writes into its settings, and every step may be repeated.
+What an install does write there is in permissions.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,92 @@
+"""The agent of a real Claude Code is refused what only the user changes, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from real_hosts.host import Host
+from real_hosts.supervised import AGENT, SUPERVISOR, Supervised, says, supervised
+from sidecar.cli.scripted.model_script import ReplyRule, reply_with_calls
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+
+SETTING = "max_attempts = 3\n"
+
+
+@pytest.fixture
+def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
+    with supervised(host, model, environment={}) as made:
+        assert made.supervisor("install", "claude-code").returncode == 0
+        yield made
+
+
+@pytest.fixture
+def config(under: Supervised) -> Path:
+    path = under.host.home / ".config" / "supervisor" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(SETTING, encoding="utf-8")
+    (under.state / "mcp-token").write_text("the-secret", encoding="utf-8")
+    return path
+
+
+def results(under: Supervised, *calls: ReplyToolCall) -> list[str]:
+    """What the model was told of each call."""
+    under.script(*(ReplyRule(reply_with_calls(call), AGENT) for call in calls), says("Done."))
+    before = len(under.model.requests)
+    under.host.ask("Go.", "--permission-mode", "bypassPermissions")
+    told = [request.last for request in under.model.requests[before:] if "Bash" in request.tools]
+    assert len(told) > len(calls)
+    return told[1 : len(calls) + 1]
+
+
+def shell(command: str) -> ReplyToolCall:
+    return ReplyToolCall("Bash", {"command": command, "description": "Run it"})
+
+
+def test_writes_to_settings_and_state_are_refused_with_a_reason_and_the_files_stay(
+    under: Supervised, config: Path
+) -> None:
+    link = under.host.project / "link.toml"
+    link.symlink_to(config)
+    session = under.state / "sessions" / "forged.json"
+    told = results(
+        under,
+        ReplyToolCall("Read", {"file_path": str(config)}),
+        ReplyToolCall("Read", {"file_path": str(link)}),
+        ReplyToolCall("Edit", {"file_path": str(config), "old_string": "3", "new_string": "99"}),
+        ReplyToolCall("Write", {"file_path": str(config), "content": "x"}),
+        ReplyToolCall("Write", {"file_path": str(link), "content": "x"}),
+        ReplyToolCall("Write", {"file_path": str(session), "content": "{}"}),
+        ReplyToolCall("Write", {"file_path": str(SUPERVISOR.with_name("forged")), "content": "x"}),
+        ReplyToolCall("Read", {"file_path": str(under.state / "mcp-token")}),
+        shell("echo 'mode = \"shadow\"' > ~/.config/supervisor/config.toml"),
+        shell("cp shop.py ~/.config/supervisor/config.toml"),
+        shell("rm -rf ~/.local/state/supervisor"),
+        shell("cat ~/.local/state/supervisor/mcp-token"),
+    )
+    assert SETTING.strip() in told[0]
+    for said in told[2:]:
+        assert "denied" in said, said
+    assert config.read_text(encoding="utf-8") == SETTING
+    assert not session.exists()
+    assert not SUPERVISOR.with_name("forged").exists()
+    assert (under.state / "runtime").exists()
+    assert "the-secret" not in "".join(told)
+
+
+@pytest.mark.usefixtures("config")
+def test_work_in_a_project_of_that_name_and_reading_go_through(under: Supervised) -> None:
+    folder = under.host.project / "supervisor"
+    told = results(
+        under,
+        ReplyToolCall("Write", {"file_path": str(folder / "config.toml"), "content": "a = 1\n"}),
+        shell("echo 'b = 2' >> supervisor/config.toml"),
+        shell("ls ~/.local/state/supervisor"),
+        shell("cat ~/.config/supervisor/config.toml"),
+    )
+    assert (folder / "config.toml").read_text(encoding="utf-8") == "a = 1\nb = 2\n"
+    assert "runtime" in told[2]
+    assert SETTING.strip() in told[3]
