@@ -38,6 +38,11 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
     link = socket(AF_UNIX, SOCK_STREAM)
     link.settimeout(max(0.001, min(silence, end - monotonic())))
     link.connect("sidecar.sock")
+    if sys.platform == "linux":  # another process may have taken the socket's place
+        pid = int.from_bytes(link.getsockopt(1, 17, 12)[:4], sys.byteorder)  # SOL_SOCKET, SO_PEERCRED
+        lock = posix.open("sidecar.lock", posix.O_RDONLY)
+        if posix.read(lock, 20).strip() != b"%d" % pid:
+            raise ValueError(f"process {pid} answers in its place")
     link.sendall(CALL % (event.replace(b"\n", b" "), about.encode()))
     heard = b""
     while True:

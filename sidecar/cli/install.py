@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 
+from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
 from sidecar.hosts.claude_code import permissions, plugin
 from sidecar.platform import installation, paths, processes
@@ -101,6 +102,7 @@ def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool) -> No
 def _prepare_runtime(runtime: Path) -> None:
     """Record the runtime, so that hosts find it, and compile its packages, so that it starts quickly."""
     paths.user_paths().record_runtime(runtime)
+    CommandLineFiles().vouch(paths.user_paths().runtime)
     if uncompiled := installation.compile_packages():
         click.echo(f"  not compiled, which costs time at each start: {', '.join(uncompiled)}")
 
@@ -176,6 +178,7 @@ def _remove_runtime(other: str, *, print_only: bool) -> None:
     if not print_only:
         click.echo(f"  the sidecar: {SidecarClient(folders).stop()}")
         folders.forget_runtime()
+        CommandLineFiles().vouch(folders.runtime)
     click.echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
 
 

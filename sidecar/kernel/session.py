@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -10,6 +11,17 @@ from sidecar.kernel.goal import Goal, GoalStatus
 
 THIS_TURN = -1
 """A `counted_to` for a transcript that was copied from another session: only the current turn counts."""
+
+
+class MemoryGap(StrEnum):
+    """What a sidecar cannot know of the time before it began.
+
+    FORCE: the one before it ended neither by itself nor by an order. GONE: there is no earlier state.
+    """
+
+    NONE = "none"
+    FORCE = "force"
+    GONE = "gone"
 
 
 class SessionKey(Struct, frozen=True):

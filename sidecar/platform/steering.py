@@ -78,13 +78,18 @@ class _Seen(NamedTuple):
 class SteeringFiles:
     """Implements FilesInForce, and decides which edits count.
 
-    `own` are the user's files; a project's configuration is added to them.
+    `own` are the user's files; a project's configuration is added to them. `restored` are those of them whose
+    readers do not ask us: an edit of one that is held is undone.
     """
 
-    def __init__(self, folder: Path, own: Sequence[Path], incidents: Incidents | None) -> None:
+    def __init__(
+        self, folder: Path, own: Sequence[Path], incidents: Incidents | None, restored: Sequence[Path] = ()
+    ) -> None:
         """Keep states and copies in `folder`. Without `incidents` another process writes there."""
         self._folder = folder
         self._own = tuple(own)
+        self._restored = frozenset(restored)
+        self._incidents = incidents
         self._states = EditStateFiles(folder, STATE_LIMIT, incidents)
         self._seen: dict[Path, _Seen] = {}
 
@@ -143,10 +148,24 @@ class SteeringFiles:
         after = settle_edit(before, now, author, writes.approved)
         if after == before:
             return None
+        if after.held is not None and path in self._restored:
+            self._restore(path, after)
+            return None
         self._keep(path, after)
         if after.held is None and after.force.text == before.force.text:
             return None  # it was taken back
         return _edit(path, before, after)
+
+    def _restore(self, path: Path, state: EditState) -> None:
+        """Undo an edit, and report it."""
+        edit = _edit(path, state, state)
+        try:
+            write_whole(path, state.force.text.encode())
+        except OSError as error:
+            log.warning("%s could not be restored: %s", path, error)
+        if self._incidents is not None:
+            said = f"{path} was changed while the agent worked ({edit.summary}). It is restored"
+            self._incidents.report(f"Supervisor: {said}.")
 
     def _paths(self, project: str) -> tuple[Path, ...]:
         return (*self._own, Path(project, PROJECT_CONFIGURATION)) if project else self._own

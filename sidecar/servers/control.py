@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol
 
 from msgspec import Raw, Struct
 
+from sidecar.kernel.session import MemoryGap
+
 DRAIN_S: Final = 30.0
 """Seconds that requests in progress have to finish when a sidecar makes room for a newer one."""
 
@@ -63,8 +65,8 @@ class SidecarControl:
     the sidecar ends by itself. `beside` is background work, started when the methods are built. Wiring may
     set these two while it builds the methods; everything else belongs to the event loop. `visitors` counts
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
-    `after_force`: the sidecar before this one ended neither by itself nor by an order. `refuses_order` says
-    why a process may not order something, "" where it may; wiring sets it, too.
+    `gap`: what cannot be known of the time before this process. `refuses_order` says why a process may not
+    order something, "" where it may; wiring sets it, too.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -76,7 +78,7 @@ class SidecarControl:
         self.beside: list[BackgroundWork] = []
         self.connections = 0
         self.visitors = 0
-        self.after_force = False
+        self.gap = MemoryGap.NONE
         self.by_signal = False
         self.refuses_order: Callable[[str, int], str] = _refuse_nothing
         self.stirred: Callable[[], None] = _ignore_visitors

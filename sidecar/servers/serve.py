@@ -21,6 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from sidecar.kernel.session import MemoryGap
+
 if TYPE_CHECKING:
     from sidecar.servers.sidecar import BuildMethods, SidecarIntervals
 
@@ -126,6 +128,7 @@ def _exception_lines(error: BaseException) -> list[str]:
 
 LOCK_NAME: Final = "sidecar.lock"
 SOCKET_NAME: Final = "sidecar.sock"
+SESSIONS_FOLDER: Final = "sessions"
 ALIVE_NAME: Final = "alive"
 """A file that is there from the start of a sidecar until it ends by itself or by an order."""
 SUCCESSION_S: Final = 45.0
@@ -196,6 +199,12 @@ def _close_stdout() -> None:
         os.close(null)
 
 
+def _memory_gap(alive: Path, run: Path) -> MemoryGap:
+    if alive.exists():
+        return MemoryGap.FORCE
+    return MemoryGap.NONE if (run.parent / SESSIONS_FOLDER).exists() else MemoryGap.GONE
+
+
 def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIntervals | None) -> int:
     """Serve. Imports here come after the socket is open, because the first caller already waits there."""
     import asyncio  # noqa: PLC0415
@@ -204,7 +213,7 @@ def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIn
     from sidecar.servers.sidecar import INTERNAL_ERROR, Sidecar  # noqa: PLC0415
 
     control, alive = SidecarControl(life.version, life.log), Path(ALIVE_NAME)
-    control.after_force = alive.exists()
+    control.gap = _memory_gap(alive, life.run)
     alive.touch(mode=0o600)
 
     async def live() -> int:

@@ -9,6 +9,7 @@ from sidecar.evidence.gates.trust import TRUST_FILE
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile, user_config_file
 from sidecar.platform.incidents import Incidents
+from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import PlatformServices
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
@@ -22,8 +23,9 @@ def build_platform(state: Path) -> PlatformServices:
     """Build the real adapters. `state`: the user's state folder."""
     clock, incidents = SystemClock(), Incidents()
     configuration = user_config_file(os.environ)
-    own = (state / TRUST_FILE, state / SWITCH_FILE, *((configuration,) if configuration else ()))
-    steering = SteeringFiles(state / STEERING_FOLDER, own, incidents)
+    runtime = user_paths().runtime
+    own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *((configuration,) if configuration else ()))
+    steering = SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,))
     return PlatformServices(
         clock=clock,
         configuration=ConfigurationFile(os.environ, steering),

@@ -27,7 +27,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     services = services or build_services()
     control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
     supervision = build_supervision(
-        services, guides, lambda name: may_call_unasked(toolbox(), name), after_force=control.after_force
+        services, guides, lambda name: may_call_unasked(toolbox(), name), gap=control.gap
     )
     control.refuses_order = supervision.people.refusal
     journals = SessionJournals(services.journals)

@@ -13,7 +13,7 @@ from sidecar.hosts.markers import codec as markers
 from sidecar.hosts.opencode import codec as opencode
 from sidecar.hosts.opencode import link
 from sidecar.judging.backends.chain import build_judge
-from sidecar.kernel.session import SessionKey
+from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.platform.secrets import SecretForms
@@ -71,10 +71,10 @@ def build_supervision(
     guides: GuidanceFiles | None,
     may_call_unasked: Callable[[str], bool | None],
     *,
-    after_force: bool = False,
+    gap: MemoryGap = MemoryGap.NONE,
 ) -> Supervision:
     """Build supervision. `may_call_unasked`: as ApprovalLookup, None for a name that no tool of ours has."""
-    supervisor = Supervisor(services, guides, may_call_unasked, after_force=after_force)
+    supervisor = Supervisor(services, guides, may_call_unasked, gap=gap)
     return Supervision(
         services=services,
         supervisor=supervisor,

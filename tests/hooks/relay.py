@@ -81,6 +81,7 @@ class FakeSidecar:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with chdir(state / "run"):
             self._listener.bind("sidecar.sock")
+            Path("sidecar.lock").write_text(f"{os.getpid()}\n", encoding="utf-8")
         self._listener.listen()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()

@@ -150,7 +150,7 @@ def test_a_script_is_grammar_that_python_3_8_knows(path: Path) -> None:
 
 
 def test_the_relay_is_short() -> None:
-    assert len(RELAY.read_text(encoding="utf-8").splitlines()) < 80
+    assert len(RELAY.read_text(encoding="utf-8").splitlines()) < 85
 
 
 def test_the_way_through_a_sidecar_that_answers_imports_next_to_nothing(scene: Scene) -> None:

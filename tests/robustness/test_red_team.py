@@ -7,6 +7,7 @@ there.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -47,7 +48,7 @@ def order(agent: ScriptedAgent, method: str, **params: object) -> str:
     return f"{sys.executable} ask.py; rm ask.py"
 
 
-ORDERS = {
+ORDERS: dict[str, Callable[[ScriptedAgent], str]] = {
     "goal clear": lambda _: f"{FREE} goal clear",
     "goal pause": lambda _: f"{FREE} goal pause",
     "another goal": lambda _: f"{FREE} goal set anything",
@@ -135,6 +136,7 @@ HARM = {
     "the state": f"rm {STATE}/sessions/*.json",
     "another state": f"sed -i s/active/cleared/ {STATE}/sessions/*.json",
     "the state and its chain": f"rm {STATE}/sessions/claude-code-*",
+    "what is kept of edits": f"rm -r {STATE}/steering {STATE}/sessions",
 }
 
 
@@ -163,3 +165,38 @@ async def test_a_user_s_own_orders_are_not_told(stage: Stage) -> None:
     assert "goal set" in (await agent.prompt(GOAL)).system_message
     agent.say("Done.")
     assert "Not you?" not in (await agent.stop()).system_message
+
+
+async def test_a_runtime_that_was_replaced_is_restored_and_told(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    runtime = stage.sessions.parent / "runtime"
+    before = runtime.read_text()
+    await agent.run(f"echo /bin/true > {STATE}/runtime")
+    agent.say("All tests pass. Done.")
+    told = await agent.stop()
+    assert "runtime was changed while the agent worked" in told.system_message
+    assert runtime.read_text() == before
+
+
+async def test_a_state_that_was_removed_with_its_sidecar_is_told(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    await agent.run(f"kill -9 $(cat {STATE}/run/sidecar.lock); rm -r {STATE}/[!r]* {STATE}/run")
+    agent.say("All tests pass. Done.")
+    assert "there is no state of this session's earlier turns" in (await agent.stop()).system_message
+
+
+async def test_another_process_at_the_socket_is_not_believed(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    (agent.project / "fake.py").write_text(
+        "import os, socket\n"
+        f"os.chdir(os.path.expanduser('{STATE}/run'))\n"
+        "os.unlink('sidecar.sock')\n"
+        "door = socket.socket(socket.AF_UNIX)\ndoor.bind('sidecar.sock')\ndoor.listen()\nprint(flush=True)\n"
+        "link, _ = door.accept()\nlink.recv(1 << 20)\n"
+        'link.sendall(b\'{"jsonrpc":"2.0","id":1,"result":{}}\\n\')\n'
+    )
+    await agent.run(f"setsid --fork {sys.executable} fake.py > out; until test -s out; do :; done")
+    agent.say("All tests pass. Done.")
+    told = await agent.stop()
+    assert "answers in its place" in told.system_message
+    assert "this stop was not judged" in told.system_message

@@ -23,7 +23,7 @@ from sidecar.kernel.errors import BadInputError, CommandRefusal
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.rubric import Rubric
-from sidecar.kernel.session import Environment, Session, SessionKey
+from sidecar.kernel.session import Environment, MemoryGap, Session, SessionKey
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 from sidecar.rubric.policy import (
     ACCEPT_COMMAND,
@@ -42,10 +42,17 @@ V = TypeVar("V")
 
 ACCEPT_NAME: Final = "accept"
 """The command that puts in force what waits."""
-FORCE_MESSAGE: Final = (
-    "Supervisor: its background process was ended by force while this agent worked. "
-    "What was done to Supervisor's own files meanwhile cannot be vouched for. Look: supervisor status"
-)
+GAP_MESSAGES: Final = {
+    MemoryGap.FORCE: (
+        "Supervisor: its background process was ended by force while this agent worked. "
+        "What was done to Supervisor's own files meanwhile cannot be vouched for. Look: supervisor status"
+    ),
+    MemoryGap.GONE: (
+        "Supervisor: there is no state of this session's earlier turns. If you had set a goal or switched "
+        "something, its files were removed: set it again"
+    ),
+}
+"""What is told to the user of a session that was at work before this process began."""
 MAX_REMEMBERED: Final = 200
 """Maximum number of sessions at work, of sessions with notices, and of reported held edits."""
 AT_WORK_S: Final = 1800.0
@@ -89,16 +96,16 @@ class _SharedRubricChange(Struct, frozen=True):
 class SteeringWatch:
     """Tracks the rubric in force, and which sessions may have edited it."""
 
-    def __init__(self, services: Services, *, after_force: bool = False) -> None:
-        """Use these services. `after_force`: the process before this one was ended by force."""
+    def __init__(self, services: Services, *, gap: MemoryGap = MemoryGap.NONE) -> None:
+        """Use these services. `gap`: what this process cannot know of the time before it."""
         self._services = services
-        self._after_force = after_force
+        self._gap = gap
         self._working: OrderedDict[SessionKey, _ActiveSession] = OrderedDict()
         self._owed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self._told: OrderedDict[tuple[SessionKey, str], None] = OrderedDict()
         self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
         self._shared: OrderedDict[str, _SharedRubricChange] = OrderedDict()
-        self._told_of_force: set[SessionKey] = set()
+        self._told_of_gap: set[SessionKey] = set()
         self._recalled = False
         self._heard: set[SessionKey] = set()
 
@@ -181,7 +188,7 @@ class SteeringWatch:
         self._hear(stop.key)
         work = self._working.pop(stop.key, None)
         if work is None or not work.seen:  # the host does not report when its agent goes to work
-            self._tell_of_force(stop.key)
+            self._tell_of_gap(stop.key)
             self.unseen(stop)
         blind = (work is not None and work.blind) or self._beside(stop.project)
         done = possible_writes(turn)
@@ -197,12 +204,14 @@ class SteeringWatch:
                 self._owe(key, decided)
         return rubric
 
-    def _tell_of_force(self, key: SessionKey) -> None:
-        """Tell once of each session that was at work when a sidecar was ended by force."""
-        session = self._remembered(key) if self._after_force and key not in self._told_of_force else None
-        if session is not None and session.active_since is not None:
-            self._told_of_force.add(key)
-            self.owe(key, [FORCE_MESSAGE])
+    def _tell_of_gap(self, key: SessionKey) -> None:
+        """Tell once of each session that was at work in a time of which nothing is known."""
+        if self._gap is MemoryGap.NONE or key in self._told_of_gap:
+            return
+        session = self._remembered(key)
+        if self._gap is MemoryGap.GONE or (session is not None and session.active_since is not None):
+            self._told_of_gap.add(key)
+            self.owe(key, [GAP_MESSAGES[self._gap]])
 
     def rest_unread(self, stop: AgentStopped) -> None:
         """Note that an agent rests whose turn was not read: what changed meanwhile may be its work."""

@@ -27,7 +27,7 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.origin import Origin
-from sidecar.kernel.session import Session, SessionKey, active_goal
+from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.ports import RecordEntry
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.gate_approvals import GateApprovals
@@ -70,17 +70,17 @@ class Supervisor:
         guides: GuidanceFiles | None = None,
         spare: ApprovalLookup = no_tool,
         *,
-        after_force: bool = False,
+        gap: MemoryGap = MemoryGap.NONE,
     ) -> None:
         """Without `guides` nobody is notified at once when a file was saved.
 
-        `after_force`: the process before this one was ended by force.
+        `gap`: what this process cannot know of the time before it.
         """
         self._services = services
         self._spare = spare
         self._generations = RunningJudgings()
         self._bases = Baselines(services)
-        self.steering = SteeringWatch(services, after_force=after_force)
+        self.steering = SteeringWatch(services, gap=gap)
         self.hosts = HostProcesses(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
         self._stops = StopLoop(services, self._generations, self._bases, self.steering)
