@@ -18,7 +18,7 @@ from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
 """Environment variables that are set in an agent's shell."""
 SESSION_OPTION = click.option(
-    "--session", default="", help="The host's session id; else the one seen last in this folder."
+    "--session", default="", help="The host's session id, or HOST:ID; else the one seen last in this folder."
 )
 
 
