@@ -30,6 +30,9 @@ class Line:
     def settimeout(self, seconds: float) -> None:
         self._patience = seconds
 
+    def setsockopt(self, *_: object) -> None:
+        pass
+
     def connect(self, name: str) -> None:
         assert name == "sidecar.sock"
 
