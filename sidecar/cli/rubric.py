@@ -15,10 +15,11 @@ from typing import Final
 
 import click
 
-from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
 from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.printing import echo
 from sidecar.judging.replays import rubric_digest
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.policy import describe_rubric
@@ -59,11 +60,11 @@ def rubric() -> None:
 def show(folder: str) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
     counts = _rubric_files().load(folder, os.environ)
-    click.echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
+    echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
     saved = RubricFiles(_default_rubric_path(), os.environ).load(folder, os.environ)
     if counts.held is None and (saved.origin, rubric_digest(saved)) != (counts.origin, rubric_digest(counts)):
         origin = escape_unprintable(saved.origin)
-        click.echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
+        echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
 
 
 @rubric.command(short_help="Let an agent's edit count.")
@@ -90,17 +91,17 @@ def _accept_held_edit(files: RubricFiles, folder: str, *, yes: bool) -> int:
     """Show the whole edit, ask once, and accept exactly what was shown."""
     held, texts = files.load(folder, os.environ).held, files.texts(folder)
     if held is None or texts is None:
-        click.echo("Nothing is held.")
+        echo("Nothing is held.")
         return 0
-    click.echo(f"{escape_unprintable(held.path)}: {escape_unprintable(held.summary)}")
+    echo(f"{escape_unprintable(held.path)}: {escape_unprintable(held.summary)}")
     for line in _diff_lines(*texts):
-        click.echo(line)
+        echo(line)
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
     if not yes and not click.confirm("Let this count?", default=False):
-        click.echo("Nothing was accepted; it is held as before.")
+        echo("Nothing was accepted; it is held as before.")
         return DECLINED
-    click.echo(escape_unprintable(files.accept(folder, os.environ, held.digest)))
+    echo(escape_unprintable(files.accept(folder, os.environ, held.digest)))
     return 0
 
 
