@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
+from lsprotocol import types
 from msgspec.structs import replace
 
 from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
@@ -16,7 +18,9 @@ from sidecar.kernel.effects import CommandReply, Feedback, HostAnswer, Rest, Res
 from sidecar.kernel.evidence import Evidence, Source
 from sidecar.kernel.gate import Gate
 from sidecar.kernel.journal import Journal, TaskStatus
+from sidecar.kernel.rubric import Flaw, FlawSeverity
 from sidecar.rubric.policy import describe_rubric
+from sidecar.servers.rubric_language.changes import flaw_diagnostic
 from sidecar.servers.tools.tool import clip_printable
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.supervision.gate_approvals import _describe_gate
@@ -46,6 +50,15 @@ def sent_back(text: str) -> str:
     )  # fmt: skip
 
 
+def in_an_editor(text: str) -> str:
+    flaw = Flaw(weight=FlawSeverity.ERROR, code="x", why=text, help=text, begin=0, end=0)
+    place = types.Range(types.Position(0, 0), types.Position(0, 0))
+    view: Any = SimpleNamespace(
+        page=SimpleNamespace(range=lambda _: place), able=SimpleNamespace(related=False, data=False)
+    )
+    return flaw_diagnostic(view, flaw).message
+
+
 WAYS: Final[dict[str, Callable[[str], str]]] = {
     "a note in Claude Code": lambda text: in_claude_code("Stop", Rest(reason=RestReason.UNJUDGED, note=text)),
     "a reply in Claude Code": lambda text: in_claude_code("UserPromptSubmit", CommandReply(text=text)),
@@ -55,6 +68,7 @@ WAYS: Final[dict[str, Callable[[str], str]]] = {
     "a goal's context": lambda text: SHIPPED.goal_context(text, (text,), 3),
     "an approval": lambda text: "\n".join(_describe_gate(Gate(id=text, command=text, why=text, behind=text))),
     "the rubric": lambda text: describe_rubric(replace(RUBRIC, origin=text, rejected=(text,)), PROJECT),
+    "an editor's diagnostic": in_an_editor,
     "an answer of a tool": clip_printable,
 }
 
