@@ -10,10 +10,10 @@ from time import monotonic
 
 try:  # private names of CPython, at a fraction of the public ones' cost
     from _json import encode_basestring_ascii as quote
-    from _socket import AF_UNIX, SOCK_STREAM, socket
+    from _socket import AF_UNIX, SO_SNDTIMEO, SOCK_STREAM, SOL_SOCKET, socket
 except ImportError:
     from json.encoder import encode_basestring_ascii as quote
-    from socket import AF_UNIX, SOCK_STREAM, socket  # type: ignore[assignment]
+    from socket import AF_UNIX, SO_SNDTIMEO, SOCK_STREAM, SOL_SOCKET, socket  # type: ignore[assignment]
 
 INPUT_LIMIT = 4 << 20  # bytes
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"hook","params":{"event":%b,%b}}\n'
@@ -35,16 +35,16 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
     texts = [[text.decode("utf-8", "replace") for text in pair] for pair in posix.environ.items()]
     about = ABOUT % (posix.getppid(), ",".join([quote(name) + ":" + quote(value) for name, value in texts]))
     posix.chdir(state + b"/run")  # from here the name is short: a socket's path may have 108 bytes
-    link = socket(AF_UNIX, SOCK_STREAM)
-    link.settimeout(max(0.001, min(silence, end - monotonic())))
-    link.connect("sidecar.sock")
+    link, heard = socket(AF_UNIX, SOCK_STREAM), b""
+    wait = max(0.001, min(silence, end - monotonic()))
+    link.setsockopt(SOL_SOCKET, SO_SNDTIMEO, (int(wait) + 1).to_bytes(8, sys.byteorder) + bytes(8))
+    link.connect("sidecar.sock")  # the kernel waits for a place in a full queue; with settimeout it would not
+    link.settimeout(wait)
     if sys.platform == "linux":  # another process may have taken the socket's place
-        pid = int.from_bytes(link.getsockopt(1, 17, 12)[:4], sys.byteorder)  # SOL_SOCKET, SO_PEERCRED
-        lock = posix.open("sidecar.lock", posix.O_RDONLY)
-        if posix.read(lock, 20).strip() != b"%d" % pid:
+        pid = int.from_bytes(link.getsockopt(SOL_SOCKET, 17, 12)[:4], sys.byteorder)  # SO_PEERCRED
+        if posix.read(posix.open("sidecar.lock", posix.O_RDONLY), 20).strip() != b"%d" % pid:
             raise ValueError(f"process {pid} answers in its place")
     link.sendall(CALL % (event.replace(b"\n", b" "), about.encode()))
-    heard = b""
     while True:
         while b"\n" not in heard:
             link.settimeout(max(0.001, min(silence, end - monotonic())))

@@ -18,6 +18,7 @@ const STOP = { start: 40_000, silence: 20_000, limit: 900_000 }
 const COMMAND = { start: 15_000, silence: 6_000, limit: 30_000 } // a person waits for it
 const PROMPT = { start: 2_000, silence: 2_000, limit: 2_000 } // it is only told
 const LINE = 15 << 20 // bytes of an answer; the sidecar takes lines of 16 MiB
+const RETRY_MS = 20_000 // how long a full queue of connections is tried again
 const REMEMBERED = 1000 // events and sessions
 const JUDGE = "Supervisor's judge" // the title of its sessions
 const TOOLS = "supervisor_" // what the names of our MCP server's tools begin with, as the host lists them
@@ -170,9 +171,18 @@ function dial() {
       path = `/proc/self/fd/${folder}/sidecar.sock`
     }
     const done = () => folder !== undefined && closeSync(folder)
-    const socket = createConnection({ path })
-    socket.once("connect", () => (done(), resolve(new Link(socket))))
-    socket.once("error", (error) => (done(), reject(error)))
+    const end = Date.now() + RETRY_MS
+    const attempt = () => {
+      const socket = createConnection({ path })
+      socket.once("connect", () => (done(), resolve(new Link(socket))))
+      socket.once("error", (error) => {
+        // The sidecar's queue of connections is full.
+        if (error.code === "EAGAIN" && Date.now() < end) return setTimeout(attempt, 50)
+        done()
+        reject(error)
+      })
+    }
+    attempt()
   })
 }
 

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 70 an internal error (th
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import platform
 import sys
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sidecar import __version__
+from sidecar.cli.printing import echo
 from sidecar.kernel.offer import Verb
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
@@ -78,10 +80,12 @@ def run_command(arguments: Sequence[str] | None = None, *, serve: Callable[[], i
     try:
         code = main.main(arguments, prog_name="supervisor", standalone_mode=False, obj=serve)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue().rstrip("\n"), err=True)
         return error.exit_code
     except click.Abort:
-        click.echo("Aborted.", err=True)
+        echo("Aborted.", err=True)
         return REFUSED
     except BrokenPipeError:  # standard output was closed, as in `supervisor status | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -101,9 +105,9 @@ def _is_expected_error(error: Exception) -> bool:
 def _show_refusal(error: Exception) -> int:
     if os.environ.get("SUPERVISOR_DEBUG"):
         traceback.print_exception(error)
-    click.echo(f"supervisor: {error}", err=True)
+    echo(f"supervisor: {error}", err=True)
     for move in getattr(error, "moves", ()):
-        click.echo(f"  - {move}", err=True)
+        echo(f"  - {move}", err=True)
     return REFUSED
 
 
@@ -112,18 +116,12 @@ def _show_internal_error(error: Exception) -> int:
     trace = "".join(traceback.format_exception(error))
     system = f"supervisor {__version__}, Python {platform.python_version()}, {platform.platform()}"
     if os.environ.get("SUPERVISOR_DEBUG"):
-        click.echo(trace, err=True)
-    click.echo(
-        f"supervisor: an internal error ({type(error).__name__}). This is a fault of Supervisor.", err=True
-    )
+        echo(trace, err=True)
+    echo(f"supervisor: an internal error ({type(error).__name__}). This is a fault of Supervisor.", err=True)
     try:
-        click.echo(
-            f"  - report it, with this file: {_write_error_log(system + os.linesep * 2 + trace)}", err=True
-        )
+        echo(f"  - report it, with this file: {_write_error_log(system + os.linesep * 2 + trace)}", err=True)
     except (OSError, RuntimeError) as unwritten:
-        click.echo(
-            f"  - its log could not be written ({unwritten}); see it here: SUPERVISOR_DEBUG=1", err=True
-        )
+        echo(f"  - its log could not be written ({unwritten}); see it here: SUPERVISOR_DEBUG=1", err=True)
     return INTERNAL_ERROR
 
 

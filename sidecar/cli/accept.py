@@ -10,11 +10,12 @@ from typing import Final
 
 import click
 
-from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
 from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import echo
 from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.systems.supervision.people import HeldEditsRequest
 
 DECLINED: Final = 1
@@ -32,22 +33,22 @@ def accept(folder: str, *, yes: bool) -> None:
     asked = HeldEditsRequest(project=folder, environment=dict(os.environ))
     held = call_sidecar("held", asked, tuple[HeldEdit, ...])
     if not held:
-        click.echo("Nothing is held.")
+        echo("Nothing is held.")
         return
     for edit in held:
-        click.echo(f"{escape_unprintable(edit.path)}: {escape_unprintable(edit.summary)}")
+        echo(f"{escape_unprintable(edit.path)}: {escape_unprintable(edit.summary)}")
         for line in _diff_lines(edit):
-            click.echo(line)
+            echo(line)
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
     if not yes and not click.confirm("Let this count?", default=False):
-        click.echo("Nothing was accepted; it is held as before.")
+        echo("Nothing was accepted; it is held as before.")
         sys.exit(DECLINED)
     shown = tuple(edit.digest for edit in held)
     asked = HeldEditsRequest(project=folder, environment=dict(os.environ), digests=shown)
     lines = call_sidecar("accept", asked, tuple[str, ...])
     for accepted in lines:
-        click.echo(escape_unprintable(accepted))
+        echo(escape_unprintable(accepted))
     if len(lines) < len(held):
         raise click.ClickException("what is held has changed since it was shown; look at it again")
 

@@ -1,4 +1,4 @@
-"""The services that `supervisor gates` and `supervisor trust` use, and escaping of untrusted text."""
+"""The services that `supervisor gates` and `supervisor trust` use."""
 
 from __future__ import annotations
 
@@ -38,17 +38,3 @@ def build_gate_services() -> GateServices:
         trust=trust,
         fingerprint=workspace.fingerprint,
     )
-
-
-def escape_unprintable(text: str) -> str:
-    """Untrusted text on one line: characters that a terminal would obey or hide are escaped."""
-    return "".join(char if char.isprintable() else _escape_character(char) for char in text)
-
-
-def escape_unprintable_lines(text: str) -> list[str]:
-    """Untrusted text of several lines, each escaped; tabs are expanded."""
-    return [escape_unprintable(line.expandtabs()) for line in text.split("\n")]
-
-
-def _escape_character(char: str) -> str:
-    return ascii(char)[1:-1]

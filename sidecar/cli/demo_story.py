@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
+
+from sidecar.cli.screen import Screen
 
 WEB_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 COLUMNS = 100
@@ -26,7 +27,7 @@ class DemoStory:
 
     def __init__(self, *, record: bool) -> None:
         """`record`: keep the output for `draw`."""
-        self._console = Console(highlight=False, record=record, width=COLUMNS if record else None)
+        self._console = Screen(highlight=False, record=record, width=COLUMNS if record else None)
 
     def person(self, text: str) -> None:
         """Print what the user types."""

@@ -22,6 +22,7 @@ from sidecar.cli.doctor_checks import (
     warning_finding,
 )
 from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.screen import Screen
 from sidecar.judging.backends.chain import RULES, build_judge
 from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import JudgeCase
@@ -40,7 +41,7 @@ from sidecar.systems.supervision.policy.commands import switch_on_command
 @click.option("--no-probe", is_flag=True, help="Start no host for a real hook call, and ask no judge.")
 def doctor(*, no_probe: bool) -> None:
     """Check runtime, sidecar, plugin, host, hooks, tools, rubric and judge."""
-    sys.exit(asyncio.run(_run_checks(Console(highlight=False), probe=not no_probe)))
+    sys.exit(asyncio.run(_run_checks(Screen(highlight=False), probe=not no_probe)))
 
 
 async def _run_checks(console: Console, *, probe: bool) -> int:

@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.checks import escape_unprintable
 from sidecar.judging.figures import (
     SAFE_RATE,
     StopCounts,
@@ -24,6 +23,7 @@ from sidecar.judging.figures import (
 )
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.stop_history import ChangedOutcome, EvaluatedStop
+from sidecar.kernel.text import escape_unprintable
 
 FAMILY_ROWS: Final = 10
 """Families shown, worst first; --json has all of them."""

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import click
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.eval_report import (
     EvalExitCode,
     EvalReport,
@@ -29,6 +27,7 @@ from sidecar.cli.eval_report import (
 )
 from sidecar.cli.gate_report import make_console
 from sidecar.cli.gates import INTERRUPTED_CODE
+from sidecar.cli.printing import echo, echo_json
 from sidecar.judging import labelled_stops
 from sidecar.judging.figures import changed_outcomes, count_stops, misjudged_stops
 from sidecar.judging.labelled_stops import MeasuredFile
@@ -38,6 +37,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
+from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.installation import HostError
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SpendingStore
@@ -88,7 +88,7 @@ def build_eval_services() -> EvalServices:
     services = build_services()
     settings, problems = services.configuration.load()
     for problem in problems:
-        click.echo(f"! {escape_unprintable(problem)}", err=True)
+        echo(f"! {escape_unprintable(problem)}", err=True)
 
     def rubric(path: Path | None) -> Rubric:
         return services.rubrics.load(str(Path.cwd()), os.environ) if path is None else load_rubric_file(path)
@@ -104,12 +104,12 @@ def run_measurement(measure: Callable[[], Coroutine[Any, Any, int]]) -> int:
     try:
         return asyncio.run(measure())
     except KeyboardInterrupt:
-        click.echo("Interrupted: nobody is asked any more.", err=True)
+        echo("Interrupted: nobody is asked any more.", err=True)
         return INTERRUPTED_CODE
     except click.Abort:
-        click.echo("Nobody was asked.", err=True)
+        echo("Nobody was asked.", err=True)
     except (BadInputError, HostError, OSError) as error:
-        click.echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
+        echo(f"supervisor: {escape_unprintable(str(error))}", err=True)
     return EvalExitCode.COULD_NOT_RUN
 
 
@@ -127,7 +127,7 @@ async def run_evaluation(doors: EvalServices, wish: EvalOptions) -> int:
     report = _build_report(done, rubrics, wish, backend)
     _save_figures(doors, done[0], rubrics[0], wish)
     if wish.as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
+        echo_json(report)
     else:
         print_eval_report(make_console(), report)
     return report.exit_code
@@ -172,7 +172,7 @@ def confirm_model_cost(told: str, calls: int, *, yes: bool) -> None:
     if not calls or yes:
         return
     most = calls * CASE_TOKENS // 1000
-    click.echo(
+    echo(
         f"{escape_unprintable(told)} would be asked about {calls} cases of at most {CASE_TOKENS} tokens, some"
         f" of them twice; that is {most} thousand tokens at most for once each. This may cost money.",
         err=True,
@@ -207,7 +207,7 @@ def _save_figures(
     try:
         doors.measured.keep(outcomes, rubric, by)
     except OSError as error:
-        click.echo(f"! the figures could not be kept: {escape_unprintable(str(error))}", err=True)
+        echo(f"! the figures could not be kept: {escape_unprintable(str(error))}", err=True)
 
 
 def _build_report(

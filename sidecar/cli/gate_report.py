@@ -14,8 +14,9 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.checks import escape_unprintable
+from sidecar.cli.screen import Screen
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.text import escape_unprintable
 
 
 class GatesExitCode(IntEnum):
@@ -165,8 +166,8 @@ GATE_CELL_LENGTH: Final = 300
 
 def make_console(*, errors: bool = False) -> Console:
     """A console on standard output or standard error. NO_COLOR is respected."""
-    made = Console(highlight=False, stderr=errors)
-    return made if made.is_terminal else Console(highlight=False, stderr=errors, width=PIPE_COLUMNS)
+    made = Screen(highlight=False, stderr=errors)
+    return made if made.is_terminal else Screen(highlight=False, stderr=errors, width=PIPE_COLUMNS)
 
 
 class GateProgressView:

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import click
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
 
 from sidecar.cli import checks
-from sidecar.cli.checks import GateServices, escape_unprintable
+from sidecar.cli.checks import GateServices
 from sidecar.cli.gate_report import (
     GateProgressView,
     GatesExitCode,
@@ -28,12 +27,14 @@ from sidecar.cli.gate_report import (
     runs_table,
     summarize_runs,
 )
+from sidecar.cli.printing import echo, echo_json
 from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.kernel.settings import GateSettings
+from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.project_python import find_environment, project_environment
 from sidecar.platform.secrets import SecretForms
 
@@ -72,7 +73,7 @@ def gates(folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, u
     try:
         code = asyncio.run((show_gates if listing else execute_gates)(checks.build_gate_services(), wish))
     except KeyboardInterrupt:
-        click.echo("Interrupted: what ran was ended.", err=True)
+        echo("Interrupted: what ran was ended.", err=True)
         code = INTERRUPTED_CODE
     sys.exit(code)
 
@@ -186,4 +187,4 @@ def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate
 
 
 def _print_json(report: GatesReport) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
+    echo_json(report)

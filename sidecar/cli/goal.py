@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-import msgspec
 
 from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.effects import CommandReply
 from sidecar.systems.supervision.people import CommandRequest, SessionReport, SessionSelector
 from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch_on_command
@@ -18,7 +18,7 @@ from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
 """Environment variables that are set in an agent's shell."""
 SESSION_OPTION = click.option(
-    "--session", default="", help="The host's session id; else the one seen last in this folder."
+    "--session", default="", help="The host's session id, or HOST:ID; else the one seen last in this folder."
 )
 
 
@@ -39,9 +39,9 @@ def goal() -> None:
 def status(session: str, *, exit_code: bool, as_json: bool) -> None:
     """Where the goal stands."""
     report = call_sidecar("report", session_reference(session), SessionReport)
-    click.echo(msgspec.json.format(msgspec.json.encode(report)).decode() if as_json else report.text)
+    echo_json(report) if as_json else echo(report.text)
     if report.off and not as_json:
-        click.echo(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}")
+        echo(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}")
     sys.exit(report.exit_code if exit_code else 0)
 
 
@@ -118,5 +118,5 @@ def _send_order(session: str, name: str, arguments: str) -> None:
     reply = call_sidecar(
         "order", CommandRequest(who=session_reference(session), name=name, arguments=arguments), CommandReply
     )
-    click.echo(reply.text, err=reply.refused)
+    echo(reply.text, err=reply.refused)
     sys.exit(1 if reply.refused else 0)

@@ -12,10 +12,11 @@ import click
 import msgspec
 from msgspec import Raw
 
-from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import echo
 from sidecar.hosts.markers.inbox import InboxDecision
+from sidecar.kernel.text import escape_unprintable
 from sidecar.platform import peer
 from sidecar.platform.client import DOCTOR_ADVICE, SidecarError
 from sidecar.platform.paths import user_paths
@@ -42,7 +43,7 @@ def inbox(*, only_path: bool, session: str) -> None:
     project = os.getcwd()  # noqa: PTH109 - sent as text
     opened = call_sidecar("inbox", InboxCall(session=session, project=project), InboxOpened)
     if only_path:
-        click.echo(opened.folder)
+        echo(opened.folder)
         return
     with suppress(KeyboardInterrupt):
         _follow_decisions()
@@ -64,9 +65,9 @@ def _follow_decisions() -> None:
 
 def _print_notification(method: str, params: Raw) -> None:
     if method == "opened":
-        click.echo(msgspec.json.decode(params, type=InboxOpened).folder)
+        echo(msgspec.json.decode(params, type=InboxOpened).folder)
     elif method == "decided":
-        click.echo(format_decision(msgspec.json.decode(params, type=InboxDecision)))
+        echo(format_decision(msgspec.json.decode(params, type=InboxDecision)))
 
 
 def format_decision(decided: InboxDecision) -> str:

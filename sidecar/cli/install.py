@@ -14,6 +14,7 @@ import click
 
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
+from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code import permissions, plugin
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient
@@ -56,8 +57,8 @@ def install(host: str, scope: str, claude: str, *, with_rubric_editor: bool, pri
             f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
         )
     runtime = _runtime_command()
-    click.echo(f"record {runtime} in {paths.user_paths().runtime}")
-    click.echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
+    echo(f"record {runtime} in {paths.user_paths().runtime}")
+    echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
     if host == CLAUDE_CODE:
         plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))
         _install_into_claude(scope, claude, plugins, runtime, print_only=print_only)
@@ -77,16 +78,16 @@ def _install_into_claude(
     if print_only:
         for order in orders:
             _print_claude_command(order)
-        click.echo(denial)
+        echo(denial)
         return
     host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()), claude)
     _prepare_runtime(runtime)
     for order in orders:
         _print_claude_command(order)
-        click.echo(f"  {host_plugins.run(*order)}")
-    click.echo(denial)
+        echo(f"  {host_plugins.run(*order)}")
+    echo(denial)
     permissions.replace_deny_rules(settings, old, new)
-    click.echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
+    echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
 
 
 def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool) -> None:
@@ -96,7 +97,7 @@ def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool) -> No
         _prepare_runtime(runtime)
     place.put(text, print_only=print_only)
     if not print_only:
-        click.echo("Done. Start opencode in a project and type: /supervisor:goal all tests pass")
+        echo("Done. Start opencode in a project and type: /supervisor:goal all tests pass")
 
 
 def _prepare_runtime(runtime: Path) -> None:
@@ -104,7 +105,7 @@ def _prepare_runtime(runtime: Path) -> None:
     paths.user_paths().record_runtime(runtime)
     CommandLineFiles().vouch(paths.user_paths().runtime)
     if uncompiled := installation.compile_packages():
-        click.echo(f"  not compiled, which costs time at each start: {', '.join(uncompiled)}")
+        echo(f"  not compiled, which costs time at each start: {', '.join(uncompiled)}")
 
 
 @click.command()
@@ -132,9 +133,9 @@ def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
     for order in orders:
         _print_claude_command(order)
         if not print_only:
-            click.echo(f"  {host_plugins.run(*order)}")
+            echo(f"  {host_plugins.run(*order)}")
     if not ours:
-        click.echo(f"the plugin is not installed in the scope {scope}")
+        echo(f"the plugin is not installed in the scope {scope}")
     if last:
         _remove_deny_rules(print_only=print_only)
         _remove_runtime(
@@ -144,7 +145,7 @@ def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
 
 def _remove_deny_rules(*, print_only: bool) -> None:
     folders, settings = paths.user_paths(), permissions.user_settings_file(os.environ)
-    click.echo(f"take what an install denied the agent out of {settings}")
+    echo(f"take what an install denied the agent out of {settings}")
     if not print_only:
         permissions.replace_deny_rules(
             settings, permissions.deny_rules(folders, folders.recorded_runtime()), ()
@@ -155,7 +156,7 @@ def _remove_from_opencode(scope: str, *, print_only: bool) -> None:
     place = OpenCodeFile(os.environ, Path.cwd(), scope)
     place.take(print_only=print_only)
     if elsewhere := place.elsewhere():
-        click.echo(f"{elsewhere[0]} stays")
+        echo(f"{elsewhere[0]} stays")
         return
     _remove_runtime("Claude Code" if _claude_has_plugin() else "", print_only=print_only)
 
@@ -172,14 +173,14 @@ def _remove_runtime(other: str, *, print_only: bool) -> None:
     """End the sidecar and forget the runtime; keep both where another host, `other`, needs them."""
     folders = paths.user_paths()
     if other:
-        click.echo(f"{other} needs the sidecar and {folders.runtime}: they stay")
+        echo(f"{other} needs the sidecar and {folders.runtime}: they stay")
         return
-    click.echo(f"end the sidecar, remove {folders.runtime}")
+    echo(f"end the sidecar, remove {folders.runtime}")
     if not print_only:
-        click.echo(f"  the sidecar: {SidecarClient(folders).stop()}")
+        echo(f"  the sidecar: {SidecarClient(folders).stop()}")
         folders.forget_runtime()
         CommandLineFiles().vouch(folders.runtime)
-    click.echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
+    echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
 
 
 def _check_claude_option(host: str, claude: str) -> None:
@@ -188,7 +189,7 @@ def _check_claude_option(host: str, claude: str) -> None:
 
 
 def _print_claude_command(order: tuple[str, ...]) -> None:
-    click.echo(shlex.join(("claude", *order)))
+    echo(shlex.join(("claude", *order)))
 
 
 def _runtime_command() -> Path:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
 from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.cli import VERBS
+from sidecar.cli.printing import echo
 from sidecar.hosts.opencode import plugin_folder
 from sidecar.hosts.opencode.plugin_file import InstallationInfo, bake_plugin_from_root
 from sidecar.platform.installation import HostError, plugin_root
@@ -59,11 +59,11 @@ class OpenCodeFile(Struct, frozen=True):
         place = plugin_folder.plugin_file_path(self.folder)
         due = [folder for folder in self._waited_for() if plugin_folder.needs_stand_in(folder)]
         with _report_write_errors(self.folder):
-            click.echo(f"write {place}")
+            echo(f"write {place}")
             if not print_only:
-                click.echo(f"  {plugin_folder.write_plugin_file(place, text)}")
+                echo(f"  {plugin_folder.write_plugin_file(place, text)}")
         for folder in due:
-            click.echo(f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}")
+            echo(f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}")
             if not print_only:
                 _put_stand_in(folder)
         for folder in self._waited_for():
@@ -71,18 +71,18 @@ class OpenCodeFile(Struct, frozen=True):
             if others and plugin_folder.has_stand_in(folder):
                 _remove_stand_in(folder, f"{others[0]} may need them", print_only=print_only)
         for hint in self._hints(place):
-            click.echo(f"note: {hint}")
+            echo(f"note: {hint}")
 
     def take(self, *, print_only: bool) -> None:
         """Remove all our files from the folder. Raises HostError."""
         ours = plugin_folder.own_plugin_files(self.folder)
         if not ours:
-            click.echo(f"no file of ours is in {self.folder}")
+            echo(f"no file of ours is in {self.folder}")
         with _report_write_errors(self.folder):
             for path in ours:
-                click.echo(f"remove {path}")
+                echo(f"remove {path}")
                 if not print_only:
-                    click.echo(f"  {plugin_folder.remove_plugin_file(path)}")
+                    echo(f"  {plugin_folder.remove_plugin_file(path)}")
             if ours and not print_only:
                 plugin_folder.remove_empty_folders(self.folder)
         for folder in self._waited_for():
@@ -140,11 +140,11 @@ def _put_stand_in(folder: Path) -> None:
     try:
         plugin_folder.write_stand_in(folder)
     except OSError as error:
-        click.echo(f"  not done: {error.strerror or error}")
+        echo(f"  not done: {error.strerror or error}")
 
 
 def _remove_stand_in(folder: Path, why: str, *, print_only: bool) -> None:
-    click.echo(f"remove the stand-in for npm's packages from {folder}: {why}")
+    echo(f"remove the stand-in for npm's packages from {folder}: {why}")
     with _report_write_errors(folder):
         if not print_only:
             plugin_folder.remove_stand_in(folder)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
+
+from sidecar.cli.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +66,8 @@ def _print_config(form: str, session: str) -> None:
         "opencode": _opencode_config,
         "json": _plain_config,
     }
-    click.echo(msgspec.json.format(msgspec.json.encode(forms[form](access))).decode())
-    click.echo(
+    echo_json(forms[form](access))
+    echo(
         f"Add this to {CONFIG_PLACES[form]}.\n{ONE_SESSION_NOTE if session else ALL_SESSIONS_NOTE}", err=True
     )
 

@@ -13,9 +13,10 @@ from typing import Final
 import click
 
 from sidecar.cli.accept import accept
-from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
 from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.cli.printing import echo
 from sidecar.judging.replays import rubric_digest
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.policy import describe_rubric
@@ -55,11 +56,11 @@ def rubric() -> None:
 def show(folder: str) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
     counts = _rubric_files().load(folder, os.environ)
-    click.echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
+    echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
     saved = RubricFiles(_default_rubric_path(), os.environ).load(folder, os.environ)
     if counts.held is None and (saved.origin, rubric_digest(saved)) != (counts.origin, rubric_digest(counts)):
         origin = escape_unprintable(saved.origin)
-        click.echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
+        echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
 
 
 def _rubric_files() -> RubricFiles:

@@ -9,9 +9,10 @@ from typing import Final
 
 import click
 
-from sidecar.cli.checks import escape_unprintable
+from sidecar.cli.printing import echo
 from sidecar.cli.rubric_found import FORMATS, CheckedFile
 from sidecar.kernel.rubric import Flaw, FlawSeverity
+from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
@@ -54,10 +55,10 @@ def _check_files(files: tuple[str, ...], form: str, *, strict: bool) -> int:
         try:
             every.append(_check_file(desk, name))
         except OSError as error:
-            click.echo(f"supervisor: {escape_unprintable(name)}: {error.strerror or error}", err=True)
+            echo(f"supervisor: {escape_unprintable(name)}: {error.strerror or error}", err=True)
             unread = True
     for line in FORMATS[form](every) if every else ():
-        click.echo(line)
+        echo(line)
     bad = {FlawSeverity.ERROR, FlawSeverity.WARNING} if strict else {FlawSeverity.ERROR}
     if unread:
         return UNREADABLE_CODE

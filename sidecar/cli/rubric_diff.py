@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
 from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.cli.printing import echo
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.files import RejectedRubricError
 from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
@@ -36,18 +37,18 @@ def diff(folder: str, *, summary: bool) -> None:
     default = plugin_root() / "rubric" / "rubric.md"
     rubric = RubricFiles(default, os.environ).load(folder, os.environ)
     for line in rubric.rejected:
-        click.echo(f"passed over: {escape_unprintable(line)}")
+        echo(f"passed over: {escape_unprintable(line)}")
     origin = Path(rubric.origin)
     if origin == default:
         move = "Mend that file." if rubric.rejected else "Make a rubric of your own: supervisor rubric init"
-        click.echo(f"The default serves here. {move}")
+        echo(f"The default serves here. {move}")
         return
     ours, theirs = _read_rubric(origin), _read_rubric(default)
-    click.echo(f"{escape_unprintable(str(origin))}, compared with the default:")
+    echo(f"{escape_unprintable(str(origin))}, compared with the default:")
     for line in _criteria_changes(parse_rubric(theirs), parse_rubric(ours)):
-        click.echo(line)
+        echo(line)
     for line in () if summary else _line_diff(theirs, ours):
-        click.echo(line)
+        echo(line)
 
 
 def _read_rubric(path: Path) -> str:

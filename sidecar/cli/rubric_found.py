@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.cli.checks import escape_unprintable
 from sidecar.kernel.rubric import Flaw, FlawSeverity, QuickFix
+from sidecar.kernel.text import escape_unprintable
 from sidecar.rubric.policy import count_flaws, find_text_position
 
 # --- Checked files, and flaws with line and column ----------------------------------------------------------

@@ -8,8 +8,9 @@ from typing import Final
 
 import click
 
-from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.printing import echo
+from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.files import RejectedRubricError, create_rubric_file
@@ -55,7 +56,7 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
             raise
         raise click.ClickException(f"{escape_unprintable(str(place))}{EXISTS_MESSAGE}") from error
     kept = f"; what was there is {escape_unprintable(str(beside))}" if beside else ""
-    click.echo(f"{escape_unprintable(str(place))} was made{kept}. {EDIT_HINT}")
+    echo(f"{escape_unprintable(str(place))} was made{kept}. {EDIT_HINT}")
 
 
 def _refuse_existing_backup(kept: Path) -> None:

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from sidecar.cli.checks import escape_unprintable
 from sidecar.cli.eval_report import clipped_cell, eval_progress, new_table, print_plain
 from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurement
 from sidecar.cli.gate_report import make_console
 from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.rubric_found import json_safe_path
 from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.ports import Judge
@@ -31,6 +31,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop, ReplayedStop
+from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.ports import SpendingStore, StopHistory
 from sidecar.platform.stop_history import STOPS_PER_PROJECT
 from sidecar.systems.supervision.replay import replay_stops as play
@@ -137,7 +138,7 @@ def build_replay_services() -> ReplayServices:
     services = supervision.build_services()
     settings, problems = services.configuration.load()
     for problem in problems:
-        click.echo(f"! {escape_unprintable(problem)}", err=True)
+        echo(f"! {escape_unprintable(problem)}", err=True)
     return ReplayServices(
         stop_history=services.stop_history,
         judge=services.judge,
@@ -202,7 +203,7 @@ async def execute_replay(doors: ReplayServices, wish: ReplayOptions) -> int:
         exit_code=CHANGES_FOUND if any(one.changed for one in done) else 0,
     )
     if wish.as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(replay_to_json(report))).decode())
+        echo_json(replay_to_json(report))
     else:
         print_replay_report(make_console(), report)
     return report.exit_code

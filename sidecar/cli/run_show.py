@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol, Self
 
-import click
 import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from sidecar.cli.checks import escape_unprintable
+from sidecar.cli.printing import echo_json_text
+from sidecar.cli.screen import Screen
 from sidecar.kernel.runs import (
     AgentEnded,
     HookRan,
@@ -22,6 +22,7 @@ from sidecar.kernel.runs import (
     StopJudged,
     TaskCompleted,
 )
+from sidecar.kernel.text import escape_unprintable
 
 SHOWN_LENGTH = 160
 """Characters shown of one line of untrusted text."""
@@ -63,7 +64,7 @@ class RunJsonLines:
     def tell(self, what: RunProgressEvent) -> None:
         if isinstance(what, AgentEnded):
             what = msgspec.structs.replace(what, said=what.said[-SAID_LENGTH:])
-        click.echo(msgspec.json.encode(what).decode())
+        echo_json_text(msgspec.json.encode(what).decode())
 
     def hear(self, said: str) -> None:
         pass
@@ -74,7 +75,7 @@ class RunTerminalView:
 
     def __init__(self, console: Console | None = None) -> None:
         """`console`: used instead of the terminal's, for tests."""
-        self._console = console or Console(highlight=False, soft_wrap=True)
+        self._console = console or Screen(highlight=False, soft_wrap=True)
         self._status = self._console.status("")
         self._now = ""
         self._heard = ""

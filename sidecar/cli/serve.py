@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import click
 
+from sidecar.cli.printing import echo
 from sidecar.platform import paths
 from sidecar.platform.client import SidecarClient
 
@@ -28,4 +29,4 @@ def stop() -> None:
     What it judges at this moment is given up: those agents rest. The next event of a host starts it again; to
     switch Supervisor off, see `supervisor off`.
     """
-    click.echo(f"The sidecar: {SidecarClient(paths.user_paths()).stop()}.")
+    echo(f"The sidecar: {SidecarClient(paths.user_paths()).stop()}.")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 
 import click
-import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.checks import escape_unprintable, escape_unprintable_lines
 from sidecar.cli.goal import SESSION_OPTION, session_reference
 from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import echo_json
+from sidecar.cli.screen import Screen
 from sidecar.kernel.goal import Spending
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.ports import RecordEntry
 from sidecar.systems.supervision.people import SessionReport
 from sidecar.systems.supervision.policy.commands import switch_on_command
@@ -26,9 +26,9 @@ def status(session: str, *, as_json: bool) -> None:
     """Show the goal, and what was decided at the last stops, with the reasons."""
     report = call_sidecar("report", session_reference(session), SessionReport)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
+        echo_json(report)
         return
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     console.print("\n".join(escape_unprintable_lines(report.text)), markup=False)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)

@@ -8,6 +8,7 @@ import click
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import echo
 from sidecar.systems.supervision.people import SwitchRequest
 
 PROJECT_OPTION = click.option("--project", is_flag=True, help="For this folder and what is below it only.")
@@ -30,4 +31,4 @@ def on(*, project: bool) -> None:
 def _switch_supervisor(*, on: bool, project: bool) -> None:
     refuse_agents()
     folder = os.getcwd() if project else None  # noqa: PTH109 - sent as text
-    click.echo(call_sidecar("toggle", SwitchRequest(on=on, project=folder), str))
+    echo(call_sidecar("toggle", SwitchRequest(on=on, project=folder), str))

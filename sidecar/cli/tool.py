@@ -11,6 +11,7 @@ import msgspec
 
 from sidecar.cli.goal import agent_shell_marker
 from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.kernel.journal import Author
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
@@ -58,9 +59,9 @@ def tool(name: str | None, session: str, project: str, json: str | None, *, list
     call = _build_call(name, _parse_arguments(json), session, project)
     done = SidecarClient(user_paths()).call("tool", call, ToolOutcome, seconds=LONGEST_S)
     if done.refused:
-        click.echo(done.text, err=True)
+        echo(done.text, err=True)
         sys.exit(1)
-    click.echo(done.text if json is None else msgspec.json.format(bytes(done.data)).decode())
+    echo(done.text) if json is None else echo_json_text(msgspec.json.format(bytes(done.data)).decode())
 
 
 def _build_call(name: str, arguments: dict[str, Any], session: str, project: str) -> ToolCall:
@@ -101,12 +102,12 @@ def _parse_arguments(json: str | None) -> dict[str, Any]:
 
 def _print_tools(found: Sequence[ToolListing], *, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        echo_json(found)
         return
     for one in found:
         off = "" if one.on else ", off"
-        click.echo(f"{one.offer.name} ({one.offer.toolset}{off}): {one.offer.description}")
+        echo(f"{one.offer.name} ({one.offer.toolset}{off}): {one.offer.description}")
         for name, schema in one.offer.input_schema["properties"].items():
             needed = "" if name in one.offer.input_schema.get("required", ()) else " (may be left out)"
             about = schema.get("description") or ", ".join(map(str, schema.get("enum", ())))
-            click.echo(f"    {name}: {schema.get('type', 'any')}{needed}{' - ' if about else ''}{about}")
+            echo(f"    {name}: {schema.get('type', 'any')}{needed}{' - ' if about else ''}{about}")

@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.printing import echo
 from sidecar.kernel.settings import TOOLSET
 from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, user_config_folder
@@ -36,9 +37,9 @@ def list_() -> None:
     """Show the toolsets, and which are on."""
     settings, problems = ConfigurationFile(os.environ).load()
     for name in TOOLSET_NAMES:
-        click.echo(f"{name}: {'on' if name in settings.toolsets else 'off'}")
+        echo(f"{name}: {'on' if name in settings.toolsets else 'off'}")
     for problem in problems:
-        click.echo(f"! {problem}", err=True)
+        echo(f"! {problem}", err=True)
 
 
 @toolset.command()
@@ -71,7 +72,7 @@ def _switch_toolset(name: str, *, on: bool) -> None:
         raise click.ClickException(f"{place}: {error}") from error
     CommandLineFiles().vouch(place)
     _notify_sidecar()
-    click.echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")
+    echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")
 
 
 def _notify_sidecar() -> None:

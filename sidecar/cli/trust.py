@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from sidecar.cli import checks
-from sidecar.cli.checks import GateServices, escape_unprintable, escape_unprintable_lines
+from sidecar.cli.checks import GateServices
 from sidecar.cli.gates import FOLDER_ARGUMENT, select_gates
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.printing import echo
 from sidecar.evidence.gates.trust import (
     APPROVAL_TEXT_LIMIT,
     Approval,
@@ -22,6 +23,7 @@ from sidecar.evidence.gates.trust import (
     truncate_approval_text,
 )
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 
 DECLINED = 1
 
@@ -49,7 +51,7 @@ def trust(folder: str, only: tuple[str, ...], *, yes: bool, listing: bool, revok
     refuse_agents()
     if revoke:
         count = doors.trust.revoke(folder)
-        click.echo(f"{count} approved before, none now: {escape_unprintable(folder)}")
+        echo(f"{count} approved before, none now: {escape_unprintable(folder)}")
         return
     sys.exit(_approve_gates(doors, folder, only, yes=yes))
 
@@ -72,32 +74,30 @@ def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, y
     _print_problems(catalog)
     new = [gate for gate in shown if not gate.approved]
     if not new:
-        click.echo("There is nothing to approve.")
+        echo("There is nothing to approve.")
         return 0
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
     if not yes and not click.confirm(
         f"Approve {len(new)} of them for {escape_unprintable(folder)}?", default=False
     ):
-        click.echo("Nothing was approved.")
+        echo("Nothing was approved.")
         return DECLINED
     doors.trust.approve(folder, new)
-    click.echo(
-        f"Approved: {', '.join(escape_unprintable(gate.id) for gate in new)}. `supervisor gates` runs them."
-    )
+    echo(f"Approved: {', '.join(escape_unprintable(gate.id) for gate in new)}. `supervisor gates` runs them.")
     return 0
 
 
 def _print_problems(catalog: AvailableGates) -> None:
     for problem in catalog.problems:
-        click.echo(f"! {escape_unprintable(problem)}")
+        echo(f"! {escape_unprintable(problem)}")
 
 
 def _print_gates(gates: Sequence[Gate], approvals: Mapping[str, Approval]) -> None:
     for gate in gates:
         for line in describe_approval(gate, approvals.get(gate.id)):
-            click.echo(line)
-        click.echo()
+            echo(line)
+        echo()
 
 
 def describe_approval(gate: Gate, approval: Approval | None) -> Iterator[str]:

@@ -27,6 +27,7 @@ from sidecar.kernel.evidence import (
 )
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GateBaseline
+from sidecar.kernel.text import clean_line
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 
 EVIDENCE_CALLS_LIMIT = 25
@@ -236,4 +237,4 @@ def _journal_facts(turn: Turn) -> Iterator[Evidence]:
 
 
 def _one_clean_line(text: str) -> str:
-    return " ".join(text.split())[:300]
+    return clean_line(text, 300)

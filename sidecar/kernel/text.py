@@ -32,7 +32,7 @@ def quote_as_code_block(text: str) -> str:
 
 
 TERMINAL_ESCAPE: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
+    r"\x9b[0-?]*[ -/]*[@-~]|\x1b(?:\[[0-?]*[ -/]*[@-~]"
     r"|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"
     r"|[PX^_][^\x1b]{0,4096}\x1b\\"
     r"|[ -/]*[0-~])"
@@ -40,6 +40,15 @@ TERMINAL_ESCAPE: Final = re.compile(
 """Colours, cursor moves, titles and links (ECMA-48)."""
 CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that a terminal would obey or swallow, except tab and line feed."""
+INVISIBLE_CHARACTER: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+    "|(?<![^\x00-\u02ff\u2000-\u200f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\u02ff\u2000-\u200f])"
+)
+"""Characters that hide or reorder text: zero-width ones, embeddings, overrides and isolates of direction,
+tags, lone surrogates; joiners where they join nothing, because emoji and some scripts need the others."""
+LINE_BREAK: Final = re.compile("\r\n?|[\u2028\u2029]")
+UNPRINTABLE: Final = re.compile(r"[^ -~]")
 JSON_ESCAPE: Final = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
     re.DOTALL,
@@ -50,8 +59,38 @@ LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 def strip_control_codes(text: str) -> str:
-    """Remove terminal escapes and control characters; a carriage return becomes a line feed."""
+    """Remove terminal codes from what a host recorded; a carriage return becomes a line feed."""
     return CONTROL_CHARACTER.sub("", TERMINAL_ESCAPE.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def clean_text(text: str) -> str:
+    """Return what a person is shown of a text: without what a screen would obey, hide or reorder."""
+    if text.isascii() and text.isprintable():
+        return text
+    visible = INVISIBLE_CHARACTER.sub("", strip_control_codes(LINE_BREAK.sub("\n", text)))
+    return INVISIBLE_CHARACTER.sub("", visible) if "\u200d" in visible or "\u200c" in visible else visible
+
+
+def clean_line(text: str, limit: int = 0) -> str:
+    """Return the cleaned text on one line, cut to `limit` characters; 0 for no limit."""
+    line = " ".join(clean_text(text[: 10 * limit] if limit else text).split())
+    return line if not limit or len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def escape_unprintable(text: str) -> str:
+    """Return the text on one line with every character intact, for approvals: what is not seen is escaped."""
+    return UNPRINTABLE.sub(_escape_character, text)
+
+
+def escape_unprintable_lines(text: str) -> list[str]:
+    """Return the escaped lines of a text, with tabs expanded."""
+    return [escape_unprintable(line.expandtabs()) for line in text.split("\n")]
+
+
+def _escape_character(found: re.Match[str]) -> str:
+    char = found[0]
+    hidden = not char.isprintable() or INVISIBLE_CHARACTER.fullmatch(char)
+    return ascii(char)[1:-1] if hidden else char
 
 
 def truncate_middle(text: str, limit: int) -> str:

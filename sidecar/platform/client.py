@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import math
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from contextlib import chdir, closing, suppress
@@ -105,19 +107,29 @@ class SidecarLine(Struct, frozen=True):
     error: CallFault | UnsetType = UNSET
 
 
+def connect_to_sidecar(seconds: float) -> socket.socket:
+    """Connect to the socket in the current folder, whose queue of connections may be full for `seconds`.
+
+    Raises OSError: BlockingIOError if it stays full.
+    """
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:  # Python's own timeout would not wait for a full queue
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", math.ceil(seconds), 0))
+        link.connect(SIDECAR_SOCKET_FILE)
+        link.settimeout(GREETING_S)
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
 class _SidecarConnection:
     """One connection. Methods raise OSError (TimeoutError included) when it breaks."""
 
-    def __init__(self, paths: Paths) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    def __init__(self, paths: Paths, seconds: float = GREETING_S) -> None:
         self._heard = bytearray()
-        self._socket.settimeout(GREETING_S)
-        try:
-            with chdir(paths.run):
-                self._socket.connect(SIDECAR_SOCKET_FILE)
-        except BaseException:
-            self._socket.close()
-            raise
+        with chdir(paths.run):
+            self._socket = connect_to_sidecar(seconds)
 
     def close(self) -> None:
         self._socket.close()
@@ -212,7 +224,7 @@ class SidecarClient:
             with closing(_SidecarConnection(self._paths)) as link:
                 link.ask("shutdown", None, Raw, silence_s=GREETING_S, seconds=GREETING_S)
                 link.await_end(self._silence_s)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             return self._kill()
         except (ConnectionRefusedError, FileNotFoundError):
             return StopOutcome.ABSENT
@@ -224,7 +236,7 @@ class SidecarClient:
         """Connect to a sidecar that is not older than this client; start one if needed."""
         for attempt in range(2):
             with suppress(ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
-                link = _SidecarConnection(self._paths)
+                link = _SidecarConnection(self._paths, self._silence_s)
                 try:
                     if not self._hello(link).leaving:
                         return link

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.client import BAD_INPUT, SIDECAR_SOCKET_FILE, SidecarCall, SidecarLine
+from sidecar.platform.client import BAD_INPUT, SILENCE_S, SidecarCall, SidecarLine, connect_to_sidecar
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Maximum size of one message in bytes, the same as in the sidecar."""
@@ -32,7 +32,7 @@ async def request_sidecar(
     Raises BadInputError if the sidecar refuses, ConnectionError if it does not answer.
     """
     try:
-        reader, writer = await asyncio.open_unix_connection(SIDECAR_SOCKET_FILE, limit=LINE_LIMIT)
+        reader, writer = await open_connection()
     except OSError as error:
         raise ConnectionRefusedError(f"no sidecar listens: {error}") from error
     try:
@@ -47,6 +47,13 @@ async def request_sidecar(
             hear(line.method, line.params)
     finally:
         writer.close()
+
+
+async def open_connection() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the sidecar. Raises OSError."""
+    # asyncio would take a full queue for a connection that is being made.
+    link = await asyncio.to_thread(connect_to_sidecar, SILENCE_S)
+    return await asyncio.open_unix_connection(sock=link, limit=LINE_LIMIT)
 
 
 async def _read_line(reader: asyncio.StreamReader) -> SidecarLine:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
+from sidecar.kernel.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,20 +55,13 @@ def _change_phrases(kind: str, old: tuple[Criterion, ...], new: tuple[Criterion,
 
 
 def _list_criterion_names(found: list[Criterion]) -> str:
-    shown = ", ".join(
-        sanitize_line(one.name)[:MAX_CRITERION_NAME_LENGTH] for one in found[:MAX_CRITERIA_NAMED]
-    )
+    shown = ", ".join(clean_line(one.name)[:MAX_CRITERION_NAME_LENGTH] for one in found[:MAX_CRITERIA_NAMED])
     return shown + (", ..." if len(found) > MAX_CRITERIA_NAMED else "")
-
-
-def sanitize_line(text: str) -> str:
-    """Return the text in one line, without terminal control characters."""
-    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
 def held_edit_message(edit: HeldEdit) -> str:
     """Return one line for the user about an edit that waits."""
-    path, summary = sanitize_line(edit.path), sanitize_line(edit.summary)
+    path, summary = clean_line(edit.path), clean_line(edit.summary)
     if edit.unsure:
         return (
             f"Supervisor: {path} was changed while the agent worked ({summary}). It counts from your next "
@@ -91,13 +85,13 @@ def describe_rubric(rubric: Rubric, project: str) -> str:
     )
     why = _explain_origin(rubric.origin, project)
     lines = [
-        f"Supervisor: rubric in force: {sanitize_line(rubric.origin)} ({why}; {counts})",
+        f"Supervisor: rubric in force: {clean_line(rubric.origin)} ({why}; {counts})",
     ]
-    lines += [f"passed over: {sanitize_line(line)}" for line in rubric.rejected]
+    lines += [f"passed over: {clean_line(line)}" for line in rubric.rejected]
     if rubric.held is None:
         return "\n".join([*lines, "Nothing is held."])
     return "\n".join(
-        [*lines, f"held: {sanitize_line(rubric.held.path)}: {rubric.held.summary}. Type {ACCEPT_COMMAND}"]
+        [*lines, f"held: {clean_line(rubric.held.path)}: {rubric.held.summary}. Type {ACCEPT_COMMAND}"]
     )
 
 
@@ -211,7 +205,7 @@ def _format_notice(project: str, what: str, text: str, rest: str) -> str:
 
 def _shorten_paths(text: str, project: str) -> str:
     inside = project.rstrip("/")
-    return sanitize_line(text.replace(f"{inside}/", "") if inside else text)
+    return clean_line(text.replace(f"{inside}/", "") if inside else text)
 
 
 def _rejection_text(rejected: str) -> str:
@@ -279,7 +273,7 @@ def new_rubric_text(default: str, project: str = "") -> str:
     first = _SECTION.search(default)
     begin = first.start() if first else len(default)
     explained = default[:begin].strip().split("\n\n")[2:]
-    name = " ".join("".join(char for char in project if char.isprintable()).split())[:MAX_PROJECT_NAME_LENGTH]
+    name = clean_line(project, MAX_PROJECT_NAME_LENGTH)
     header = RUBRIC_HEADER.format(project=f" in {name}" if name else "")
     return "\n\n".join([header, *explained, default[begin:]])
 

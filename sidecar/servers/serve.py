@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from sidecar.kernel.session import MemoryGap
+from sidecar.servers import SOCKET_BACKLOG
 
 if TYPE_CHECKING:
     from sidecar.servers.sidecar import BuildMethods, SidecarIntervals
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 # The lock is held for the process's life and released by the kernel, however that ends; its file is never
 # removed. The holder may remove a stale socket. Names are relative to the working folder, because the path of
 # a socket may have at most 108 bytes.
-
-
-SOCKET_BACKLOG = 128
-"""Connections that the kernel queues before they are accepted."""
 
 
 class SidecarLock:

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.servers import SOCKET_BACKLOG
 from sidecar.servers.connection import (
     BAD_INPUT,
     INTERNAL_FAULT,
@@ -109,7 +110,9 @@ class Sidecar:
         self._control.stirred = self._await_visitors
         self._methods = loop.run_in_executor(None, self._build, self._control)
         self._methods.add_done_callback(self._built)
-        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=LINE_LIMIT)
+        server = await asyncio.start_unix_server(
+            self._accept, sock=listener, limit=LINE_LIMIT, backlog=SOCKET_BACKLOG
+        )
         await self._control.ending.wait()
         Path(listener.getsockname()).unlink(missing_ok=True)  # noqa: ASYNC240 - one system call
         server.close()

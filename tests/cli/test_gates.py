@@ -13,7 +13,7 @@ import click
 import msgspec
 import pytest
 
-from sidecar.cli.checks import GateServices, escape_unprintable, escape_unprintable_lines
+from sidecar.cli.checks import GateServices
 from sidecar.cli.gate_report import GatesExitCode, GatesReport, gates_exit_code
 from sidecar.cli.gates import GatesOptions, execute_gates, show_gates
 from sidecar.evidence.gates.trust import TrustFile
@@ -21,6 +21,7 @@ from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import GateSettings
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from support.table import over_table
 
 PASSED, FAILED, UNRUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN

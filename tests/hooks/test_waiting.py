@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posix
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,15 @@ class Line:
         self._sentences = list(sentences)
         self._patience = 0.0
 
+    def getsockopt(self, *_asked: int) -> bytes:
+        """Who listens: this very process."""
+        return posix.getpid().to_bytes(4, sys.byteorder) + bytes(8)
+
     def settimeout(self, seconds: float) -> None:
         self._patience = seconds
+
+    def setsockopt(self, *_: object) -> None:
+        pass
 
     def connect(self, name: str) -> None:
         assert name == "sidecar.sock"
@@ -51,6 +59,7 @@ Ask = Callable[[float], bytes]
 def asking(line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Load the relay without its last statement, which runs it, and put the line in the socket's place."""
     (folder / "run").mkdir()
+    (folder / "run" / "sidecar.lock").write_text(str(posix.getpid()), encoding="utf-8")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(posix, "environ", {})
     tree = ast.parse(RELAY.read_text(encoding="utf-8"))

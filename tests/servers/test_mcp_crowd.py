@@ -19,7 +19,7 @@ from servers.mcp_pipes import KEY, SUPERVISOR, Home
 from servers.mcp_web import BOTH, message, modern, shaken, told
 from sidecar.hosts.ports import McpAccess
 from sidecar.platform.session_store import JournalFiles
-from sidecar.servers.mcp.http import CONNECTION_LIMIT
+from sidecar.servers.mcp.http import HEADLESS_LIMIT
 
 CLIENTS: Final = 200
 TASKS: Final = 2
@@ -139,7 +139,7 @@ async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks
 ) -> None:
     port = int(access.url.split(":")[2].split("/")[0])
     async with asyncio.timeout(LIMIT_S):
-        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CONNECTION_LIMIT + 10)]
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(HEADLESS_LIMIT + 10)]
         try:
             heard = [asyncio.create_task(reader.read()) for reader, _ in idle]
             with chdir(home.state / "run"):
@@ -153,4 +153,24 @@ async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks
             for task in heard:
                 task.cancel()
             for _, writer in idle:
+                writer.close()
+
+
+async def test_a_client_with_a_token_gets_in_while_a_thousand_requests_are_half_sent(
+    access: McpAccess,
+) -> None:
+    port = int(access.url.split(":")[2].split("/")[0])
+    half = []
+    async with asyncio.timeout(LIMIT_S):
+        for _ in range(1000):
+            half.append(await asyncio.open_connection("127.0.0.1", port))
+            half[-1][1].write(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+        try:
+            given = {**BOTH, "Authorization": f"Bearer {access.token}"}
+            async with httpx2.AsyncClient(base_url=access.url, headers=given, timeout=LIMIT_S) as client:
+                await shaking_hands(client, "in")
+            open_ones = [reader for reader, _ in half if not reader.at_eof() and reader.exception() is None]
+            assert 0 < len(open_ones) <= HEADLESS_LIMIT
+        finally:
+            for _, writer in half:
                 writer.close()

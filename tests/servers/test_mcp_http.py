@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from servers.conftest import Start
 from servers.mcp_clients import HANDSHAKES, HELLO, Echo
 from servers.mcp_web import Web, calling, message, modern, shaken, told, visitor
 from sidecar.hosts.ports import McpAccess
+from sidecar.servers.mcp import http
 from sidecar.servers.mcp.http import BODY_BYTES
 from sidecar.servers.mcp.http_door import McpFiles
 
@@ -244,6 +246,14 @@ async def test_a_head_without_end_is_hung_up_on(access: McpAccess) -> None:
     except ConnectionError:
         answer = b""
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")
+
+
+async def test_a_head_that_takes_too_long_is_hung_up_on(
+    access: McpAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "HEAD_S", 0)
+    with suppress(ConnectionError):
+        assert await raw(access, b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: ") == b""
 
 
 async def test_what_a_client_says_is_never_logged(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -38,6 +40,15 @@ async def test_a_request_that_cannot_be_served_gets_its_error(
 ) -> None:
     answer = await (await bench.caller()).ask(method)
     assert answer["error"] == {"code": code, "message": text}
+
+
+async def test_a_burst_of_a_thousand_connections_is_queued(bench: Bench) -> None:
+    await (await bench.caller()).ask("echo")
+    with ExitStack() as burst:
+        for _ in range(1000):  # the loop, which would accept them, does not run meanwhile
+            link = burst.enter_context(socket.socket(socket.AF_UNIX))
+            link.setblocking(False)  # noqa: FBT003 - the standard library's
+            link.connect("sidecar.sock")
 
 
 async def test_an_internal_error_names_the_log_and_neither_text_nor_trace(bench: Bench) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.gate import Outcome
+from sidecar.kernel.text import clean_line
 from sidecar.platform import processes
 
 # --- Results from a code host, and the outcome that follows -------------------------------------------------
@@ -144,9 +145,7 @@ UNDECIDED_STATES: Final = {
 
 def one_line(text: str) -> str:
     """Convert a text to one printable line that fits into a sentence."""
-    return " ".join(
-        "".join(char if char.isprintable() else " " for char in text[: 4 * REPEATED_LINE_LENGTH]).split()
-    )[:REPEATED_LINE_LENGTH]
+    return clean_line(text, REPEATED_LINE_LENGTH)
 
 
 # --- Calling a code host's command line tool ----------------------------------------------------------------

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from sidecar.kernel.gate import Kind
+from sidecar.kernel.text import clean_line
 from sidecar.platform import formats
 from sidecar.platform.environments import environments_in
 from sidecar.platform.files import UnusableFileError, read_whole
@@ -227,9 +228,7 @@ class DetectedGate(Struct, frozen=True, kw_only=True):
 
 def one_line_excerpt(text: str, limit: int = 100) -> str:
     """Return an excerpt of a project's file as one line of printable text, for use within a sentence."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())[
-        :limit
-    ]
+    return clean_line(text, limit)
 
 
 def approval_text(text: str) -> str:

@@ -38,7 +38,7 @@ from sidecar.hosts.acp.wire import (
     SelectedOutcome,
     ToolCallUpdate,
 )
-from sidecar.kernel.text import last_characters, repair_json, strip_control_codes, truncate_middle
+from sidecar.kernel.text import clean_line, last_characters, repair_json, truncate_middle
 from sidecar.platform.dialogue import LineTooLongError, ProcessDialogue
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
@@ -195,7 +195,7 @@ def _parse_message(line: bytes) -> AcpMessage:
 
 def quote_one_line(text: str) -> str:
     """Return an agent's text on one line, without control characters, cut in the middle."""
-    words = " ".join(strip_control_codes(truncate_middle(text, 8 * QUOTE_LIMIT)).split())
+    words = clean_line(truncate_middle(text, 8 * QUOTE_LIMIT))
     return truncate_middle(words, QUOTE_LIMIT).replace("\n", " ")
 
 

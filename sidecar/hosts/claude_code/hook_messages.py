@@ -9,7 +9,7 @@ import msgspec
 
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, NoReply, Rest, ToolCallReply
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.text import repair_json, strip_control_codes, truncate_middle_utf16
+from sidecar.kernel.text import clean_text, repair_json, truncate_middle_utf16
 
 Wanted = TypeVar("Wanted")
 
@@ -285,4 +285,4 @@ def _context_output(event: str, text: str) -> HookSpecificOutput:
 
 
 def _clip_note(text: str) -> str:
-    return truncate_middle_utf16(strip_control_codes(text), NOTE_LIMIT)
+    return clean_text(truncate_middle_utf16(text, NOTE_LIMIT))

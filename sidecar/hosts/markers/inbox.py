@@ -32,7 +32,7 @@ from sidecar.hosts.markers.codec import (
     parse_marker,
 )
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.text import strip_control_codes, truncate_middle_utf16
+from sidecar.kernel.text import clean_text, truncate_middle_utf16
 from sidecar.platform.files import UnusableFileError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class MarkerInbox:
                 raise unfinished
 
     async def _refuse(self, name: str, error: Exception) -> None:
-        why = truncate_middle_utf16(strip_control_codes(str(error)), WHY_LIMIT)
+        why = truncate_middle_utf16(clean_text(str(error)), WHY_LIMIT)
         try:
             await asyncio.to_thread(self._folder.refuse, name, why)
         except OSError as failure:

@@ -37,7 +37,7 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import repair_json, strip_control_codes, truncate_middle_utf16
+from sidecar.kernel.text import clean_line, clean_text, repair_json, truncate_middle_utf16
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
@@ -162,7 +162,7 @@ def read_plugin_event(raw: bytes) -> PluginEvent:
 
 
 def _unusable_event_error(error: Exception) -> BadInputError:
-    said = " ".join(strip_control_codes(str(error)[:ERROR_LIMIT]).split())
+    said = clean_line(str(error)[:ERROR_LIMIT])
     return BadInputError(
         f"an event of OpenCode cannot be used: {said}. `supervisor doctor` checks the plugin."
     )
@@ -320,7 +320,7 @@ def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
 
 
 def _clip_note(text: str) -> str:
-    return truncate_middle_utf16(strip_control_codes(text), NOTE_LIMIT)
+    return clean_text(truncate_middle_utf16(text, NOTE_LIMIT))
 
 
 def _clip_agent_text(text: str) -> str:

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import covers_last_turn, read_last_turn
-from sidecar.kernel.text import strip_control_codes
+from sidecar.kernel.text import clean_line, clean_text
 from sidecar.kernel.turn import Turn
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ class HostRequestError(Exception):
 
     def __init__(self, why: str) -> None:
         """Keep the beginning of the reason, in one line and without control characters."""
-        super().__init__(
-            " ".join(strip_control_codes(why[: 10 * HOST_ERROR_LIMIT]).split())[:HOST_ERROR_LIMIT]
-        )
+        super().__init__(clean_line(why, HOST_ERROR_LIMIT))
 
 
 class HostConnection(Protocol):
@@ -147,7 +145,7 @@ class Toasts:
             return False
         body = {
             "title": "Supervisor",
-            "message": strip_control_codes(text),
+            "message": clean_text(text),
             "variant": "info",
             "duration": 8000,
         }

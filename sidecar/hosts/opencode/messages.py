@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.tools import read_todo_part, read_tool_part
-from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.kernel.text import clean_line, strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 
 PROMPT_LIMIT: Final = 4000
@@ -72,7 +72,7 @@ def describe_host_error(error: wire.MessageError) -> str:
     """Return what the host says of an error, in one line."""
     said = wire.try_decode_mended(error.data, wire.ERROR_DATA_DECODER) or wire.ErrorData()
     text = f"{error.name}: {said.message}" if said.message else error.name
-    return " ".join(strip_control_codes(text).split())[:ERROR_LIMIT]
+    return clean_line(text, ERROR_LIMIT)
 
 
 def covers_last_turn(raw: bytes, limit: int) -> bool:

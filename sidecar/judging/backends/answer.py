@@ -26,6 +26,7 @@ import msgspec
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.text import clean_line
 from sidecar.kernel.verdict import Answer, Judgement, Verdict
 
 if TYPE_CHECKING:
@@ -222,9 +223,8 @@ def _reject_number_constant(name: str) -> NoReturn:
 
 
 def one_printable_line(text: str, limit: int = LINE_LIMIT) -> str:
-    """Put foreign text on one line, without control characters, cut to `limit` characters."""
-    head = text[: 10 * limit]
-    return " ".join("".join(one if one.isprintable() else " " for one in head).split())[:limit]
+    """Put foreign text on one line, cut to `limit` characters."""
+    return clean_line(text, limit)
 
 
 # --- The JSON schema of a verdict ---------------------------------------------------------------------------

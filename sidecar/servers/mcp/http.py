@@ -2,8 +2,10 @@
 
 Rules of this module:
 
-- Every request needs a token; without one only its head is read. The MCP package refuses requests from web
-  pages of other machines or under another machine's name.
+- Every request needs a token; without one only its head is read, limited in size (16 KiB, by h11) and time.
+  The connections that have sent no whole head yet are limited among themselves: the newest takes the place of
+  the oldest, so that they keep nobody out. All peers are this machine, so their addresses tell nothing. The
+  MCP package refuses requests from web pages of other machines or under another machine's name.
 - An MCP session belongs to the token that started it.
 - If a client disconnects, its calls are cancelled, in every version of the protocol. Answers are not stored
   for later.
@@ -31,7 +33,7 @@ from starlette.responses import JSONResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sidecar.servers.control import SidecarControl
-from sidecar.servers.mcp.access import CALL_LIMIT, MCP_PATH, REQUEST_KEY, McpRequest, McpTokens
+from sidecar.servers.mcp.access import CALL_LIMIT, HTTP_BACKLOG, MCP_PATH, REQUEST_KEY, McpRequest, McpTokens
 from sidecar.servers.mcp.lines import TOOLS_CHANGED
 from sidecar.servers.tools.tool import Caller
 
@@ -48,11 +50,15 @@ BODY_BYTES: Final = 4 * 1024 * 1024
 SESSION_LIMIT: Final = 512
 """Maximum number of concurrent MCP sessions."""
 CONNECTION_LIMIT: Final = 600
-"""Maximum number of connections. A process may open some thousand files, and hooks need some of them too."""
+"""Maximum number of connections that have sent a request. A process may open some thousand files, and hooks
+need some of them too."""
 IDLE_S: Final = 1800
 """Seconds after which a session without requests and open streams is closed."""
 HEAD_S: Final = 10
-"""Seconds within which a new connection must send a request, so that nobody holds one without a token."""
+"""Seconds within which a new connection must send the head of a request."""
+HEADLESS_LIMIT: Final = 2 * HTTP_BACKLOG
+"""Connections that may wait at once for the head of their first request. What is accepted in two turns of the
+event loop has room, so that a head that comes with its connection is read before newer ones crowd it out."""
 KEEP_ALIVE_S: Final = 60
 """Seconds that an idle connection stays open for the next request."""
 SHARED_CALLS: Final = 8 * CALL_LIMIT
@@ -76,16 +82,37 @@ class _Server(uvicorn.Server):
 class _Protocol(H11Protocol):
     """HTTP connections, limited in number and in the time until their first request."""
 
+    headless: dict[_Protocol, None]
+    """The connections of a server that have sent no whole head, the oldest first."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > CONNECTION_LIMIT:
-            transport.abort()
+        self.headless[self] = None
+        if len(self.headless) > HEADLESS_LIMIT:
+            next(iter(self.headless)).drop()
+        if len(self.connections) - len(self.headless) >= CONNECTION_LIMIT:
+            self.drop()
         self.loop.call_later(HEAD_S, self._hurry)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None:
+            self.headless.pop(self, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.headless.pop(self, None)
+        super().connection_lost(exc)
+
+    def drop(self) -> None:
+        """Close the connection, which counts no more from now on."""
+        self.headless.pop(self, None)
+        self.connections.discard(self)
+        self.transport.abort()
 
     def _hurry(self) -> None:
         """Close the connection if it has sent no request yet."""
         if self.cycle is None:
-            self.transport.abort()
+            self.drop()
 
 
 class McpHttpService:
@@ -114,7 +141,8 @@ class McpHttpService:
         server = _Server(
             uvicorn.Config(
                 self,
-                http=_Protocol,
+                http=type("_OwnProtocol", (_Protocol,), {"headless": {}}),
+                backlog=HTTP_BACKLOG,
                 lifespan="off",
                 ws="none",
                 loop="none",

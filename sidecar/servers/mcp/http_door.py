@@ -36,7 +36,7 @@ from sidecar.platform.files import (
 )
 from sidecar.servers import connection
 from sidecar.servers.control import Peer, SidecarControl
-from sidecar.servers.mcp.access import MCP_PATH, McpAccessStore, McpTokens
+from sidecar.servers.mcp.access import HTTP_BACKLOG, MCP_PATH, McpAccessStore, McpTokens
 
 if TYPE_CHECKING:
     from sidecar.servers.mcp.http import McpHttpService
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 
 LOOPBACK: Final = "127.0.0.1"
-HTTP_BACKLOG: Final = 128
-"""Connections that the kernel queues before they are accepted."""
 DRAIN_S: Final = 2.0
 """Seconds that running calls get to finish when the sidecar ends."""
 CLOSING_S: Final = 1.0

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from _signal import SIG_DFL, SIGINT, signal  # type: ignore[import-not-found]
 from _thread import allocate_lock, start_new_thread
+from sys import byteorder
 
 try:  # private modules of CPython, which import in a fraction of the time of the public ones
     import _socket as sockets
@@ -118,8 +119,11 @@ def connect_to_sidecar(
     )
     link = SidecarSocket(sockets.AF_UNIX, sockets.SOCK_STREAM)
     try:
-        link.settimeout(SILENCE_S)
+        # As in the relay: the kernel waits for a place in a full queue of connections.
+        link.setsockopt(sockets.SOL_SOCKET, sockets.SO_SNDTIMEO, _timeval(SILENCE_S))
         link.connect("sidecar.sock")
+        link.setsockopt(sockets.SOL_SOCKET, sockets.SO_SNDTIMEO, _timeval(0))
+        link.settimeout(SILENCE_S)
         link.sendall((ANNOUNCEMENT % words).encode())
         if _announcement_answer(link) == b"{}":
             link.settimeout(None)
@@ -129,6 +133,10 @@ def connect_to_sidecar(
         raise
     link.close()
     return None
+
+
+def _timeval(seconds: float) -> bytes:
+    return int(seconds).to_bytes(8, byteorder) + bytes(8)
 
 
 class Pipe:

@@ -8,6 +8,7 @@ from typing import Final
 from lsprotocol import types
 
 from sidecar.kernel.rubric import Flaw, FlawSeverity, TextEdit, TextSpan
+from sidecar.kernel.text import clean_text
 from sidecar.servers.rubric_language.editing.formatting import (
     edit_between_texts,
     find_touched_flaws,
@@ -38,7 +39,7 @@ def flaw_diagnostic(view: RubricView, flaw: Flaw) -> types.Diagnostic:
     """Return the diagnostic of a flaw. `data` lists its fixes, for clients that support it."""
     return types.Diagnostic(
         range=view.page.range(TextSpan(flaw.begin, flaw.end)),
-        message=f"{flaw.why}\n{flaw.help}" if flaw.help else flaw.why,
+        message=clean_text(f"{flaw.why}\n{flaw.help}" if flaw.help else flaw.why),
         severity=SEVERITIES[flaw.weight],
         code=flaw.code,
         source=DIAGNOSTIC_SOURCE,

@@ -29,6 +29,7 @@ from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from sidecar.kernel.rubric import Flaw
+from sidecar.kernel.text import clean_line
 from sidecar.servers.rubric_language import changes, insight
 from sidecar.servers.rubric_language.changes import DIAGNOSTIC_SOURCE, diagnostic_report, list_diagnostics
 from sidecar.servers.rubric_language.desk import RubricAnalysis
@@ -162,7 +163,7 @@ class RubricLanguage(LanguageServer):
             running = run_in_thread(lambda: self.desk.replay(view.path, view.page.text))
             self._replays[uri] = (view.page.text, running)
         said = await asyncio.shield(running)
-        self.window_show_message(types.ShowMessageParams(types.MessageType.Info, said))
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Info, clean_line(said)))
         if self.able.lenses_again:
             self.workspace_code_lens_refresh(None)
         return said

@@ -22,6 +22,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
+from sidecar.kernel.text import clean_line
 from sidecar.platform.ports import Clock
 from sidecar.rubric.ports import RubricStore
 from sidecar.systems.iteration.journals import SessionJournals
@@ -121,9 +122,8 @@ class ToolTexts:
 
 
 def clip_printable(text: str, limit: int = EXCERPT_LENGTH) -> str:
-    """Cut a client's text and replace its control characters by spaces."""
-    cut = text[:limit]
-    return "".join(char if char.isprintable() else " " for char in cut) + ("..." if text[limit:] else "")
+    """Return a client's text on one line."""
+    return clean_line(text, limit)
 
 
 # --- what the tools may use ---------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import RUN_HOST, RunStatus, RunStatusQuery, StopDecision
 from sidecar.platform import peer
-from sidecar.platform.client import SIDECAR_SOCKET_FILE, SidecarError
+from sidecar.platform.client import SidecarError
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
@@ -122,7 +122,7 @@ class SidecarOverseer:
 
 async def _stay_connected() -> None:
     """Stay connected until the sidecar hangs up. Raises OSError."""
-    reader, writer = await asyncio.open_unix_connection(SIDECAR_SOCKET_FILE)
+    reader, writer = await peer.open_connection()
     try:
         while await reader.read(peer.LINE_LIMIT):
             pass

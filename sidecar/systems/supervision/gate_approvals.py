@@ -14,6 +14,7 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.gate import Gate
+from sidecar.kernel.text import escape_unprintable
 from sidecar.systems.supervision.ports import Services
 
 PROJECTS_REMEMBERED: Final = 64
@@ -79,10 +80,6 @@ def _describe_gate(gate: Gate) -> Iterator[str]:
     """Say everything that an approval covers."""
     where = f" in {gate.folder}" if gate.folder else ""
     python = f" with {gate.python}" if gate.python else ""
-    yield f"- {gate.id}: `{_printable(gate.command)}`{_printable(where + python)} ({_printable(gate.why)})"
+    yield escape_unprintable(f"- {gate.id}: `{gate.command}`{where}{python} ({gate.why})")
     if gate.behind:
-        yield f"  which runs: {_printable(gate.behind)}"
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+        yield f"  which runs: {escape_unprintable(gate.behind)}"

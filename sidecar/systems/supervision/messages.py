@@ -11,7 +11,7 @@ import re
 from string import Template
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sidecar.kernel.text import fill_template, quote_as_code_block
+from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block
 from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
 from sidecar.rubric.markdown import markdown_sections
 
@@ -57,8 +57,6 @@ PLACEHOLDERS: Final = {
 
 _BLOCK = re.compile(r"[`-]")
 """The beginning of a fenced text or of a list."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 
 
 class DisplayLimits(NamedTuple):
@@ -172,12 +170,12 @@ def _longest_fitting(worded: Callable[[DisplayLimits], str]) -> str:
 
 
 def _prefix_message_id(feedback: Feedback, body: str) -> str:
-    return f"[supervisor {_one_line(feedback.id, 64)}] {body.lstrip()}"
+    return f"[supervisor {clean_line(feedback.id, 64)}] {body.lstrip()}"
 
 
 def _plain_feedback(feedback: Feedback, values: TemplateValues) -> str:
     return _join_labelled(
-        (_one_line(feedback.kind, 64), f"{feedback.number}/{feedback.budget}"),
+        (clean_line(feedback.kind, 64), f"{feedback.number}/{feedback.budget}"),
         ("goal", values["condition"]),
         ("missing", values["missing"]),
         ("evidence", values["evidence"]),
@@ -194,12 +192,12 @@ def _join_labelled(*parts: tuple[str, str]) -> str:
 def _feedback_values(feedback: Feedback, room: DisplayLimits) -> TemplateValues:
     return {
         "budget": str(feedback.budget),
-        "condition": quote_as_code_block(_truncate_text(_strip_control(feedback.condition), room.condition)),
+        "condition": quote_as_code_block(_truncate_text(clean_text(feedback.condition), room.condition)),
         "evidence": quote_as_code_block(_evidence_lines(feedback.evidence, room)),
-        "id": _one_line(feedback.id, 64),
+        "id": clean_line(feedback.id, 64),
         "left": str(max(feedback.budget - feedback.number, 0)),
         "missing": _bullet_list(feedback.missing, room),
-        "next_step": _one_line(feedback.next_step, NEXT_STEP_LIMIT),
+        "next_step": clean_line(feedback.next_step, NEXT_STEP_LIMIT),
         "number": str(feedback.number),
         "stalls": str(feedback.stalls),
     }
@@ -209,7 +207,7 @@ def _goal_values(condition: str, checks: tuple[str, ...], budget: int, room: Dis
     return {
         "budget": str(budget),
         "checks": quote_as_code_block("\n".join(_shorten_list(checks, room))),
-        "condition": quote_as_code_block(_truncate_text(_strip_control(condition), room.condition)),
+        "condition": quote_as_code_block(_truncate_text(clean_text(condition), room.condition)),
     }
 
 
@@ -225,8 +223,8 @@ def _evidence_lines(evidence: tuple[Evidence, ...], room: DisplayLimits) -> str:
 
 def _evidence_entry(fact: Evidence, room: DisplayLimits) -> str:
     """Format one line and the end of its detail, which is where tools print their summaries."""
-    head = f"{fact.id} {fact.source}: {_one_line(fact.fact, FACT_LIMIT)}{' (stale)' if fact.stale else ''}"
-    detail = _strip_control(fact.detail).strip("\n")
+    head = f"{fact.id} {fact.source}: {clean_line(fact.fact, FACT_LIMIT)}{' (stale)' if fact.stale else ''}"
+    detail = clean_text(fact.detail).strip("\n")
     if not detail or not room.detail:
         return head
     shown = detail if len(detail) <= room.detail else f"...{detail[-room.detail :]}"
@@ -238,16 +236,8 @@ def _bullet_list(texts: tuple[str, ...], room: DisplayLimits) -> str:
 
 
 def _shorten_list(texts: tuple[str, ...], room: DisplayLimits) -> list[str]:
-    shown = [_one_line(text, room.line) for text in texts[: room.missing]]
+    shown = [clean_line(text, room.line) for text in texts[: room.missing]]
     return [*shown, f"... {len(texts) - len(shown)} more"] if len(shown) < len(texts) else shown
-
-
-def _strip_control(text: str) -> str:
-    return _CONTROL.sub("", _TERMINAL.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
-
-
-def _one_line(text: str, limit: int) -> str:
-    return _truncate_text(" ".join(_strip_control(text).split()), limit)
 
 
 def _truncate_text(text: str, limit: int) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from sidecar.hosts.markers.codec import HOST as MARKER
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
@@ -22,9 +24,10 @@ from sidecar.systems.supervision.supervisor import Supervisor
 
 
 class SessionSelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Selects a session: by the host's id, else the one seen last in or above the folder `project`.
+    """Selects a session: by ID or HOST:ID, else the one seen last in or above the folder `project`.
 
-    `host`: only sessions of this host; "" for any, because two hosts seldom use the same id.
+    `host`: only sessions of this host; "" for any. A file marker may carry the id of a host's session: unless
+    the host is named, the host's session is meant.
     """
 
     session: str = ""
@@ -104,7 +107,7 @@ class CommandLineService:
             host=session.key.host,
             project=session.project,
             status=goal.status.value if goal else "none",
-            text=describe_session(session, settings),
+            text=describe_session(session, settings) + self._shared_id_note(session.key),
             exit_code=session_exit_code(session).value,
             off=off,
             story=self._services.record.read(session.key),
@@ -138,10 +141,12 @@ class CommandLineService:
                 origin=origin.seen,
             )
         )
-        if origin.giver is Giver.UNSURE and isinstance(answer, CommandReply) and not answer.refused:
+        if not isinstance(answer, CommandReply):
+            return CommandReply(text="")
+        if origin.giver is Giver.UNSURE and not answer.refused:
             told = order_message(order.name, order.arguments, origin, session)
             self._supervisor.steering.owe(session.key, [self._services.secrets.masker({})(told)])
-        return answer if isinstance(answer, CommandReply) else CommandReply(text="")
+        return replace(answer, text=answer.text + self._shared_id_note(session.key))
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
         """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""
@@ -187,13 +192,27 @@ class CommandLineService:
         return self._load(key) if key is not None else self._find(SessionSelector(session=ident))
 
     def _find(self, who: SessionSelector) -> Session | None:
-        for key in self._services.store.known():
-            if (who.session and key.id != who.session) or (who.host and key.host != who.host):
+        host, _, ident = who.session.rpartition(":")
+        host = host or who.host
+        keys = self._services.store.known()
+        of_hosts = set() if host else {key.id for key in keys if key.host != MARKER}
+        for key in keys:
+            if (ident and key.id != ident) or (host and key.host != host):
+                continue
+            if key.host == MARKER and key.id in of_hosts:
                 continue
             session = self._load(key)
-            if session is not None and (who.session or _is_inside_project(who.project, session.project)):
+            if session is not None and (ident or _is_inside_project(who.project, session.project)):
                 return session
         return None
+
+    def _shared_id_note(self, key: SessionKey) -> str:
+        """Say whose session this is if another host has one with the same id; else ""."""
+        others = [each for each in self._services.store.known() if each.id == key.id and each != key]
+        if not others:
+            return ""
+        named = " or ".join(f"--session {each.host}:{each.id}" for each in others)
+        return f"\nThis is the session of {key.host}. For the other one with this id: {named}"
 
     def _load(self, key: SessionKey) -> Session | None:
         try:

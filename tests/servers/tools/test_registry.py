@@ -147,7 +147,7 @@ async def test_an_unknown_argument_is_named_and_what_it_takes_is_said(desk: Desk
         assert field in said
     long = await desk.refusal(name, **{"x" * HUGE: 1, "\ud800\x1b": 2})
     assert len(long) < WORDS
-    assert long.isascii()
+    assert long.replace("…", "").isascii()
 
 
 NEEDING: Final = [

@@ -86,6 +86,42 @@ def test_of_several_sessions_the_one_seen_last_is_meant(fakes: Fakes, people: Co
     assert found(people, HERE) == "s1"
 
 
+@pytest.mark.parametrize(
+    ("who", "host"),
+    [
+        (SessionSelector(session="s1"), KEY.host),
+        (HERE, KEY.host),
+        (SessionSelector(session="s1", host="marker"), "marker"),
+        (SessionSelector(session="marker:s1"), "marker"),
+        (SessionSelector(session=f"{KEY.host}:s1"), KEY.host),
+    ],
+)
+async def test_a_marker_with_a_hosts_session_id_does_not_stand_for_that_session(
+    fakes: Fakes, people: CommandLineService, who: SessionSelector, host: str
+) -> None:
+    marker = SessionKey(host="marker", id=KEY.id)
+    fakes.store.save(with_goal())
+    fakes.store.save(replace(with_goal(), key=marker, seen_at=9e9))
+    (other,) = {KEY.host, "marker"} - {host}
+    note = f"\nThis is the session of {host}. For the other one with this id: --session {other}:s1"
+    report = people.report(who)
+    assert (report.host, report.text.endswith(note)) == (host, True)
+    reply = await people.order(CommandRequest(who=who, name="goal", arguments="clear"))
+    assert reply.text.endswith(note)
+    after_clear = {key: fakes.store.load(key) for key in (KEY, marker)}
+    cleared = [key.host for key, each in after_clear.items() if each and each.goal
+               and each.goal.status is GoalStatus.CLEARED]  # fmt: skip
+    assert cleared == [host]
+
+
+def test_a_markers_session_that_shares_its_id_with_none_is_found_and_not_explained(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    fakes.store.save(replace(with_goal(), key=SessionKey(host="marker", id="s2")))
+    report = people.report(HERE)
+    assert (report.session, report.host, "This is the session" in report.text) == ("s2", "marker", False)
+
+
 def test_a_session_that_cannot_be_read_is_passed_over(fakes: Fakes, people: CommandLineService) -> None:
     fakes.store.save(session())
     fakes.store.unreadable = True

@@ -29,6 +29,7 @@ from sidecar.kernel.journal import (
     TaskStatus,
     completed_task_ids,
 )
+from sidecar.kernel.text import clean_line, clean_text
 
 MAX_TASKS: Final = 500
 """Maximum number of tasks in a session."""
@@ -40,8 +41,6 @@ MAX_JOURNAL_LENGTH: Final = 400_000
 """Maximum characters of a whole journal."""
 MAX_TASKS_NAMED: Final = 10
 """Maximum number of tasks that an error names."""
-ALLOWED_UNPRINTABLE: Final = "\n\t\u200c\u200d"
-"""Unprintable characters that a text keeps: line feed, tab, and the two joiners."""
 SHORT_TEXT_LENGTH: Final = 80
 """Maximum characters of a task that an error quotes."""
 
@@ -192,9 +191,7 @@ def _clean_text(content: str, what: str) -> str:
     """
     if (length := len(content.strip())) > MAX_TEXT_LENGTH:
         raise JournalError("journal-long-text", what=what, length=length, most=MAX_TEXT_LENGTH)
-    lines = "\n".join(content.splitlines())
-    spaced = "".join(char if char in ALLOWED_UNPRINTABLE or not char.isspace() else " " for char in lines)
-    clean = "".join(char for char in spaced if char.isprintable() or char in ALLOWED_UNPRINTABLE).strip()
+    clean = clean_text("\n".join(content.splitlines())).strip()
     if not any(char.isprintable() and not char.isspace() for char in clean):
         raise JournalError("journal-empty-text", what=what)
     return clean
@@ -209,7 +206,4 @@ def _check_total_size(journal: Journal) -> Journal:
 
 
 def _shorten_line(content: str) -> str:
-    line = " ".join(
-        "".join(char if char.isprintable() else " " for char in content[: SHORT_TEXT_LENGTH * 2]).split()
-    )
-    return line if len(line) <= SHORT_TEXT_LENGTH else f"{line[: SHORT_TEXT_LENGTH - 1]}…"
+    return clean_line(content, SHORT_TEXT_LENGTH)

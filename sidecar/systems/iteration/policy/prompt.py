@@ -7,14 +7,13 @@ characters and cut to the limits below, so that a prompt always stays under abou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from string import Template
 from typing import Final
 
 from sidecar.kernel.journal import Journal, Task, find_ready_tasks
 from sidecar.kernel.runs import RunPromptInputs
-from sidecar.kernel.text import fill_template, quote_as_code_block
+from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block
 
 MAX_SPEC_LENGTH: Final = 24_000
 """Maximum characters of the specification; more is left out in the middle."""
@@ -48,8 +47,6 @@ PLACEHOLDERS: Final = frozenset(
     }
 )
 """Placeholders that a template may use."""
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def unknown_placeholders(template: str) -> tuple[str, ...]:
@@ -129,16 +126,11 @@ def _lines_that_fit(lines: Iterable[str], room: int) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(_strip_control_chars(text).split())
-    return line if len(line) <= MAX_ITEM_LENGTH else f"{line[: MAX_ITEM_LENGTH - 1]}…"
+    return clean_line(text, MAX_ITEM_LENGTH)
 
 
 def _cut_middle(text: str, limit: int) -> str:
     """Keep beginning and end, with a mark between them, where the text is longer than `limit`."""
-    clean = _strip_control_chars(text)
+    clean = clean_text(text)
     half = limit // 2
     return clean if len(clean) <= limit else f"{clean[:half]}\n[...]\n{clean[-half:]}"
-
-
-def _strip_control_chars(text: str) -> str:
-    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,0 +1,40 @@
+"""What a command prints. Texts come from agents and projects, so all of it is cleaned here.
+
+Commands print with `echo` and `echo_json`, or on a `Screen` (screen.py), never with click or rich themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import click
+
+from sidecar.kernel.text import INVISIBLE_CHARACTER, clean_text
+
+JSON_CONTROL: Final = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+"""Characters that JSON need not escape, but a screen obeys."""
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Print a text."""
+    click.echo(clean_text(str(text)), err=err)  # noqa: TID251 - the only place
+
+
+def echo_json(value: object) -> None:
+    """Print a value as JSON for a script."""
+    import msgspec  # noqa: PLC0415 - help and usage need none of it
+
+    echo_json_text(msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
+def echo_json_text(text: str) -> None:
+    """Print JSON, with the same values but without what a screen would obey or hide."""
+    shown = INVISIBLE_CHARACTER.sub(_json_escape, JSON_CONTROL.sub(_json_escape, text))
+    click.echo(shown)  # noqa: TID251 - as above
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    """Return the escape of a character, or the two of one beyond the first 65,536."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
