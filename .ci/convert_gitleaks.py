@@ -25,7 +25,7 @@ LEFT_OUT = {
     "hashicorp-tf-password": "a quoted value with such a name is in ours.toml",
     "kubernetes-secret-yaml": "spans lines",
     "nuget-config-password": "takes time quadratic in a line",
-    "private-key": "spans lines; blocks of keys are in sidecar/platform/secrets.py",
+    "private-key": "spans lines; blocks of keys are in ours.toml",
     "sourcegraph-access-token": "takes any commit id for a secret; what has a form is in ours.toml",
     "vault-service-token": "its old form, `s.` and 24 characters, is any attribute; the new is in ours.toml",
 }
@@ -35,6 +35,8 @@ NAME_BEFORE = re.compile(r"\[\\w\.-\]\{0,50\}\?(?:\(\?i:\[\\w\.-\]\{0,50\}\?(?=\
 """The beginning of a name that a service's own name stands in: it costs time and changes nothing."""
 ASSIGNED = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}"""
 END = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
+BEGIN = "(?<![A-Za-z0-9])"
+"""Where a secret begins; `\\b` would miss one after a "_", as in a file's name."""
 ENDS = (END, END.replace("|$)", r"|$|\b)"), r"(?:[^\w-]|\z)", r"(?:[^a-zA-Z0-9+/]|\z)")
 HEAD = """\
 # What secrets look like: config/gitleaks.toml of gitleaks {version},
@@ -52,6 +54,7 @@ def convert_pattern(pattern: str) -> tuple[str, bool]:
         pattern = pattern.replace(end, r"(?![\w-])" if named else "")
     pattern = pattern.replace(ASSIGNED, "<is>").replace(ASSIGNED.replace("{0,3}", "{0,3})"), "<is>")
     pattern = NAME_BEFORE.sub("", pattern).replace("[[:alnum:]]", "[a-zA-Z0-9]").replace(r"\z", r"\Z")
+    pattern = re.sub(r"^\\b|^\(\?i:\\b|^\(\?i\)\\b", lambda found: found[0].replace(r"\b", BEGIN), pattern)
     return _group_flags(pattern), named
 
 

@@ -42,6 +42,7 @@ from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.ports import RecordEntry
+from sidecar.platform.secrets import SecretForms
 from sidecar.platform.shell import line as shell
 from sidecar.rubric.reader import RubricFiles
 from sidecar.systems.supervision.messages import MessageFiles
@@ -54,7 +55,6 @@ from support.memory_stores import (
     MemorySpending,
     MemoryStopHistory,
     MemorySwitches,
-    ValueSecrets,
 )
 from support.transcripts import ScriptedTranscripts
 
@@ -212,7 +212,7 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
         spending=MemorySpending(),
         record=MemoryRecord(),
         rubrics=RubricFiles(texts / "rubric.md", environment),
-        secrets=ValueSecrets(),
+        secrets=SecretForms(),
         store=MemorySessionStore(),
         switches=MemorySwitches(),
         transcripts=ScriptedTranscripts(),

@@ -28,23 +28,15 @@ if TYPE_CHECKING:
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.session import Environment
 
-RULES: Final = "secrets"
-"""The folder in `sidecar/data`."""
-SHORTEST_TEXT: Final = 6
-"""Characters of the shortest text that can hold a secret."""
 CACHED_TEXTS: Final = 2_048
 """Number of texts whose masked form is cached: at each stop most of a turn has been masked before."""
 CACHED_LENGTH: Final = 4_096
 """Maximum characters of such a text."""
 
-_KEY_BLOCK: Final = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----.*?(?:-----END [^\n]*|\Z)"
-    r"|\A[\w+/=\s]{40,}-----END [A-Z0-9 ]{0,40}PRIVATE KEY[^\n]*",  # one whose beginning was cut off
-    re.DOTALL,
-)
 _UNSEEN: Final = re.compile(
     f"{TERMINAL_ESCAPE.pattern}|{CONTROL_CHARACTER.pattern}"
-    "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]"
 )
 """What a screen obeys, and characters without width."""
 _WRAP: Final = re.compile(
@@ -52,7 +44,7 @@ _WRAP: Final = re.compile(
     re.ASCII,
 )
 """A line break, with a backslash or not, at which a token may go on; what follows is no plain word."""
-_REST: Final = re.compile(r"[\w+/=-]*", re.ASCII)
+_REST: Final = re.compile(r"[\w=-]*", re.ASCII)
 """The rest of a token, of which a form describes the beginning."""
 
 Span = tuple[int, int]
@@ -84,8 +76,6 @@ class SecretForms:
 
 
 def _mask_secrets(text: str) -> str:
-    if len(text) < SHORTEST_TEXT:
-        return text
     return _mask_cached(text) if len(text) <= CACHED_LENGTH else _mask_text(text)
 
 
@@ -93,7 +83,6 @@ def _mask_text(text: str) -> str:
     forms, named = load_rules()
     read = _View(text, _UNSEEN)
     spans = [*read.find(forms, _REST), *read.find(named)]
-    spans += (read.span(match.span()) for match in _KEY_BLOCK.finditer(read.text))
     joined = _View(read.text, _WRAP)
     if len(joined.text) < len(read.text):
         spans += map(read.span, joined.find(forms, _REST))
@@ -160,7 +149,7 @@ def _find_lines(lowered: str, keyword: str) -> Iterator[Span]:
 @cache
 def load_rules() -> tuple[tuple[SecretRule, ...], tuple[SecretRule, ...]]:
     """Return the rules by form, and those by what stands beside the secret."""
-    files = [load_data(f"{RULES}/{name}", SecretRules) for name in list_data(RULES)]
+    files = [load_data(f"secrets/{name}", SecretRules) for name in list_data("secrets")]
     return (
         tuple(_expand_rule(rule, file.parts) for file in files for rule in file.forms),
         tuple(_expand_rule(rule, file.parts) for file in files for rule in file.named),

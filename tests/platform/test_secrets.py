@@ -73,8 +73,8 @@ AROUND = (
     "the key is {}.",
     "export KEY={}",
     '+  "key": "{}",',
-    "curl -H 'x: {}' https://a.b",
-    "a/{}/b.py",
+    "curl -H 'x: {}' a.b",
+    "a/dump_{}.py",
 )
 NAMED = {
     "a header with a token": ("Authorization: Bearer {}", made(32)),
@@ -82,9 +82,12 @@ NAMED = {
     "a cookie": ("Cookie: {}", f"session={made(20)}; theme=dark"),
     "a password in an address": ("postgres://bob:{}@db.example.com/x", made(9)),
     "curl -u": ("curl -s -u bob:{} https://example.com", made(9)),
-    "--password": ("tool login --password {} --verbose", f"{made(8)}7"),
+    "curl -u, on a line of its own": ("  -u 'bob:{}' \\", made(9)),
+    "--password": ("tool login --password {} --verbose", made(9, string.ascii_lowercase)),
+    "--api-key": ("tool login --api-key={}", f"{made(8)}7"),
     "mysql -p": ("mysql -u root -p{} shop", f"{made(8)}7"),
-    "netrc": ("machine example.com login bob password {}", made(9)),
+    "netrc": ("machine example.com\n  login bob\n  password {}", made(9)),
+    "an element": ("<server><password>{}</password></server>", made(9)),
     "an environment variable": ("export DB_PASSWORD={}", made(9)),
     "a line of YAML": ("  password: {}", made(9, string.ascii_lowercase)),
     "a value in a sentence": ("I set password: {} and went on", f"{made(8)}7"),
@@ -103,7 +106,14 @@ def pieces(secret: str, length: int = 8) -> set[str]:
 @over_table("secret", FORMS.values(), ids=FORMS)
 @over_table(
     "around",
-    ["{}", "the key is {}.", "export KEY={}", '+  "key": "{}",', "curl -H 'x: {}' https://a.b", "a/{}/b.py"],
+    [
+        "{}",
+        "the key is {}.",
+        "export KEY={}",
+        '+  "key": "{}",',
+        "curl -H 'x: {}' a.b",
+        "a/dump_{}.py",
+    ],
 )
 def test_a_secret_of_a_known_form_is_masked_whole(secret: str, around: str) -> None:
     masked = MASK(around.format(secret))
@@ -147,6 +157,10 @@ def test_a_private_key_is_masked_with_its_body_even_where_its_end_was_cut_off() 
         'password: str = field(default="")',
         "TOKEN=$(cat token.txt)",
         "PASSWORD=<your password>",
+        "docker run -u 1000:1000 --password PASSWORD image",
+        "key = names_of_fields_by_number_1[-1]",
+        "PWD=/home/user/project-1",
+        "sk-learn-estimator-documentation-link",
         '"integrity": "sha512-' + "aB3/" * 21 + 'ab=="',
     ],
 )

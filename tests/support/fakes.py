@@ -26,6 +26,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.ports import RecordEntry
+from sidecar.platform.secrets import SecretForms
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, RUBRIC, stopped
@@ -40,7 +41,6 @@ from support.memory_stores import (
     MemoryStopHistory,
     MemorySwitches,
     PlainMessages,
-    ValueSecrets,
 )
 from support.scripted_gates import ScriptedGates
 from support.scripted_ports import ScriptedCatalog, ScriptedJudge, ScriptedOldChecks, ScriptedWorkspace
@@ -183,7 +183,7 @@ class Fakes:
             spending=self.spending,
             record=self.record,
             rubrics=FixedRubrics(RUBRIC),
-            secrets=ValueSecrets(),
+            secrets=SecretForms(),
             store=self.store,
             switches=self.switches,
             transcripts=self.transcripts,
