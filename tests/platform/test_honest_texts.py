@@ -18,7 +18,7 @@ LONG: Final = 100_000
 """Characters of a hostile line."""
 MEASURABLE: Final = 0.1
 """Seconds of the processor; less is no trouble."""
-SHAPES: Final = ("{0}", "{0}-", "{0}=", '{0}: "', "{0} a1")
+SHAPES: Final = ("{0}", "{0}-", '{0}="')
 """What such a line repeats; {0} is a keyword."""
 
 
