@@ -157,7 +157,7 @@ def test_a_private_key_is_masked_with_its_body_even_where_its_end_was_cut_off() 
         'password: str = field(default="")',
         "TOKEN=$(cat token.txt)",
         "PASSWORD=<your password>",
-        "docker run -u 1000:1000 --password PASSWORD image",
+        "docker run --user 1000:1000 --password PASSWORD image",
         "key = names_of_fields_by_number_1[-1]",
         "PWD=/home/user/project-1",
         "sk-learn-estimator-documentation-link",
