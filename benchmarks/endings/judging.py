@@ -43,6 +43,7 @@ from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.ports import RecordEntry
+from sidecar.platform.secrets import SecretForms
 from sidecar.platform.shell import line as shell
 from sidecar.rubric.reader import RubricFiles
 from sidecar.systems.supervision.messages import MessageFiles
@@ -57,7 +58,6 @@ from support.memory_stores import (
     MemorySwitches,
     NoProcesses,
     NoSteering,
-    ValueSecrets,
 )
 from support.transcripts import ScriptedTranscripts
 
@@ -218,7 +218,7 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
         spending=MemorySpending(),
         record=MemoryRecord(),
         rubrics=RubricFiles(texts / "rubric.md", environment),
-        secrets=ValueSecrets(),
+        secrets=SecretForms(),
         store=MemorySessionStore(),
         switches=MemorySwitches(),
         transcripts=ScriptedTranscripts(),

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import JudgeCase
+from sidecar.kernel.effects import Continue, JudgeCase, Rest, Ruling
+from sidecar.kernel.evidence import Evidence
 from sidecar.kernel.gate import CheckComparison, GateRun
 from sidecar.kernel.turn import CommandRun, Turn
 
@@ -62,23 +63,54 @@ def mask_turn(turn: Turn, mask: SecretMask) -> Turn:
 def _mask_command_run(run: CommandRun, mask: SecretMask) -> CommandRun:
     return replace(
         run,
-        argv=tuple(map(mask, run.argv)),
+        argv=_mask_words(run.argv, mask),
         text=mask(run.text),
         assignments=tuple(map(mask, run.assignments)),
     )
 
 
+def _mask_words(words: tuple[str, ...], mask: SecretMask) -> tuple[str, ...]:
+    """Mask secrets in words that belong together: an option says of the next word that it is one."""
+    line = mask(" ".join(words))
+    masked = ((word, mask(word)) for word in words)
+    return tuple(word if word in line else (alone if alone != word else MASK_TEXT) for word, alone in masked)
+
+
 def mask_case(case: JudgeCase, mask: SecretMask) -> JudgeCase:
     """Mask secrets in every part of a case except the rubric, which the user wrote."""
+    edits = (
+        replace(edit, path=mask(edit.path), old_path=mask(edit.old_path), hunks=mask(edit.hunks))
+        for edit in case.edits
+    )
     return replace(
         case,
         condition=mask(case.condition),
         suspicion=mask(case.suspicion),
         prompts=tuple(map(mask, case.prompts)),
-        evidence=tuple(replace(one, fact=mask(one.fact), detail=mask(one.detail)) for one in case.evidence),
+        evidence=_mask_evidence(case.evidence, mask),
         last_message=mask(case.last_message),
-        edits=tuple(replace(edit, hunks=mask(edit.hunks)) for edit in case.edits),
+        edits=tuple(edits),
+        edits_unseen=mask(case.edits_unseen),
     )
+
+
+def _mask_evidence(evidence: tuple[Evidence, ...], mask: SecretMask) -> tuple[Evidence, ...]:
+    return tuple(replace(one, fact=mask(one.fact), detail=mask(one.detail)) for one in evidence)
+
+
+def mask_ruling(ruling: Ruling, mask: SecretMask) -> Ruling:
+    """Mask secrets in what the agent and the user are told about a stop."""
+    if isinstance(ruling, Rest):
+        return replace(ruling, detail=mask(ruling.detail), note=mask(ruling.note))
+    said = ruling.feedback
+    feedback = replace(
+        said,
+        condition=mask(said.condition),
+        missing=tuple(map(mask, said.missing)),
+        next_step=mask(said.next_step),
+        evidence=_mask_evidence(said.evidence, mask),
+    )
+    return Continue(feedback=feedback, note=mask(ruling.note))
 
 
 def mask_gate_run(run: GateRun, mask: SecretMask) -> GateRun:

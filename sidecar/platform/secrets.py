@@ -1,67 +1,69 @@
-"""Masks secrets in texts: values of the session's environment, and others by their format (law 10).
+"""Masks secrets in texts: values of the session's environment, and others by their form (law 10).
 
-The formats come from the library detect-secrets. Its two entropy detectors are left out, because they mistake
-digests and commit ids for secrets, and so is its detector of IP addresses. A few formats that it lacks are in
-EXTRA_SECRET_FORMS. A secret without a format (a password that a person made up) is found only next to a name
-that suggests a secret.
+The rules are data: those of gitleaks, converted, and ours (sidecar/data/secrets). A secret without a form (a
+password that a person made up) is found only next to a name that suggests a secret.
+
+A text is searched as it reads, without what a screen obeys or does not show; forms are searched once more
+with the lines joined, because terminals and tools wrap long tokens. What is found is masked in the text
+as it is.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from sidecar.kernel.masking import MASK_TEXT, SECRET_NAME, build_secret_mask
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.masking import MASK_TEXT, build_secret_mask
+from sidecar.kernel.text import CONTROL_CHARACTER, TERMINAL_ESCAPE
+from sidecar.platform.data import expand_parts, list_data, load_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.session import Environment
 
+CACHED_TEXTS: Final = 2_048
+"""Number of texts whose masked form is cached: at each stop most of a turn has been masked before."""
+CACHED_LENGTH: Final = 4_096
+"""Maximum characters of such a text."""
 
-SKIPPED_DETECTORS: Final = frozenset(
-    ("Base64 High Entropy String", "Hex High Entropy String", "Public IP (ipv4)", "Secret Keyword")
+_UNSEEN: Final = re.compile(
+    f"{TERMINAL_ESCAPE.pattern}|{CONTROL_CHARACTER.pattern}"
+    "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]"
 )
-"""Detectors that are skipped, by the name of their finding. The last one is called separately, because its
-patterns match more than the secret itself."""
-EXTRA_SECRET_FORMS: Final = (
-    r"\bsk-ant-[\w-]{20,}",  # Anthropic
-    r"\bAIza[\w-]{30,}",  # Google
-    r"\bgithub_pat_\w{22,}",
-    r"\b(?:hf|npm)_[A-Za-z0-9]{30,}",  # Hugging Face, npm
-    r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*",  # a JSON web token with its signature
-    r"(?i:\bbearer\s+)[\w.~+/=-]{16,}",
-    r"(?i:\bbasic\s+)(?=[\w+/]*[\d=])[\w+/=-]{16,}",  # an HTTP header
-    r"(?<=://:)[^\s/@]{1,200}(?=@)",  # a URL with a password and no name
+"""What a screen obeys, and characters without width."""
+_WRAP: Final = re.compile(
+    r"(?:\n(?<=[\w.+/=-]\n)|\\\n(?<=[\w.+/=-]\\\n))[ \t]{0,8}(?=[A-Za-z_.+/=-]{0,60}?(?:\d|[a-z][A-Z]))",
+    re.ASCII,
 )
-SHORTEST_SECRET: Final = 6
-"""Minimum characters of a secret next to a name that suggests a secret."""
-LINE_WINDOW: Final = 4_000
-"""Maximum characters of a line that are searched together."""
-CACHED_LINES: Final = 8_192
-"""Number of lines whose masked form is cached."""
+"""A line break, with a backslash or not, at which a token may go on; what follows is no plain word."""
+_REST: Final = re.compile(r"[\w=-]*", re.ASCII)
+"""The rest of a token, of which a form describes the beginning."""
 
-_KEY_BLOCK = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----.*?(?:-----END [^\n]*|\Z)"
-    r"|\A[\w+/=\s]{40,}-----END [A-Z0-9 ]{0,40}PRIVATE KEY[^\n]*",  # one whose beginning was cut off
-    re.DOTALL,
-)
-_WORTH = re.compile(
-    rf"[\w+/.=-]{{16,}}|://[^\s/:@]{{0,200}}:[^\s/@]{{1,200}}@|{SECRET_NAME.pattern}|PASS|BEGIN ",
-    re.IGNORECASE,
-)
-"""What a line must contain before all detectors search it."""
-_NAME = rf"(?P<name>[\w.-]{{0,60}}?(?:{SECRET_NAME.pattern})[\w.-]{{0,60}})"
-_NAMED = (
-    re.compile(rf"^[+\s-]*(?:export\s+)?{_NAME}\s*[=:]\s*(?P<value>[^\s()]+)$", re.IGNORECASE),
-    re.compile(rf"(?<![\w.$-]){_NAME}(?:=|:\s?)(?P<value>[^\s()&;|\"'`,]+)(?=[\s&;|\"'`]|$)", re.IGNORECASE),
-)
-"""Unquoted values with a name that suggests a secret: a whole line of an environment or configuration file,
-and an assignment, option or header within a line."""
-LONG_SECRET: Final = 16
-"""Minimum characters of a secret whose name is neither all capitals nor an option; it needs a digit too."""
+Span = tuple[int, int]
+
+
+class SecretRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one kind of secret looks like; sidecar/data/secrets/ours.toml describes the fields."""
+
+    id: str
+    pattern: str
+    keywords: tuple[str, ...] = ("",)
+
+
+class SecretRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of rules: those that know a secret by its form, and those that know what stands beside it."""
+
+    forms: tuple[SecretRule, ...]
+    named: tuple[SecretRule, ...] = ()
+    parts: dict[str, str]
 
 
 class SecretForms:
@@ -73,79 +75,92 @@ class SecretForms:
         return lambda text: _mask_secrets(by_value(text))
 
 
-class _Forms(NamedTuple):
-    whole: tuple[re.Pattern[str], ...]
-    parts: tuple[Callable[[str], Iterable[str]], ...]
-    """Functions that yield the secret values in a line."""
-
-
 def _mask_secrets(text: str) -> str:
-    if not _WORTH.search(text):
-        return text
-    text = _KEY_BLOCK.sub(MASK_TEXT, text)
-    return "".join(_mask_line(piece) if _WORTH.search(piece) else piece for piece in _split_pieces(text))
+    return _mask_cached(text) if len(text) <= CACHED_LENGTH else _mask_text(text)
 
 
-def _split_pieces(text: str) -> Iterator[str]:
-    """The lines with their line ends; a line that is too long is split, at a space if there is one."""
-    for line in text.splitlines(keepends=True):
-        while len(line) > LINE_WINDOW:
-            at = line.rfind(" ", LINE_WINDOW // 2, LINE_WINDOW) + 1 or LINE_WINDOW
-            yield line[:at]
-            line = line[at:]  # noqa: PLW2901 - what is left of it
-        yield line
+def _mask_text(text: str) -> str:
+    forms, named = load_rules()
+    read = _View(text, _UNSEEN)
+    spans = [*read.find(forms, _REST), *read.find(named)]
+    joined = _View(read.text, _WRAP)
+    if len(joined.text) < len(read.text):
+        spans += map(read.span, joined.find(forms, _REST))
+    return _mask_spans(text, spans) if spans else text
 
 
-@lru_cache(CACHED_LINES)
-def _mask_line(line: str) -> str:
-    forms = _load_secret_forms()
-    for pattern in forms.whole:
-        line = pattern.sub(MASK_TEXT, line)
-    values = {value for part in forms.parts for value in part(line) if MASK_TEXT not in value}
-    for value in sorted(values, key=len, reverse=True):
-        line = line.replace(value, MASK_TEXT)
-    return line
+_mask_cached = lru_cache(CACHED_TEXTS)(_mask_text)
+
+
+def _mask_spans(text: str, spans: Iterable[Span]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if start >= at:
+            parts += (text[at:start], MASK_TEXT)
+        at = max(at, end)
+    return "".join((*parts, text[at:]))
+
+
+class _View:
+    """A text without what a pattern matches, and the way back from its places to those of the text."""
+
+    def __init__(self, text: str, hidden: re.Pattern[str]) -> None:
+        pieces, self._here, self._there = [], [0], [0]
+        for match in hidden.finditer(text):
+            pieces.append(text[self._there[-1] : match.start()])
+            self._here.append(self._here[-1] + len(pieces[-1]))
+            self._there.append(match.end())
+        self.text = "".join((*pieces, text[self._there[-1] :]))
+
+    def span(self, span: Span) -> Span:
+        """Return where a span of this view lies in the text."""
+        return self._place(span[0]), self._place(span[1] - 1) + 1
+
+    def _place(self, at: int) -> int:
+        piece = bisect_right(self._here, at) - 1
+        return self._there[piece] + at - self._here[piece]
+
+    def find(self, rules: Iterable[SecretRule], rest: re.Pattern[str] | None = None) -> Iterator[Span]:
+        """Yield where the secrets are in the text; `rest` matches what belongs to a secret after its form."""
+        lowered = self.text.replace("\u0130", "i").lower()  # the only character whose lower case is longer
+        for rule in rules:
+            for line in {line for word in rule.keywords for line in _find_lines(lowered, word)}:
+                for match in compile_rule(rule).finditer(self.text, *line):
+                    group = next((number for number, found in enumerate(match.groups(), 1) if found), 0)
+                    start, end = match.span(group)
+                    whole = rest.match(self.text, end) if rest else None
+                    yield self.span((start, whole.end() if whole else end))
+
+
+def _find_lines(lowered: str, keyword: str) -> Iterator[Span]:
+    """Yield where the lines are that hold a keyword; the whole text where it is empty."""
+    if not keyword:
+        yield 0, len(lowered)
+        return
+    at = lowered.find(keyword)
+    while at >= 0:
+        end = lowered.find("\n", at)
+        end = len(lowered) if end < 0 else end
+        yield lowered.rfind("\n", 0, at) + 1, end
+        at = lowered.find(keyword, end)
 
 
 @cache
-def _load_secret_forms() -> _Forms:
-    from detect_secrets.core.plugins.util import (  # noqa: PLC0415 - a quarter of a second, at the first text
-        get_mapping_from_secret_type_to_class,
-    )
-    from detect_secrets.plugins.basic_auth import BasicAuthDetector  # noqa: PLC0415
-    from detect_secrets.plugins.jwt import JwtTokenDetector  # noqa: PLC0415
-    from detect_secrets.plugins.keyword import KeywordDetector  # noqa: PLC0415
-
-    apart = (BasicAuthDetector, JwtTokenDetector)
-    whole = [re.compile(form) for form in EXTRA_SECRET_FORMS]
-    kinds: dict[str, Any] = get_mapping_from_secret_type_to_class()
-    for name, kind in sorted(kinds.items()):
-        if name not in SKIPPED_DETECTORS and not issubclass(kind, apart):
-            whole += kind().denylist
-    quoted = KeywordDetector().analyze_string
-    return _Forms(
-        tuple(whole),
-        (
-            BasicAuthDetector().analyze_string,
-            JwtTokenDetector().analyze_string,
-            lambda line: (value for value in quoted(line) if len(value) >= SHORTEST_SECRET),
-            _assigned_secrets,
-        ),
-    )
-
-
-def _assigned_secrets(line: str) -> tuple[str, ...]:
-    found = (match for pattern in _NAMED for match in pattern.finditer(line.rstrip()))
-    return tuple(filter(None, (_secret_value(match["name"], match["value"]) for match in found)))
-
-
-def _secret_value(name: str, written: str) -> str:
-    """The value given to such a name, "" if it does not look like a secret."""
-    value = written.strip("\"',;")
-    sure = name.isupper() or name.startswith("-")
-    plain = name.isupper() or any(map(str.isdigit, value))
+def load_rules() -> tuple[tuple[SecretRule, ...], tuple[SecretRule, ...]]:
+    """Return the rules by form, and those by what stands beside the secret."""
+    files = [load_data(f"secrets/{name}", SecretRules) for name in list_data("secrets")]
     return (
-        value
-        if plain and len(value) >= (SHORTEST_SECRET if sure else LONG_SECRET) and value[0] not in "$<[{"
-        else ""
+        tuple(_expand_rule(rule, file.parts) for file in files for rule in file.forms),
+        tuple(_expand_rule(rule, file.parts) for file in files for rule in file.named),
     )
+
+
+def _expand_rule(rule: SecretRule, parts: dict[str, str]) -> SecretRule:
+    return replace(rule, pattern=expand_parts(rule.pattern, parts))
+
+
+@cache
+def compile_rule(rule: SecretRule) -> re.Pattern[str]:
+    """Return the pattern of a rule."""
+    return re.compile(rule.pattern, re.ASCII | re.MULTILINE)

@@ -32,7 +32,6 @@ EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
 AGENTS = "Only servers.mcp speaks MCP: session, lines and http"
 WEB = "Only servers.mcp.http serves HTTP"
 HTTP = "Only judging.backends.http speaks HTTP"
-SECRETS = "Only platform.secrets knows what secrets look like"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
 
@@ -76,7 +75,6 @@ LIES = [
     Lie(PROCESSES, "wiring starts a process", "wiring", "import subprocess"),
     Lie(TERMINAL, "a system imports click", "systems/supervision", "import click"),
     Lie(TERMINAL, "a server imports rich", "servers", "from rich.console import Console"),
-    Lie(SECRETS, "another room looks for secrets", "judging", "import detect_secrets"),
     Lie(GRAMMARS, "another room parses", "evidence", "import tree_sitter"),
     Lie(AGENTS, "a tool knows the protocol", "servers/tools", "from mcp.types import Tool"),
     Lie(AGENTS, "a verb imports the protocol", "cli", "def late(): import mcp_types"),
@@ -101,7 +99,6 @@ TRUTHS = {
     "servers/mcp/lines.py": "import anyio\nimport mcp",
     "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette\nimport uvicorn",
     "servers/rubric_language/planted.py": "import lsprotocol\nimport pygls",
-    "platform/secrets.py": "import detect_secrets",
     "judging/backends/http.py": "import httpx2",
     "systems/supervision/policy/planted.py": "import re\nimport msgspec\nimport sidecar.kernel",
 }

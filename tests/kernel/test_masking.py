@@ -49,6 +49,16 @@ def test_a_turn_shows_no_secret_anywhere() -> None:
     assert "[masked]" in masked.last_message
 
 
+def test_words_are_masked_as_the_line_that_they_are() -> None:
+    """An option says of the next word that it is a secret."""
+
+    def mask(text: str) -> str:
+        return text.replace("--password s3cr3t", "--password [masked]").replace(SECRET, "[masked]")
+
+    (run,) = mask_turn(turn(ran(f"tool --password s3cr3t --to x={SECRET}")), mask).calls[0].runs
+    assert run.argv == ("tool", "--password", "[masked]", "--to", "x=[masked]")
+
+
 def test_a_gate_run_shows_no_secret_in_what_it_printed() -> None:
     run = gate_run(
         outcome=Outcome.FAILED,

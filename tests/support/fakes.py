@@ -27,6 +27,7 @@ from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.ports import Processes, RecordEntry, Steering
+from sidecar.platform.secrets import SecretForms
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, RUBRIC, stopped
@@ -43,7 +44,6 @@ from support.memory_stores import (
     NoProcesses,
     NoSteering,
     PlainMessages,
-    ValueSecrets,
 )
 from support.scripted_gates import ScriptedGates
 from support.scripted_ports import ScriptedCatalog, ScriptedJudge, ScriptedOldChecks, ScriptedWorkspace
@@ -191,7 +191,7 @@ class Fakes:
             processes=self.processes,
             rubrics=FixedRubrics(RUBRIC),
             steering=self.steering,
-            secrets=ValueSecrets(),
+            secrets=SecretForms(),
             store=self.store,
             switches=self.switches,
             transcripts=self.transcripts,

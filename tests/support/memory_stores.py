@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from sidecar.kernel.goal import Spending, add_spending
-from sidecar.kernel.masking import build_secret_mask
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import LoadedStops
 from sidecar.platform.session_documents import file_stem
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from sidecar.kernel.effects import Feedback
     from sidecar.kernel.held_edits import AgentWrites, HeldEdit
     from sidecar.kernel.journal import Journal
-    from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.origin import Ancestry, Process
     from sidecar.kernel.rubric import Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
@@ -135,13 +133,6 @@ class MemorySpending:
 
     def add(self, tokens: int, cents: float | None, calls: int) -> None:
         self._spent = add_spending(self._spent, tokens, cents, calls)
-
-
-class ValueSecrets:
-    """Secrets of the session's environment alone."""
-
-    def masker(self, environment: Environment) -> SecretMask:
-        return build_secret_mask(environment)
 
 
 # --- Switches that are on again with the next process. ------------------------------------------------------

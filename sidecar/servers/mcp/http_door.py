@@ -215,6 +215,8 @@ TOKEN_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
 PORT_PATTERN: Final = re.compile(r"[1-9][0-9]{0,4}")
 LIMIT: Final = 400
 """Bytes that are read of a file."""
+USER_TOKEN_MARK: Final = "svu_"  # noqa: S105 - no token
+"""The beginning of a token, by which masking knows one (data/secrets/ours.toml)."""
 TOKEN_BYTES: Final = 32
 """Random bytes in a token."""
 HIGHEST_PORT: Final = 65535
@@ -232,7 +234,7 @@ class McpFiles:
             return self._read(self._token, TOKEN_PATTERN)
         except FileNotFoundError:
             ensure_folder(self._token.parent)
-            token = secrets.token_urlsafe(TOKEN_BYTES)
+            token = f"{USER_TOKEN_MARK}{secrets.token_urlsafe(TOKEN_BYTES)}"
             write_whole(self._token, f"{token}\n".encode(), durable=True)
             return token
 

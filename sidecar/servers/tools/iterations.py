@@ -37,9 +37,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools `iteration_summary` and `session_complete`."""
 
     async def iteration_summary(call: ToolInvocation, given: IterationDone) -> ToolAnswer:
-        now = context.clock.now()
+        now, summary = context.clock.now(), context.checks.mask(call.session)(given.summary)
         made = context.journals.change(
-            call.session.key, lambda journal: add_iteration_summary(journal, given.summary, now)
+            call.session.key, lambda journal: add_iteration_summary(journal, summary, now)
         )
         data = IterationSummary(iteration=made.iteration, summary=made.content)
         said = context.words.say(

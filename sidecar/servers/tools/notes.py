@@ -42,9 +42,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools `note_add` and `note_list`."""
 
     async def note_add(call: ToolInvocation, given: NewNote) -> ToolAnswer:
-        now = context.clock.now()
+        now, content = context.clock.now(), context.checks.mask(call.session)(given.content)
         made = context.journals.change(
-            call.session.key, lambda journal: add_note(journal, given.type, given.content, now)
+            call.session.key, lambda journal: add_note(journal, given.type, content, now)
         )
         return ToolAnswer(_show_note(made), _note_line(_show_note(made)))
 

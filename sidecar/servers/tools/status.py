@@ -30,9 +30,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             host=report.host,
             status=report.status,
             exit_code=report.exit_code,
-            text=report.text,
+            text=context.checks.mask(call.session)(report.text),
         )
-        return ToolAnswer(standing, report.text)
+        return ToolAnswer(standing, standing.text)
 
     return (
         Tool(

@@ -130,7 +130,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
 
 
 def _add_tasks(context: ToolContext, call: ToolInvocation, wanted: tuple[NewTask, ...]) -> tuple[Task, ...]:
-    pairs = [(one.content, one.status) for one in wanted]
+    mask = context.checks.mask(call.session)  # no secret reaches the journal's file
+    pairs = [(mask(one.content), one.status) for one in wanted]
     return context.journals.change(
         call.session.key, lambda journal: rules.add_tasks(journal, pairs, call.author)
     )

@@ -231,8 +231,9 @@ def _changed_paths(changes: ProjectChanges) -> tuple[str, ...] | None:
 
 
 def _mask_finding(finding: IntegrityFinding, mask: SecretMask) -> IntegrityFinding:
-    before, after = mask(escape_undecodable(finding.before)), mask(escape_undecodable(finding.after))
-    return replace(finding, file=escape_undecodable(finding.file), before=before, after=after)
+    texts = (finding.file, finding.before, finding.after)
+    file, before, after = (mask(escape_undecodable(text)) for text in texts)
+    return replace(finding, file=file, before=before, after=after)
 
 
 def escape_undecodable(text: str) -> str:

@@ -28,7 +28,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.inquiry import Inquiry
-from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_turn
+from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
@@ -117,7 +117,7 @@ class StopLoop:
             raise
         else:
             self._rubrics.rest_unread(stop)
-            ruling = self._told(stop, self._save(inquiry, ruled))
+            ruling = mask_ruling(self._told(stop, self._save(inquiry, ruled)), mask)
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
             self._rubrics.set_to_work(stop, human=False)
@@ -297,25 +297,21 @@ class StopLoop:
             )
         return ruling
 
-    def _masked(self, stop: AgentStopped, ruling: Ruling) -> str:
-        """Return the ruling in one line, with all secrets masked."""
-        said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
-        return self._services.secrets.masker(stop.environment)(said)
-
     def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
         """Append an entry about this stop to the record."""
-        now = self._services.clock.now()
+        now, mask = self._services.clock.now(), self._services.secrets.masker(inquiry.stop.environment)
+        said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
         entry = RecordEntry(
             at=now,
             event="stop",
             decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
-            detail=self._masked(inquiry.stop, ruling),
+            detail=mask(said),
             continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
             stage=inquiry.stage,
             tree=inquiry.project_state.tree,
             gates=tuple(_gate_line(run) for run in inquiry.runs),
             findings=tuple(map(describe_finding, inquiry.project_state.findings[:MAX_FINDINGS_RECORDED])),
-            claims=tuple(f"{claim.said}: {claim.standing}" for claim in inquiry.claims),
+            claims=tuple(mask(f"{claim.said}: {claim.standing}") for claim in inquiry.claims),
             rule=inquiry.rule,
             confidence=None if inquiry.confidence is None else round(inquiry.confidence, 3),
             judge=inquiry.judge,

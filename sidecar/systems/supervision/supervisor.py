@@ -254,10 +254,14 @@ class Supervisor:
             return told
         reply = self._remember(event.key, event.prompt_id, await self._approvals.obey(event))
         at, decided = self._services.clock.now(), "refused" if reply.refused else "done"
-        detail = self._services.secrets.masker(event.environment)(f"{event.arguments[:300]} -> {reply.text}")
-        detail = detail[:1000]
+        detail = self._describe_command(event, reply)
         self._note(event.key, RecordEntry(at=at, event="command trust", decided=decided, detail=detail))
         return reply
+
+    def _describe_command(self, event: CommandTyped, reply: CommandReply) -> str:
+        """Return a command and its answer for the record; cut after masking, which needs a secret whole."""
+        mask = self._services.secrets.masker(event.environment)
+        return f"{mask(event.arguments)[:300]} -> {mask(reply.text)}"[:1000]
 
     def _remember(self, key: SessionKey, prompt_id: str, reply: CommandReply) -> CommandReply:
         """Store the answer to this prompt, for the host's second report of it."""
@@ -293,7 +297,7 @@ class Supervisor:
                 text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True
             )
         decided = "refused" if reply.refused else "done"
-        detail = services.secrets.masker(event.environment)(f"{event.arguments[:300]} -> {reply.text}"[:1000])
+        detail = self._describe_command(event, reply)
         self._note(
             event.key,
             RecordEntry(

@@ -9,6 +9,7 @@ from sidecar.kernel.journal import NoteKind
 from sidecar.kernel.session import SessionKey
 from sidecar.systems.iteration.policy.journal import begin_next_iteration
 from support.cases import KEY
+from support.fakes import prompt
 
 
 async def test_a_note_is_kept_with_its_type_and_its_time(desk: Desk) -> None:
@@ -76,3 +77,21 @@ async def test_that_a_session_is_complete_moves_no_goal(desk: Desk) -> None:
     assert "judges" in said
     assert desk.fakes.goal() == before
     assert desk.fakes.journals.load(SessionKey("opencode", "s1")) is None
+
+
+async def test_a_secret_in_a_task_a_note_or_a_summary_reaches_neither_the_journal_nor_an_answer(
+    desk: Desk,
+) -> None:
+    """Law 10: of a known form, beside a name that says so, and a value of the session's environment."""
+    secrets = ("gsk_" + "0a1B" * 13, "hunter2hunter2", "as-plain-as-day")
+    await desk.fakes.tell(prompt(environment={"MY_TOKEN": secrets[2]}))
+    said = "rotate {}, password: {}, and {}".format(*secrets)
+    answers = [
+        await desk.ask("task_add", content=said),
+        await desk.ask("task_batch_add", tasks=[{"content": said}]),
+        await desk.ask("note_add", content=said, type="stuck"),
+        await desk.ask("iteration_summary", summary=said),
+        *[await desk.ask(name) for name in ("task_list", "task_next", "note_list", "status", "evidence")],
+    ]
+    assert not [secret for secret in secrets if secret in repr((desk.journal, answers))]
+    assert repr(desk.journal).count("password: [masked], and [masked]") == 4

@@ -13,8 +13,8 @@ import pytest
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import HookRan
 from sidecar.kernel.settings import RunHooks
+from sidecar.platform.secrets import SecretForms
 from sidecar.systems.iteration.run_files import PRINTED_LIMIT, UserHooks, hold_run_lock
-from support.memory_stores import ValueSecrets
 
 pytestmark = pytest.mark.process
 
@@ -27,7 +27,7 @@ async def ran(
 ) -> tuple[str, list[HookRan]]:
     """What the hooks before an iteration printed, and what was told of them."""
     environment = {"PATH": os.environ["PATH"], "API_TOKEN": "hunter2-hunter2"}
-    mask = ValueSecrets().masker(environment)
+    mask = SecretForms().masker(environment)
     hooks = UserHooks(RunHooks(before_iteration=commands), environment, mask, seconds)
     told: list[HookRan] = []
     async with asyncio.timeout(LIMIT_S):
