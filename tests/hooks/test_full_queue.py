@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ class FullQueue:
         self.links: list[socket.socket] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind("sidecar.sock")
+        Path("sidecar.lock").write_text(f"{os.getpid()}\n", encoding="utf-8")
         self._listener.listen(0)
         self.first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.first.connect("sidecar.sock")
