@@ -27,6 +27,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
   inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
   rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
+  steering/      the same of settings, approvals and switches
   stops/         the last judged stops of each project, to try rubrics on
   trust.json     which commands of which project the user approved
   measured.json  how often criteria were right when `supervisor eval` measured them last

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from sidecar.kernel.held_edits import AgentWrites
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.reader import RubricFiles
+from support.scene import end_sidecar
 
 pytestmark = pytest.mark.process
 
@@ -24,7 +26,7 @@ NEW = OLD.replace("NO-PRINT", "TALK\x1b[31m")
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path) -> Iterator[Path]:
     """A project whose agent edited the rubric."""
     file = tmp_path / "shop" / ".supervisor" / "rubric.md"
     file.parent.mkdir(parents=True)
@@ -32,7 +34,8 @@ def project(tmp_path: Path) -> Path:
     look(tmp_path / "shop")
     file.write_text(NEW)
     assert look(tmp_path / "shop")
-    return tmp_path / "shop"
+    yield tmp_path / "shop"
+    end_sidecar(user_paths().state)
 
 
 def look(project: Path) -> bool:

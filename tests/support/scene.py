@@ -64,21 +64,26 @@ class Stage(msgspec.Struct, frozen=True):
 
     def end_sidecar(self) -> None:
         """End a running sidecar as the system does, not by an order: we are the host of the agents here."""
-        lock = self.sessions.parent / "run" / "sidecar.lock"
-        if not lock.exists():
-            return
-        with lock.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.kill(int(file.read()), signal.SIGTERM)
-                fcntl.flock(file, fcntl.LOCK_EX)  # the kernel releases the lock when the process is gone
+        end_sidecar(self.sessions.parent)
 
     def run_by(self, script: str) -> None:
         """Let hooks start the sidecar by this shell script from now on; a running one is ended."""
         self.end_sidecar()
         self.runtime.write_text(f"#!/bin/sh\n# starts the sidecar\n{script}\n", encoding="utf-8")
         self.runtime.chmod(0o755)
+
+
+def end_sidecar(state: Path) -> None:
+    """End the sidecar of this state folder by a signal, if one runs, and wait until it is gone."""
+    lock = state / "run" / "sidecar.lock"
+    if not lock.exists():
+        return
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.kill(int(file.read()), signal.SIGTERM)
+            fcntl.flock(file, fcntl.LOCK_EX)  # the kernel releases the lock when the process is gone
 
 
 @asynccontextmanager
