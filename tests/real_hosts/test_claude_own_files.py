@@ -90,3 +90,16 @@ def test_work_in_a_project_of_that_name_and_reading_go_through(under: Supervised
     assert (folder / "config.toml").read_text(encoding="utf-8") == "a = 1\nb = 2\n"
     assert "runtime" in told[2]
     assert SETTING.strip() in told[3]
+
+
+def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(under: Supervised) -> None:
+    free = f"env -u CLAUDECODE {SUPERVISOR}"
+    told = results(
+        under, *(shell(f"{free} {order}") for order in ("off", "retry 100", "stop"))
+    )
+    for said in told:
+        assert "it came from below the agent's own process" in said, said
+        assert "claude" in said
+    report = under.report()
+    assert report.off == ""
+    assert "/16" in report.text

@@ -124,7 +124,7 @@ def test_an_edit_by_the_agent_is_held_and_does_not_clear_the_goal(under: Supervi
     assert decisions(under) == ["continue", "exhausted"]
     (line,) = [line for line in under.report().troubles if "rubric" in line]
     assert "1 antipattern gone (NO-PRINT)" in line
-    assert "held" in line
+    assert "does not count until" in line
     shown = under.supervisor("rubric", "accept")
     assert shown.returncode == 2, shown.stdout
     assert "-- **NO-PRINT**: a print statement is left" in shown.stdout

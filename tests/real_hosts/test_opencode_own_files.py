@@ -13,7 +13,7 @@ import pytest
 
 from real_hosts.install import missing
 from real_hosts.opencode_host import OpenCode
-from real_hosts.opencode_supervised import Supervised, agent, says, supervised
+from real_hosts.opencode_supervised import SUPERVISOR, Supervised, agent, says, supervised
 from sidecar.cli.scripted.model_script import ReplyRule, reply_with_calls
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
@@ -58,6 +58,17 @@ def test_writes_are_refused_with_a_reason_the_files_stay_and_work_goes_through(u
     assert config.read_text(encoding="utf-8") == SETTING
     assert not session.exists()
     assert (under.state / "runtime").exists()
+
+
+def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(under: Supervised) -> None:
+    orders = ("off", "retry 100", "stop")
+    calls = [shell(f"env -u OPENCODE {SUPERVISOR} {order}") for order in orders]
+    under.script(*(ReplyRule(reply_with_calls(call), agent(None)) for call in calls), says("Done."))
+    under.ask("Go.", "--auto")
+    told = [request.last for request in under.model.requests if "bash" in request.tools][1 : len(calls) + 1]
+    for said in told:
+        assert "it came from below the agent's own process" in said, said
+    assert under.report().off == ""
 
 
 def shell(command: str) -> ReplyToolCall:
