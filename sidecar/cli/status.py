@@ -53,7 +53,8 @@ def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
         table.add_column(name, overflow="fold")
     for entry in story:
         when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
-        why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates)) if part)
+        by = f"by {entry.origin}" if entry.origin else ""
+        why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates), by) if part)
         cells = (when, entry.event, entry.decided, entry.stage, why[:300])
         table.add_row(
             *(Text(escape_unprintable(cell)) for cell in cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -21,6 +22,8 @@ from sidecar.systems.supervision.policy.commands import describe_session, sessio
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
 
 
 class SessionSelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,6 +184,7 @@ class CommandLineService:
     def _origin(self, name: str, pid: int) -> Origin:
         """Return who gives an order. Raises BadInputError where that is an agent, and tells the user."""
         origin = self._supervisor.hosts.origin(pid)
+        log.info("order %s of %s: %s", name, origin.giver, origin.seen)
         if origin.giver is Giver.AGENT:
             why = refusal_of_agents(origin)
             self._services.incidents.report(f"Supervisor: refused `{name}`: {why}.")

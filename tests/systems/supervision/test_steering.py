@@ -244,3 +244,36 @@ def test_over_200_ordinary_days_no_edit_of_a_person_waits_for_longer_than_one_st
             scene.stop(READ, key)
     assert waited > 20
     assert max(told.values()) == 1
+
+
+def test_what_was_shown_in_a_shell_can_be_accepted_there(scene: Scene) -> None:
+    scene.speak()
+    scene.file.write_text(NEW)
+    scene.stop(turn(edited(str(scene.file))))
+    (held,) = scene.watch.held(str(scene.project), scene.environment)
+    assert (held.before, held.now, held.unsure) == (OLD, NEW, False)
+    scene.file.write_text("max_attempts = 99\n")
+    assert scene.watch.put_in_force(str(scene.project), scene.environment, [held.digest]) == []
+    assert scene.attempts == 5
+    (held,) = scene.watch.held(str(scene.project), scene.environment)
+    lines = scene.watch.put_in_force(str(scene.project), scene.environment, [held.digest])
+    assert lines == [f"in force now: {scene.file}: max_attempts: 5 -> 99"]
+    assert scene.attempts == 99
+
+
+def test_a_secret_in_a_setting_is_masked_where_its_change_is_told(scene: Scene) -> None:
+    scene.speak()
+    scene.file.write_text(f'{OLD}key = "{"sk-ant-" + "api03-" + "a1B2" * 10}"\n')
+    told = scene.stop(BUILT)
+    assert "[masked]" in told
+    assert "a1B2" not in told
+
+
+def test_an_agent_that_rests_unread_may_have_edited_what_changed(scene: Scene) -> None:
+    scene.speak()
+    scene.file.write_text(NEW)
+    event = replace(stopped(), key=KEY, project=str(scene.project), environment=scene.environment)
+    scene.watch.rest_unread(event)
+    assert "It counts from your next message on" in scene.watch.note(KEY)
+    scene.speak()
+    assert scene.attempts == 100
