@@ -7,8 +7,8 @@ from pathlib import Path
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
 from sidecar.systems.supervision.people import HeldEditsRequest
+from sidecar.wiring.platform import build_steering
 
 
 class CommandLineFiles:
@@ -16,7 +16,7 @@ class CommandLineFiles:
 
     def __init__(self) -> None:
         """Read what the sidecar of this user keeps."""
-        self._kept = SteeringFiles(user_paths().state / STEERING_FOLDER, (), None)
+        self._kept = build_steering(user_paths().state, None)
 
     def path_in_force(self, path: Path) -> Path:
         return self._kept.path_in_force(path)

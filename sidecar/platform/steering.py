@@ -97,7 +97,7 @@ class SteeringFiles:
         stamp, seen = _stamp(path), self._seen.get(path)
         if seen is not None and seen.stamp == stamp and seen.in_force == path:
             return path
-        state, now = self._states.read(str(path)), _read_text(path)
+        state, now = self._states.read(self._subject(path)), _read_text(path)
         if state is None or now == state.force.text:
             self._seen[path] = _Seen(stamp, path)
             return path
@@ -126,7 +126,7 @@ class SteeringFiles:
         for path, waits in self._waiting(project):
             if waits.held is not None and text_digest(waits.held) in digests:
                 after = accept_held_edit(waits)
-                self._states.write(str(path), after)
+                self._states.write(self._subject(path), after)
                 self._seen.pop(path, None)
                 accepted.append(_edit(path, waits, after))
         return tuple(accepted)
@@ -134,12 +134,12 @@ class SteeringFiles:
     def _waiting(self, project: str) -> Iterator[tuple[Path, EditState]]:
         """Yield the files that do not contain what is in force, with what they contain as the held text."""
         for path in self._paths(project):
-            state, now = self._states.read(str(path)), EditedText(str(path), _read_text(path))
+            state, now = self._states.read(self._subject(path)), EditedText(str(path), _read_text(path))
             if state is not None and state.force.text != now.text:
                 yield path, EditState(state.force, now, unsure=state.held != now or state.unsure)
 
     def _settle(self, path: Path, project: str, writes: AgentWrites) -> HeldEdit | None:
-        before, now = self._states.read(str(path)), EditedText(str(path), _read_text(path))
+        before, now = self._states.read(self._subject(path)), EditedText(str(path), _read_text(path))
         author = edit_author(writes, [path], project, NAMES)
         if before is None:
             made = author is EditAuthor.AGENT
@@ -170,10 +170,17 @@ class SteeringFiles:
     def _paths(self, project: str) -> tuple[Path, ...]:
         return (*self._own, Path(project, PROJECT_CONFIGURATION)) if project else self._own
 
+    def _subject(self, path: Path) -> str:
+        """Return the name under which the state of a file is kept: the role of one of the user's own files.
+
+        A sidecar that was started in another environment may look for them elsewhere.
+        """
+        return str(self._folder / path.name) if path in self._own else str(path)
+
     def _keep(self, path: Path, state: EditState) -> None:
         self._seen.pop(path, None)
         try:
-            self._states.write(str(path), state)
+            self._states.write(self._subject(path), state)
         except OSError as error:
             log.warning("%s: what is in force could not be kept: %s", path, error)
 

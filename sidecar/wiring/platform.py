@@ -9,7 +9,7 @@ from sidecar.evidence.gates.trust import TRUST_FILE
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile, user_config_file
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.paths import user_paths
+from sidecar.platform.paths import Paths
 from sidecar.platform.ports import PlatformServices
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
@@ -19,13 +19,17 @@ from sidecar.platform.stop_history import StopHistoryFiles
 from sidecar.platform.user_state import SWITCH_FILE, SpendingFile, SwitchFile
 
 
+def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
+    """Build what knows the files that steer. Without `incidents` another process writes there."""
+    configuration, runtime = user_config_file(os.environ), Paths(state=state, config=state).runtime
+    own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *((configuration,) if configuration else ()))
+    return SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,))
+
+
 def build_platform(state: Path) -> PlatformServices:
     """Build the real adapters. `state`: the user's state folder."""
     clock, incidents = SystemClock(), Incidents()
-    configuration = user_config_file(os.environ)
-    runtime = user_paths().runtime
-    own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *((configuration,) if configuration else ()))
-    steering = SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,))
+    steering = build_steering(state, incidents)
     return PlatformServices(
         clock=clock,
         configuration=ConfigurationFile(os.environ, steering),

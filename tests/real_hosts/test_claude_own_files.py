@@ -94,9 +94,7 @@ def test_work_in_a_project_of_that_name_and_reading_go_through(under: Supervised
 
 def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(under: Supervised) -> None:
     free = f"env -u CLAUDECODE {SUPERVISOR}"
-    told = results(
-        under, *(shell(f"{free} {order}") for order in ("off", "retry 100", "stop"))
-    )
+    told = results(under, *(shell(f"{free} {order}") for order in ("off", "retry 100", "stop")))
     for said in told:
         assert "it came from below the agent's own process" in said, said
         assert "claude" in said

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from sidecar.cli.scripted.agent import ScriptedAgent
+from sidecar.cli.scripted.project import REPAIRED_SOURCE
 from sidecar.platform.installation import plugin_root
 from support.scene import GOAL, SUPERVISOR, Stage
 
@@ -200,3 +201,16 @@ async def test_another_process_at_the_socket_is_not_believed(stage: Stage) -> No
     told = await agent.stop()
     assert "answers in its place" in told.system_message
     assert "this stop was not judged" in told.system_message
+
+
+async def test_what_was_forged_does_not_come_in_with_the_users_next_approval(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    trust = stage.sessions.parent / "trust.json"
+    forged = '{"version": 1, "projects": {"/forged": {"x": {"digest": "0", "command": "true"}}}}'
+    await agent.run(f"echo '{forged}' > {STATE}/trust.json")
+    agent.edit("shop.py", REPAIRED_SOURCE)
+    agent.say("Done.")
+    assert "the agent changed" in (await agent.stop()).system_message
+    (agent.project / "Makefile").write_text("lint:\n\ttrue\n", encoding="utf-8")
+    assert "Approved: " in (done := stage.supervisor("trust", "--yes")).stdout, done
+    assert "/forged" not in trust.read_text()

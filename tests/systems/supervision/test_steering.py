@@ -277,3 +277,17 @@ def test_an_agent_that_rests_unread_may_have_edited_what_changed(scene: Scene) -
     assert "It counts from your next message on" in scene.watch.note(KEY)
     scene.speak()
     assert scene.attempts == 100
+
+
+def test_a_configuration_in_another_place_is_an_edit_of_it(scene: Scene, tmp_path: Path) -> None:
+    scene.speak()
+    scene.file = tmp_path / "elsewhere" / "supervisor" / "config.toml"
+    scene.file.parent.mkdir(parents=True)
+    scene.file.write_text(NEW)
+    scene.environment = {"XDG_CONFIG_HOME": str(tmp_path / "elsewhere")}
+    scene.restart()
+    assert scene.attempts == 5
+    assert "max_attempts: 5 -> 100" in scene.stop(
+        turn(ran("kill -9 7; XDG_CONFIG_HOME=elsewhere supervisor status"))
+    )
+    assert scene.attempts == 5
