@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +13,14 @@ import click
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.effects import CommandReply
-from sidecar.systems.supervision.people import CommandRequest, SessionReport, SessionSelector
+from sidecar.platform.client import SidecarClient
+from sidecar.platform.paths import user_paths
+from sidecar.systems.supervision.people import (
+    CommandRequest,
+    PermissionRequest,
+    SessionReport,
+    SessionSelector,
+)
 from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch_on_command
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
@@ -111,6 +119,11 @@ def refuse_agents() -> None:
             "  - use a terminal of your own\n"
             "  - goals and budgets: in the host, type /supervisor:goal or /supervisor:retry"
         )
+    client = SidecarClient(user_paths())
+    if client.greet() is None:
+        return  # nobody is at work whom a sidecar watches
+    if why := client.call("permission", PermissionRequest(name=Path(sys.argv[0]).name), str):
+        raise click.ClickException(why)
 
 
 def _send_order(session: str, name: str, arguments: str) -> None:

@@ -99,6 +99,9 @@ class SessionRecord(Protocol):
     def read(self, key: SessionKey, last: int = 20) -> tuple[RecordEntry, ...]:
         """The newest entries, oldest first; an incomplete last line is left out."""
 
+    def report_loss(self, key: SessionKey) -> None:
+        """Report a record that is shorter than this process left it, as an incident of its session."""
+
     def set_aside(self, key: SessionKey) -> tuple[str, ...]:
         """Reasons why state files of this session were set aside, oldest first."""
 

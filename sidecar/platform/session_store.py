@@ -138,19 +138,33 @@ DETAIL_LIMIT: Final = 16_000
 class RecordFiles:
     """Implements `SessionRecord` in `folder`/sessions, next to the states of SessionFiles."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
         self._folder = folder / SESSIONS_FOLDER
+        self._incidents = incidents
+        self._sizes: dict[Path, int] = {}
 
     def append(self, key: SessionKey, entry: RecordEntry) -> None:
         path = self._path(key)
         line = _encode_entry(entry)
         ensure_folder(self._folder)
+        self.report_loss(key)
         _rotate_record(path, len(line))
         try:
-            append_line(path, line)
+            self._sizes[path] = append_line(path, line)
         except UnusableFileError as unfit:
             set_aside(path, FileFault.UNREADABLE, str(unfit))
-            append_line(path, line)
+            self._sizes[path] = append_line(path, line)
+
+    def report_loss(self, key: SessionKey) -> None:
+        path = self._path(key)
+        if self._incidents is None or path not in self._sizes:
+            return
+        size = path.lstat().st_size if path.exists() else 0
+        if size < self._sizes[path]:
+            what = "was removed" if not size else "was cut"
+            self._incidents.report(
+                f"Supervisor: the record of this session {what}, and not by Supervisor.", key
+            )
 
     def read(self, key: SessionKey, last: int = 20) -> tuple[RecordEntry, ...]:
         path = self._path(key)

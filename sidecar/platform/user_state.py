@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.platform.files import ensure_folder, set_aside, write_whole
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.state import BrokenStateError, read_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
@@ -42,18 +43,33 @@ class _SpendingDocument(Struct, frozen=True, kw_only=True):
 class SpendingFile:
     """Implements `SpendingStore`. The sidecar and `supervisor eval` may write the file at the same time."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, incidents: Incidents | None = None) -> None:
         self._path = folder / "spending.json"
         self._clock = clock
+        self._incidents = incidents
+        self._most = Spending(day="")
 
     def today(self) -> Spending:
+        """What was spent today; never less than this process has seen (law 9)."""
         day = self._day()
         try:
             book = read_state(self._path, _SpendingDocument, SPENDING_FILE_LIMIT)
         except (BrokenStateError, OSError) as error:
             log.warning("%s cannot be used: %s", self._path, error)
-            return Spending(day=day)
-        return next((spent for spent in book.days if spent.day == day), Spending(day=day))
+            book = _SpendingDocument()
+        return self._at_least_seen(
+            next((spent for spent in book.days if spent.day == day), Spending(day=day))
+        )
+
+    def _at_least_seen(self, spent: Spending) -> Spending:
+        """Return what was spent on a day, which is never less than this process has seen; report it if so."""
+        if self._most.day == spent.day and spent.tokens < self._most.tokens:
+            if self._incidents is not None:
+                said = f"{self._path} says less than was spent today. What was spent counts"
+                self._incidents.report(f"Supervisor: {said}.")
+            return self._most
+        self._most = spent
+        return spent
 
     def add(self, tokens: int, cents: float | None, calls: int) -> None:
         ensure_folder(self._path.parent)
@@ -68,9 +84,10 @@ class SpendingFile:
             set_aside(self._path, error.fault, str(error))
             book = _SpendingDocument()
         day = self._day()
-        spent = next((one for one in book.days if one.day == day), Spending(day=day))
+        spent = self._at_least_seen(next((one for one in book.days if one.day == day), Spending(day=day)))
         others = tuple(one for one in book.days if one.day != day)
-        days = (*others, add_spending(spent, tokens, cents, calls))[-DAYS_KEPT:]
+        self._most = add_spending(spent, tokens, cents, calls)
+        days = (*others, self._most)[-DAYS_KEPT:]
         write_whole(self._path, msgspec.json.encode(replace(book, days=days)) + b"\n", durable=True)
 
     def _day(self) -> str:

@@ -28,6 +28,7 @@ from sidecar.systems.supervision.people import (
     CommandLineService,
     CommandRequest,
     HeldEditsRequest,
+    PermissionRequest,
     SessionSelector,
     SwitchRequest,
 )
@@ -116,12 +117,16 @@ def supervision_methods(built: Supervision) -> Methods:
     async def accept(params: Raw, peer: Peer) -> bytes:
         return msgspec.json.encode(built.people.accept(read_params(params, HeldEditsRequest), peer.pid))
 
+    async def permission(params: Raw, peer: Peer) -> bytes:
+        return msgspec.json.encode(built.people.permission(read_params(params, PermissionRequest), peer.pid))
+
     return {
         "accept": accept,
         "held": struct_handler(HeldEditsRequest, held),
         "hook": hook,
         "report": struct_handler(SessionSelector, report),
         "order": order,
+        "permission": permission,
         "toggle": toggle,
     }
 

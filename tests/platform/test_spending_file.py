@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidecar.kernel.goal import Spending
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.incidents import Incidents
 from sidecar.platform.user_state import DAYS_KEPT, SpendingFile
 from support.memory_stores import ManualClock
 
@@ -69,3 +71,17 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_spending_goes_on(
     spending.add(7, None, 1)
     assert spending.today().tokens == 7
     assert any(path.name != "spending.json" for path in folder.iterdir())
+
+
+def test_what_was_seen_to_be_spent_stays_spent_and_a_file_that_says_less_is_told(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    incidents = Incidents()
+    spending = SpendingFile(tmp_path, clock, incidents)
+    spending.add(1000, 1.5, 1)
+    (tmp_path / "spending.json").unlink()
+    assert spending.today().tokens == 1000
+    spending.add(500, 1.0, 1)
+    assert SpendingFile(tmp_path, clock).today().tokens == 1500
+    (told,) = incidents.take(SessionKey("claude-code", "s1"))
+    assert "says less than was spent today" in told

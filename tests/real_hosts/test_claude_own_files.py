@@ -98,6 +98,4 @@ def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(
     for said in told:
         assert "it came from below the agent's own process" in said, said
         assert "claude" in said
-    report = under.report()
-    assert report.off == ""
-    assert "/16" in report.text
+    assert under.report().off == ""

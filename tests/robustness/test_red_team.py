@@ -151,6 +151,24 @@ async def test_a_state_that_was_harmed_is_restored_and_told(stage: Stage, name: 
     assert "It is restored as Supervisor wrote it" in told.system_message
 
 
+LOSSES = {
+    "the record": (f"rm {STATE}/sessions/*.record.jsonl", "the record of this session was removed"),
+    "lines of the record": (
+        f"sed -i 1d {STATE}/sessions/*.record.jsonl",
+        "the record of this session was",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+async def test_what_was_taken_out_of_the_record_is_told(stage: Stage, name: str) -> None:
+    command, said = LOSSES[name]
+    agent = await stage.agent_with_goal()
+    await agent.run(command)
+    agent.say("All tests pass. Done.")
+    assert said in (await agent.stop()).system_message
+
+
 async def test_a_sidecar_that_was_killed_is_told(stage: Stage) -> None:
     agent = await stage.agent_with_goal()
     await agent.run(f"kill -9 $(cat {STATE}/run/sidecar.lock)")

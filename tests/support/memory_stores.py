@@ -111,6 +111,9 @@ class MemoryRecord:
         entries = self._entries[file_stem(key)]
         return tuple(entries[-last:]) if last > 0 else ()
 
+    def report_loss(self, key: SessionKey) -> None:
+        """Nobody takes anything out of memory."""
+
     def set_aside(self, key: SessionKey) -> tuple[str, ...]:
         return tuple(self._asides[file_stem(key)])
 

@@ -18,7 +18,7 @@ OFFER: Final = SystemOffer(
         "ToolCalled",
         "TurnFailed",
     ),
-    methods=("accept", "held", "hook", "order", "report", "toggle"),
+    methods=("accept", "held", "hook", "order", "permission", "report", "toggle"),
     tools=("evidence", "gates", "rubric", "status", "verdict"),
     verbs=(
         ("goal", Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session.")),

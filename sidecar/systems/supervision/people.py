@@ -23,6 +23,9 @@ from sidecar.systems.supervision.policy.origins import order_message, refusal_of
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
+NAME_LENGTH = 40
+"""Characters of a command's name that are told."""
+
 log = logging.getLogger(__name__)
 
 
@@ -81,6 +84,12 @@ class HeldEditsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     project: str
     environment: dict[str, str] = {}
     digests: tuple[str, ...] = ()
+
+
+class PermissionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Asks whether the calling process may do what only the user may."""
+
+    name: str
 
 
 class CommandLineService:
@@ -166,6 +175,14 @@ class CommandLineService:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
         self._check("accept", "", pid)
         return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
+
+    def permission(self, asked: PermissionRequest, pid: int = 0) -> str:
+        """Say why a process may not do this, "" where it may. An agent that asks is told to the user."""
+        try:
+            self._origin(asked.name[:NAME_LENGTH], pid)
+        except BadInputError as error:
+            return str(error)
+        return ""
 
     def refusal(self, name: str, pid: int) -> str:
         """Say why a process may not give this order, "" where it may."""

@@ -279,6 +279,7 @@ class StopLoop:
 
     def _told(self, stop: AgentStopped, ruling: Ruling) -> Ruling:
         """Add what is queued for the user to the ruling."""
+        self._services.record.report_loss(stop.key)
         self._rubrics.owe(stop.key, self._services.incidents.take(stop.key))
         news = self._rubrics.note(stop.key)
         return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
