@@ -6,8 +6,10 @@ there.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import msgspec
@@ -15,9 +17,11 @@ import pytest
 
 from sidecar.cli.scripted.agent import ScriptedAgent
 from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.kernel.held_edits import HeldEdit
 from sidecar.platform.installation import plugin_root
 from support.scene import GOAL, SUPERVISOR, Stage
 
+CONFIGURATION = "~/.config/supervisor"
 STATE = "~/.local/state/supervisor"
 RELAY = plugin_root() / "hooks" / "claude_code.py"
 FREE = f"env -u CLAUDECODE {SUPERVISOR}"
@@ -47,6 +51,17 @@ def order(agent: ScriptedAgent, method: str, **params: object) -> str:
         f"link.sendall({msgspec.json.encode(request)!r} + b'\\n')\nprint(link.recv(1000))\n"
     )
     return f"{sys.executable} ask.py; rm ask.py"
+
+
+async def ask(stage: Stage, method: str, **params: object) -> bytes:
+    """Ask the sidecar for something that is no order."""
+    with chdir(stage.sessions.parent / "run"):
+        reader, writer = await asyncio.open_unix_connection("sidecar.sock")
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    writer.write(msgspec.json.encode(request) + b"\n")
+    answer = msgspec.json.decode(await reader.readline(), type=dict[str, msgspec.Raw])
+    writer.close()
+    return bytes(answer["result"])
 
 
 ORDERS: dict[str, Callable[[ScriptedAgent], str]] = {
@@ -232,3 +247,33 @@ async def test_what_was_forged_does_not_come_in_with_the_users_next_approval(sta
     (agent.project / "Makefile").write_text("lint:\n\ttrue\n", encoding="utf-8")
     assert "Approved: " in (done := stage.supervisor("trust", "--yes")).stdout, done
     assert "/forged" not in trust.read_text()
+
+
+@pytest.mark.parametrize("command", ["accept --yes", "trust --yes", "run true", "toolset disable journal"])
+async def test_an_agent_may_not_approve_what_it_did(stage: Stage, command: str) -> None:
+    agent = await stage.agent_with_goal()
+    await agent.run(
+        "mkdir -p ~/.config/supervisor; echo 'max_attempts = 2' > ~/.config/supervisor/config.toml"
+    )
+    agent.say("Done.")
+    assert "does not count until" in (await agent.stop()).system_message
+    assert await agent.run(f"{FREE} {command}") != 0
+    agent.say("Done.")
+    told = await agent.stop()
+    assert "2 of 16" in told.feedback
+    assert "it came from below the agent's own process" in told.system_message
+
+
+async def test_an_accept_on_the_socket_is_refused(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    await agent.run(
+        "mkdir -p ~/.config/supervisor; echo 'max_attempts = 2' > ~/.config/supervisor/config.toml"
+    )
+    agent.say("Done.")
+    await agent.stop()
+    (held,) = msgspec.json.decode(await ask(stage, "held", project=str(agent.project)), type=list[HeldEdit])
+    await agent.run(order(agent, "accept", project=str(agent.project), digests=[held.digest]))
+    agent.say("Done.")
+    told = await agent.stop()
+    assert "2 of 16" in told.feedback
+    assert "refused `accept`" in told.system_message
