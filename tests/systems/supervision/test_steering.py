@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.events import PromptSubmitted
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
@@ -19,7 +20,7 @@ from sidecar.platform.incidents import Incidents
 from sidecar.platform.steering import SteeringFiles
 from sidecar.platform.user_state import SwitchFile
 from sidecar.systems.supervision.steering import SteeringWatch
-from support.cases import KEY, edited, ran, stopped, turn
+from support.cases import KEY, PYTEST, edited, ran, stopped, turn
 from support.fakes import Fakes, command, prompt
 
 OTHER = SessionKey(host=KEY.host, id="s2")
@@ -35,6 +36,7 @@ class Scene:
         self.folder = folder
         self.project = folder / "project"
         self.file = folder / "home" / ".config" / "supervisor" / "config.toml"
+        self.trust_file = folder / "state" / "trust.json"
         self.switch_file = folder / "state" / "switches.json"
         for path in (self.project, self.file.parent, self.switch_file.parent):
             path.mkdir(parents=True)
@@ -48,9 +50,10 @@ class Scene:
     def restart(self) -> None:
         """Begin a new sidecar."""
         self.incidents = Incidents()
-        own = (self.switch_file, self.file)
+        own = (self.switch_file, self.trust_file, self.file)
         self.steering = SteeringFiles(self.folder / "state" / "steering", own, self.incidents)
         self.configuration = ConfigurationFile(self.environment, self.steering)
+        self.trust = TrustFile(self.folder / "state", self.steering)
         self.switches = SwitchFile(self.folder / "state", self.steering)
         services = with_other(self.fakes.services, steering=self.steering, incidents=self.incidents)
         self.watch = SteeringWatch(services)
@@ -171,6 +174,19 @@ def test_a_switch_that_was_forged_switches_nothing_and_an_order_does(scene: Scen
     assert 'user_off":false' in scene.switch_file.read_text(), (
         "what was forged did not come in with the order"
     )
+    assert scene.accept() == "Supervisor: nothing is held"
+
+
+def test_an_approval_counts_at_once_and_a_forged_one_waits(scene: Scene) -> None:
+    project = str(scene.project)
+    scene.speak()
+    scene.trust.approve(project, [PYTEST])
+    assert scene.trust.approved(project, PYTEST)
+    scene.trust_file.write_text(scene.trust_file.read_text().replace("pytest", "true"))
+    assert scene.trust.approvals(project)[PYTEST.id].command == PYTEST.command
+    assert "trust.json was changed while the agent worked" in scene.stop(BUILT)
+    scene.trust.revoke(project)
+    assert scene.trust.approvals(project) == {}
     assert scene.accept() == "Supervisor: nothing is held"
 
 
