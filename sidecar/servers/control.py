@@ -65,8 +65,9 @@ class SidecarControl:
     the sidecar ends by itself. `beside` is background work, started when the methods are built. Wiring may
     set these two while it builds the methods; everything else belongs to the event loop. `visitors` counts
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
-    `gap`: what cannot be known of the time before this process. `refuses_order` says why a process may not
-    order something, "" where it may; wiring sets it, too.
+    `gap`: what cannot be known of the time before this process. `is_watched`: whether an agent is at work, so
+    that the socket is looked after; `reopened` is called when it had to be made again. `refuses_order`
+    says why a process may not order something, "" where it may. Wiring sets these three, too.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -79,6 +80,8 @@ class SidecarControl:
         self.connections = 0
         self.visitors = 0
         self.gap = MemoryGap.NONE
+        self.is_watched: Callable[[], bool] = _nobody_works
+        self.reopened: Callable[[], None] = _ignore_visitors
         self.by_signal = False
         self.refuses_order: Callable[[str, int], str] = _refuse_nothing
         self.stirred: Callable[[], None] = _ignore_visitors
@@ -111,6 +114,11 @@ class SidecarControl:
         """End now: what is in progress is cancelled."""
         self.patience_s = 0.0
         self.ending.set()
+
+
+def _nobody_works() -> bool:
+    """Say that no agent is at work."""
+    return False
 
 
 def _refuse_nothing(_name: str, _pid: int) -> str:

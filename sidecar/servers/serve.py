@@ -22,10 +22,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from sidecar.kernel.session import MemoryGap
+from sidecar.platform.files import ensure_folder
 from sidecar.servers import SOCKET_BACKLOG
 
 if TYPE_CHECKING:
-    from sidecar.servers.sidecar import BuildMethods, SidecarIntervals
+    from sidecar.servers.control import SidecarControl
+    from sidecar.servers.sidecar import BuildMethods, Sidecar, SidecarIntervals
 
 
 # --- The sidecar's lock and socket --------------------------------------------------------------------------
@@ -56,6 +58,13 @@ class SidecarLock:
             self._waiting = threading.Thread(target=self._block, name="waiting for the lock", daemon=True)
             self._waiting.start()
         return self._ours.wait(seconds)
+
+    def is_in_place(self, name: str) -> bool:
+        """Whether the file at `name` is still the one that we hold."""
+        try:
+            return Path(name).stat().st_ino == os.fstat(self._file).st_ino
+        except OSError:
+            return False
 
     def sign(self) -> None:
         """Write our process id into the file, for diagnosis."""
@@ -126,6 +135,8 @@ def _exception_lines(error: BaseException) -> list[str]:
 LOCK_NAME: Final = "sidecar.lock"
 SOCKET_NAME: Final = "sidecar.sock"
 SESSIONS_FOLDER: Final = "sessions"
+GUARD_S: Final = 1.0
+"""Seconds between two looks at the socket while an agent is at work."""
 ALIVE_NAME: Final = "alive"
 """A file that is there from the start of a sidecar until it ends by itself or by an order."""
 SUCCESSION_S: Final = 45.0
@@ -171,7 +182,7 @@ def serve_sidecar(life: SidecarSetup, greet: GreetHolder, pace: SidecarIntervals
     with open_socket(SOCKET_NAME) as listener:
         _close_stdout()
         try:
-            return _run_event_loop(listener, life, pace)
+            return _run_event_loop(listener, life, pace, lock)
         finally:
             Path(SOCKET_NAME).unlink(missing_ok=True)
 
@@ -202,7 +213,55 @@ def _memory_gap(alive: Path, run: Path) -> MemoryGap:
     return MemoryGap.NONE if (run.parent / SESSIONS_FOLDER).exists() else MemoryGap.GONE
 
 
-def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIntervals | None) -> int:
+class _SocketGuard:
+    """Makes folder, lock and socket again that were removed while an agent is at work.
+
+    Without that the hook of its next stop would find no sidecar, or a new one that knows nothing.
+    """
+
+    def __init__(self, life: SidecarSetup, lock: SidecarLock) -> None:
+        self._life = life
+        self._lock = lock
+        self._ours = self._seen()
+
+    async def watch(self, control: SidecarControl, sidecar: Sidecar) -> None:
+        """Look every second while an agent is at work, until cancelled."""
+        from sidecar.platform.clock import SystemClock  # noqa: PLC0415 - as in _run_event_loop
+
+        while True:
+            await SystemClock().pause(GUARD_S)
+            if control.is_watched() and self._seen() != self._ours and (door := self._reopened()) is not None:
+                await sidecar.listen(door)
+                control.reopened()
+
+    def _reopened(self) -> socket.socket | None:
+        """Return a new socket in the old place; None where another sidecar has taken it."""
+        ensure_folder(self._life.run)
+        os.chdir(self._life.run)
+        if not self._lock.is_in_place(LOCK_NAME):
+            lock = SidecarLock(LOCK_NAME)
+            if not lock.take():
+                return None
+            self._lock = lock
+            lock.sign()
+        door = open_socket(SOCKET_NAME)
+        ensure_folder(self._life.log.parent)
+        log_to_file(self._life.log)
+        logging.getLogger(__name__).warning("the socket was removed; it is made again")
+        self._ours = self._seen()
+        return door
+
+    def _seen(self) -> int:
+        """Return the number of the socket's file, 0 where there is none."""
+        try:
+            return (self._life.run / SOCKET_NAME).stat().st_ino
+        except OSError:
+            return 0
+
+
+def _run_event_loop(
+    listener: socket.socket, life: SidecarSetup, pace: SidecarIntervals | None, lock: SidecarLock
+) -> int:
     """Serve. Imports here come after the socket is open, because the first caller already waits there."""
     import asyncio  # noqa: PLC0415
 
@@ -216,8 +275,11 @@ def _run_event_loop(listener: socket.socket, life: SidecarSetup, pace: SidecarIn
     async def live() -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, control.stop_by_signal)
-        return await Sidecar(control, life.build, pace=pace).run(listener)
+        sidecar = Sidecar(control, life.build, pace=pace)
+        control.beside.append(lambda: guard.watch(control, sidecar))
+        return await sidecar.run(listener)
 
+    guard = _SocketGuard(life, lock)
     log_to_file(life.log)
     journal = logging.getLogger(__name__)
     journal.info("listening, version %s", life.version)

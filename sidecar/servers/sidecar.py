@@ -97,6 +97,7 @@ class Sidecar:
         self._pace = pace or SidecarIntervals()
         self._later = later
         self._idle: Timer | None = None
+        self._servers: list[asyncio.Server] = []
         self._methods: asyncio.Future[Methods] | None = None
         self._open: dict[Connection, asyncio.Task[None]] = {}
         self._renewals: dict[str, float] = {}
@@ -110,18 +111,25 @@ class Sidecar:
         self._control.stirred = self._await_visitors
         self._methods = loop.run_in_executor(None, self._build, self._control)
         self._methods.add_done_callback(self._built)
-        server = await asyncio.start_unix_server(
-            self._accept, sock=listener, limit=LINE_LIMIT, backlog=SOCKET_BACKLOG
-        )
+        await self.listen(listener)
         await self._control.ending.wait()
         Path(listener.getsockname()).unlink(missing_ok=True)  # noqa: ASYNC240 - one system call
-        server.close()
+        for server in self._servers:
+            server.close()
         await self._see_off()
         for task in self._beside:
             task.cancel()
         if self._beside:
             await asyncio.wait(self._beside, timeout=CANCEL_S)
         return self._control.exit_code
+
+    async def listen(self, listener: socket.socket) -> None:
+        """Accept connections at this socket, too."""
+        self._servers.append(
+            await asyncio.start_unix_server(
+                self._accept, sock=listener, limit=LINE_LIMIT, backlog=SOCKET_BACKLOG
+            )
+        )
 
     async def _see_off(self) -> None:
         """Let requests finish within the control's patience, then cancel the rest."""

@@ -20,6 +20,8 @@ from sidecar.wiring.supervision import (
     supervision_methods,
 )
 
+REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
+
 
 def build_methods(control: SidecarControl, services: Services | None = None) -> Methods:
     """Build the methods of the socket. `services`: replacements for the real ones, for tests and studies."""
@@ -30,6 +32,8 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         services, guides, lambda name: may_call_unasked(toolbox(), name), gap=control.gap
     )
     control.refuses_order = supervision.people.refusal
+    control.is_watched = lambda: bool(supervision.supervisor.steering.working())
+    control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)
     journals = SessionJournals(services.journals)
     toolbox = cache(partial(build_toolbox, supervision, journals, (*SUPERVISION.tools, *ITERATION.tools)))
     if supervision.supervisor.saved is not None:

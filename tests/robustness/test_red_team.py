@@ -184,9 +184,10 @@ async def test_what_was_taken_out_of_the_record_is_told(stage: Stage, name: str)
     assert said in (await agent.stop()).system_message
 
 
-async def test_a_sidecar_that_was_killed_is_told(stage: Stage) -> None:
+@pytest.mark.parametrize("signal", ["KILL", "TERM"])
+async def test_a_sidecar_that_was_killed_is_told(stage: Stage, signal: str) -> None:
     agent = await stage.agent_with_goal()
-    await agent.run(f"kill -9 $(cat {STATE}/run/sidecar.lock)")
+    await agent.run(f"kill -{signal} $(cat {STATE}/run/sidecar.lock)")
     agent.say("All tests pass. Done.")
     told = await agent.stop()
     assert "a check of this project fails" in told.feedback, told
@@ -210,6 +211,17 @@ async def test_a_runtime_that_was_replaced_is_restored_and_told(stage: Stage) ->
     told = await agent.stop()
     assert "runtime was changed while the agent worked" in told.system_message
     assert runtime.read_text() == before
+
+
+@pytest.mark.parametrize("harm", [f"rm -r {STATE}", f"rm {STATE}/run/sidecar.sock {STATE}/runtime"])
+async def test_a_socket_that_was_removed_is_made_again_and_told(stage: Stage, harm: str) -> None:
+    agent = await stage.agent_with_goal()
+    await agent.run(f"{harm}; until test -S {STATE}/run/sidecar.sock; do :; done")
+    agent.say("All tests pass. Done.")
+    told = await agent.stop()
+    assert "a check of this project fails" in told.feedback, told
+    assert "its socket was removed while an agent worked. It is made again." in told.system_message
+    assert (stage.sessions.parent / "runtime").exists()
 
 
 async def test_a_state_that_was_removed_with_its_sidecar_is_told(stage: Stage) -> None:

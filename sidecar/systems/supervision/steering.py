@@ -61,8 +61,9 @@ MAX_SESSIONS_RECALLED: Final = 100
 """Sessions, those seen last, that may have been at work when this process began."""
 MAX_WORK_SECONDS: Final = 6 * 3600.0
 """Seconds after which a session that was at work before this process began counts as idle."""
-MAX_LINES_OWED: Final = 4
-"""Maximum pending lines of a session; older ones are dropped."""
+MAX_LINES_OWED: Final = 12
+"""Maximum pending lines of a session; newer ones are dropped, and that is said."""
+MORE_LINES: Final = "Supervisor: more happened than is told here. Type in a shell: supervisor status"
 MAX_KNOWN_CALLS: Final = 400
 """Maximum known calls of a turn; with so many there may have been more."""
 MAX_SHELL_LINE_LENGTH: Final = 1990
@@ -223,7 +224,9 @@ class SteeringWatch:
     def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
         """Queue lines for the user of this session."""
         if new := tuple(line for line in lines if line):
-            _remember_newest(self._owed, key, (*self._owed.get(key, ()), *new)[-MAX_LINES_OWED:])
+            lines = (*self._owed.get(key, ()), *new)
+            kept = lines if len(lines) <= MAX_LINES_OWED else (*lines[: MAX_LINES_OWED - 1], MORE_LINES)
+            _remember_newest(self._owed, key, kept)
 
     def note(self, key: SessionKey) -> str:
         """Return what is queued for the user of this session, "" for nothing. Each line is returned once."""
