@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.effects import CommandReply, RestReason
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.rubric import Rubric
@@ -314,3 +314,14 @@ async def test_a_prompt_looks_and_the_goal_command_sets_to_work() -> None:
     await typing.fakes.tell(command("all tests pass"))
     await typing.fakes.tell(prompt())
     assert [look and look.undecided for look in typing.rubrics.looks] == [False, True]
+
+
+async def test_at_a_stop_that_is_not_read_the_agent_may_have_edited_what_changed() -> None:
+    typing = Typing()
+    await typing.fakes.tell(command("all tests pass"))
+    await typing.fakes.tell(command("pause"))
+    await typing.fakes.tell(prompt())
+    assert (await typing.fakes.rest()).reason is RestReason.PAUSED
+    last = typing.rubrics.looks[-1]
+    assert last is not None
+    assert (last.unseen, last.undecided) == (True, False)
