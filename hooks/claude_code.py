@@ -42,7 +42,7 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
     link.settimeout(wait)
     if sys.platform == "linux":  # another process may have taken the socket's place
         pid = int.from_bytes(link.getsockopt(SOL_SOCKET, 17, 12)[:4], sys.byteorder)  # SO_PEERCRED
-        if posix.read(posix.open("sidecar.lock", posix.O_RDONLY), 20).strip() != b"%d" % pid:
+        if posix.read(posix.open("sidecar.lock", posix.O_NONBLOCK), 20).strip() != b"%d" % pid:
             raise ValueError(f"process {pid} answers in its place")
     link.sendall(CALL % (event.replace(b"\n", b" "), about.encode()))
     while True:

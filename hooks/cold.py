@@ -113,7 +113,8 @@ def _why(trouble: Exception, so: str) -> str:
 
 def _candidates(state: Path, event: bytes) -> Iterator[Path]:
     with suppress(OSError, ValueError):
-        yield Path((state / "runtime").read_text(encoding="utf-8").strip())
+        line = os.read(os.open(state / "runtime", os.O_NONBLOCK), 4096)  # a pipe in its place has nothing
+        yield Path(os.fsdecode(line).strip())
     yield Path(os.environ.get("SUPERVISOR_BIN", ""))
     projects = set(_projects(event))
     for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):

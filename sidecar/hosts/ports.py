@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sidecar.kernel.effects import HostAnswer
-from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped
+from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped, HostEvent
 from sidecar.kernel.session import Environment
 from sidecar.kernel.turn import Turn
 
@@ -42,6 +42,12 @@ class Transcripts(Protocol):
 
     def position(self, event: CommandTyped) -> int:
         """Return where the record ends now, 0 if there is none."""
+
+    def unanswered(self, event: HostEvent) -> bool:
+        """Return whether a tool call of the agent runs, so that the event may come from that call.
+
+        False for a host of which that is not known. Never raises.
+        """
 
     def queued(self, stop: AgentStopped, position: int) -> bool:
         """Return whether a human prompt was queued at or after `position` and still waits.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
     from sidecar.hosts.markers.codec import MarkerTurns
     from sidecar.hosts.opencode.link import OpenCodeHistory
-    from sidecar.kernel.events import AgentStopped, CommandTyped
+    from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
     from sidecar.kernel.turn import Turn
 
 
@@ -44,6 +44,15 @@ class HostTranscripts:
         if event.key.host in UNRECORDED_HOSTS:
             return 0
         return self._claude.size(event.transcript)
+
+    def unanswered(self, event: HostEvent) -> bool:
+        """Return whether a tool call of the agent runs, as far as the host's record shows it.
+
+        OpenCode speaks for itself over its own connection, so nobody asks.
+        """
+        if event.key.host in (OPENCODE, *UNRECORDED_HOSTS):
+            return False
+        return self._claude.unanswered(event.key, getattr(event, "transcript", ""))
 
     def queued(self, stop: AgentStopped, position: int) -> bool:
         """Return whether a human prompt waits.

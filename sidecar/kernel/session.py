@@ -14,14 +14,14 @@ THIS_TURN = -1
 
 
 class MemoryGap(StrEnum):
-    """What a sidecar cannot know of the time before it began.
+    """What a sidecar cannot know of the time before it began. NONE: it knows all (in tests).
 
-    FORCE: the one before it ended neither by itself nor by an order. GONE: there is no earlier state.
+    FORCE: the one before it ended neither by itself nor by an order. PAST: it has nothing but files.
     """
 
     NONE = "none"
     FORCE = "force"
-    GONE = "gone"
+    PAST = "past"
 
 
 class SessionKey(Struct, frozen=True):
@@ -55,7 +55,8 @@ class Session(Struct, frozen=True, kw_only=True):
     continuations without a goal since the last human prompt. `stalls` counts continuations in a row after
     which nothing had moved, `streak` those in a row without a tool call between them (which the host's cap
     counts). `counted_to` is the byte of the transcript up to which tokens are counted. `active_since` is when
-    the agent was last set to work, None while it rests. `waited_for` are the ids of background tasks for
+    the agent was last set to work, None while it rests. `host_process` is the host's process id, 0 for
+    unknown. `waited_for` are the ids of background tasks for
     which a stop was already deferred. `judged` is the host's id of the message judged last. `told_limit` is
     the day on which the user was notified that judging reached its limit.
     """
@@ -76,6 +77,7 @@ class Session(Struct, frozen=True, kw_only=True):
     told_limit: str = ""
     counted_to: int = 0
     active_since: float | None = None
+    host_process: int = 0
     seen_at: float = 0.0
 
 

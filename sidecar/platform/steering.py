@@ -41,6 +41,8 @@ VALUE_LENGTH: Final = 60
 """Characters of a value in a summary."""
 DEPTH: Final = 8
 """Tables in tables that are looked at."""
+UNREADABLE: Final = "\0 it cannot be read"
+"""Stands for the text of a folder, a pipe, a link that leads nowhere."""
 NAMES: Final = ("supervisor",)
 """Words by which a shell line refers to one of these files: they all lie in a folder of this name."""
 
@@ -242,11 +244,13 @@ def _values(table: object, name: str = "", depth: int = 0) -> Iterator[tuple[str
 
 
 def _read_text(path: Path) -> str:
-    """Return what a file contains, "" for no file, and for one that nobody can read."""
+    """Return what a file contains, "" for no file. Something that is no readable file is an edit, too."""
     try:
         return read_whole(path, TEXT_LIMIT, follow=True).decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return UNREADABLE if path.is_symlink() else ""
     except (OSError, UnusableFileError, ValueError):
-        return ""
+        return UNREADABLE
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -134,7 +134,6 @@ def _exception_lines(error: BaseException) -> list[str]:
 
 LOCK_NAME: Final = "sidecar.lock"
 SOCKET_NAME: Final = "sidecar.sock"
-SESSIONS_FOLDER: Final = "sessions"
 GUARD_S: Final = 1.0
 """Seconds between two looks at the socket while an agent is at work."""
 ALIVE_NAME: Final = "alive"
@@ -207,12 +206,6 @@ def _close_stdout() -> None:
         os.close(null)
 
 
-def _memory_gap(alive: Path, run: Path) -> MemoryGap:
-    if alive.exists():
-        return MemoryGap.FORCE
-    return MemoryGap.NONE if (run.parent / SESSIONS_FOLDER).exists() else MemoryGap.GONE
-
-
 class _SocketGuard:
     """Makes folder, lock and socket again that were removed while an agent is at work.
 
@@ -269,7 +262,7 @@ def _run_event_loop(
     from sidecar.servers.sidecar import INTERNAL_ERROR, Sidecar  # noqa: PLC0415
 
     control, alive = SidecarControl(life.version, life.log), Path(ALIVE_NAME)
-    control.gap = _memory_gap(alive, life.run)
+    control.gap = MemoryGap.FORCE if alive.exists() else MemoryGap.PAST
     alive.touch(mode=0o600)
 
     async def live() -> int:

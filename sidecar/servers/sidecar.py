@@ -216,8 +216,9 @@ class Sidecar:
             self._renewals[version] = now + self._pace.renew_s
             peer.notify("replace")
 
-    async def _hello(self, params: Raw, _peer: Peer) -> bytes:
-        if is_newer_version(read_params(params, Greeting).version, self._control.version):
+    async def _hello(self, params: Raw, peer: Peer) -> bytes:
+        newer = is_newer_version(read_params(params, Greeting).version, self._control.version)
+        if newer and not self._control.refuses_order("replace", peer.pid):
             self._control.drain()
         leaving = self._control.ending.is_set()
         return msgspec.json.encode(Hello(self._control.version, self._control.pid, leaving))

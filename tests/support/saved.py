@@ -62,7 +62,9 @@ class Scene:
         event = stopped(**self.about(key, project))
         self.saved.met(event)
         self.saved.stopped(event)
-        return self.watch.in_force(event, shown).antipatterns[0].name
+        rubric = self.watch.in_force(event, shown)
+        self.watch.rest(event)
+        return rubric.antipatterns[0].name
 
     def looks(self, key: SessionKey = KEY) -> str:
         self.saved.look()

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
-from sidecar.kernel.events import AgentStopped, CommandTyped
+from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
 from sidecar.kernel.turn import Turn
 from support.cases import turn
 
@@ -15,12 +15,14 @@ class ScriptedTranscripts:
     """The Transcripts port, without files.
 
     Each stop reads the next turn of its session, the last one from then on. `arrived` are the continuations
-    that the host shows; `waits`: a human prompt waits in the host's queue; `bytes` is each transcript's size.
+    that the host shows; `waits`: a human prompt waits in the host's queue; `runs`: a tool call runs;
+    `bytes` is each transcript's size.
     """
 
     def __init__(self) -> None:
         self.arrived: list[str] = []
         self.waits = False
+        self.runs = False
         self.bytes = 0
         self.reads: list[tuple[AgentStopped, int]] = []
         self._turns: defaultdict[str, list[Turn]] = defaultdict(list)
@@ -38,6 +40,9 @@ class ScriptedTranscripts:
 
     def position(self, event: CommandTyped) -> int:  # noqa: ARG002 - the port's
         return self.bytes
+
+    def unanswered(self, event: HostEvent) -> bool:  # noqa: ARG002 - the port's
+        return self.runs
 
     def queued(self, stop: AgentStopped, position: int) -> bool:  # noqa: ARG002 - the port's
         return self.waits

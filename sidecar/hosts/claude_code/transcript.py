@@ -23,8 +23,9 @@ from sidecar.hosts.claude_code.transcript_lines import (
     split_complete_lines,
 )
 from sidecar.hosts.claude_code.transcript_state import MESSAGE_LIMIT, TranscriptState
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import strip_control_codes, truncate_middle
-from sidecar.kernel.turn import Turn
+from sidecar.kernel.turn import CallOutcome, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -128,6 +129,22 @@ def has_waiting_prompt(path: str, position: int) -> bool:
         return False
 
 
+def has_unanswered_call(path: str) -> bool:
+    """Return whether the newest tool call of a transcript has no result yet."""
+    try:
+        with open_transcript(path) as source:
+            if source is None:
+                return False
+            start = max(source.size - LOOK_BACK_STEPS[0], 0)
+            fold = TranscriptState()
+            for line in split_complete_lines([source.read(start, source.size)], start):
+                fold.feed(line.start, line.data)
+            calls = fold.turn(source.size, source.size).calls
+            return bool(calls) and calls[-1].outcome is CallOutcome.PENDING
+    except OSError:
+        return False
+
+
 def _read_back_to_prompt(source: TranscriptFile, counted_to: int) -> tuple[int, bytes]:
     """Return the byte to begin at, and all bytes from there on."""
     floor = max(source.size - LOOK_BACK_LIMIT, 0)
@@ -179,6 +196,7 @@ class ClaudeTranscripts:
         """Start with no transcript remembered."""
         self._pause = pause
         self._known: OrderedDict[str, TranscriptFollower | None] = OrderedDict()
+        self._paths: OrderedDict[SessionKey, str] = OrderedDict()
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
@@ -203,6 +221,15 @@ class ClaudeTranscripts:
     def queued(self, path: str, position: int) -> bool:
         """Return whether a human prompt was queued at or after byte `position` and still waits."""
         return has_waiting_prompt(path, position)
+
+    def unanswered(self, key: SessionKey, path: str) -> bool:
+        """Return whether a tool call of the agent runs. `path`: "" for that of an earlier event."""
+        path = path or self._paths.get(key, "")
+        self._paths[key] = path
+        self._paths.move_to_end(key)
+        if len(self._paths) > SESSIONS:
+            self._paths.popitem(last=False)
+        return bool(path) and has_unanswered_call(path)
 
     async def _caught_up(self, stop: AgentStopped, counted_to: int) -> tuple[TranscriptFollower | None, bool]:
         """Read until the reported message is there, and return whether it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
@@ -17,6 +18,8 @@ from sidecar.systems.supervision.ports import Services
 
 RELAYED_HOSTS: Final = frozenset({"claude-code"})
 """Hosts that start a process for each event; the others speak for themselves."""
+GONE_PROCESS: Final = -1
+"""Stands for a process that ended before it could be looked at."""
 EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
 """Handles one host event and returns the answer to the host."""
 
@@ -59,5 +62,8 @@ class HookHandler:
         """Return the process that speaks as the host: the peer, or the one that started it as its relay."""
         if not peer or host not in RELAYED_HOSTS:
             return peer
-        relay = self._services.processes.find(peer)
-        return relay.parent if relay is not None else 0
+        processes = self._services.processes
+        relay = processes.find(peer)
+        if relay is not None:
+            return relay.parent
+        return GONE_PROCESS if processes.find(os.getpid()) is not None else 0

@@ -7,10 +7,12 @@ One that is neither above nor below it is heard too, as one conversation can be 
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from typing import Final
 
-from sidecar.kernel.events import CommandTyped, HostEvent
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import CommandTyped, HostEvent, SessionEnded
 from sidecar.kernel.origin import Ancestry, Giver, Origin
 from sidecar.kernel.session import SessionKey
 from sidecar.systems.supervision.policy.origins import describe_processes, is_below, judge_origin
@@ -37,20 +39,29 @@ class HostProcesses:
 
         A command counts only from a host that is not itself below a host at work.
         """
-        known = self._hosts.get(event.key, ())
+        known = self._known(event.key)
         typed = isinstance(event, CommandTyped)
         if not event.speaker or (event.speaker in known and not typed):
             return None
         chain = self._services.processes.ancestry(event.speaker)
-        if is_below(chain, known) or (typed and is_below(chain, self._at_work())):
+        if event.speaker < 0 or is_below(chain, known) or (typed and is_below(chain, self._at_work())):
             seen = describe_processes(chain, at_work=event.key in self._steering.working())
             return Origin(Giver.AGENT, seen)
-        if event.speaker not in known:
-            self._remember(event.key, chain, known)
+        if event.speaker in known:
+            return None
+        second = any(self._services.processes.find(pid) is not None for pid in known)
+        if not chain:  # this system shows no processes
+            return None
+        if second and isinstance(event, CommandTyped | SessionEnded):
+            origin = self.origin(event.speaker)
+            if origin.giver is not Giver.USER:
+                return origin
+        self._remember(event.key, chain, known, second=second)
         return None
 
     def origin(self, pid: int) -> Origin:
         """Say who gave an order that came from this process; 0: nobody knows which."""
+        self._steering.recall_once()
         chain = self._services.processes.ancestry(pid)
         leader = self._services.processes.find(chain[0].leader) if chain else None
         since = min(self._steering.working().values(), default=None)
@@ -58,15 +69,25 @@ class HostProcesses:
 
     def _at_work(self) -> frozenset[int]:
         """Return the processes of the hosts whose agents are at work."""
-        return frozenset(pid for key in self._steering.working() for pid in self._hosts.get(key, ()))
+        ours = {os.getpid()}  # what a check starts is no person either
+        return frozenset(ours.union(*map(self._known, self._steering.working())))
 
-    def _remember(self, key: SessionKey, chain: Ancestry, known: tuple[int, ...]) -> None:
+    def _known(self, key: SessionKey) -> tuple[int, ...]:
+        """Return the processes of a session's host: those heard, else the one that was saved with it."""
+        if key not in self._hosts:
+            try:
+                session = self._services.store.load(key)
+            except (BadInputError, OSError):
+                return ()
+            if session is not None and session.host_process:
+                self._hosts[key] = (session.host_process,)
+        return self._hosts.get(key, ())
+
+    def _remember(self, key: SessionKey, chain: Ancestry, known: tuple[int, ...], *, second: bool) -> None:
         """Remember a host; tell of it where another one still runs."""
-        if not chain:
-            return
-        if any(self._services.processes.find(pid) is not None for pid in known):
+        if second:
             seen = describe_processes(chain, at_work=False)
-            said = f"a second process speaks as this session ({seen}). Not you? End it: kill {chain[0].pid}"
+            said = f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
             self._steering.owe(key, [f"Supervisor: {said}"])
         self._hosts[key] = (chain[0].pid, *known)[:MAX_HOSTS]
         self._hosts.move_to_end(key)

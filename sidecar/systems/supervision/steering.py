@@ -42,17 +42,14 @@ V = TypeVar("V")
 
 ACCEPT_NAME: Final = "accept"
 """The command that puts in force what waits."""
-GAP_MESSAGES: Final = {
-    MemoryGap.FORCE: (
-        "Supervisor: its background process was ended by force while this agent worked. "
-        "What was done to Supervisor's own files meanwhile cannot be vouched for. Look: supervisor status"
-    ),
-    MemoryGap.GONE: (
-        "Supervisor: there is no state of this session's earlier turns. If you had set a goal or switched "
-        "something, its files were removed: set it again"
-    ),
-}
-"""What is told to the user of a session that was at work before this process began."""
+FORCE_MESSAGE: Final = (
+    "Supervisor: its background process was ended by force while this agent worked. "
+    "What was done to Supervisor's own files meanwhile cannot be vouched for. Look: supervisor status"
+)
+GONE_MESSAGE: Final = (
+    "Supervisor: there is no state of this session's earlier turns. If you had set a goal or switched "
+    "something, its files were removed: set it again"
+)
 MAX_REMEMBERED: Final = 200
 """Maximum number of sessions at work, of sessions with notices, and of reported held edits."""
 AT_WORK_S: Final = 1800.0
@@ -107,6 +104,9 @@ class SteeringWatch:
         self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
         self._shared: OrderedDict[str, _SharedRubricChange] = OrderedDict()
         self._told_of_gap: set[SessionKey] = set()
+        self._during_call: set[SessionKey] = set()
+        self._read: set[SessionKey] = set()
+        self._delivered: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self._recalled = False
         self._heard: set[SessionKey] = set()
 
@@ -120,6 +120,11 @@ class SteeringWatch:
         for key in keys:
             self._recall(key)
         self._heard.clear()
+
+    def recall_once(self) -> None:
+        """Load who may be at work, where that was not done yet: an order does not wait for it."""
+        if not self._recalled:
+            self.recall()
 
     def _recall(self, key: SessionKey) -> None:
         known = key in self._working or key in self._heard
@@ -167,6 +172,9 @@ class SteeringWatch:
         if not self._recalled:
             self._recall(event.key)
         here = event.key in self._working
+        if event.key in self._during_call:  # the agent may have made this prompt up
+            return
+        self._delivered.pop(event.key, None)
         approved = frozenset[str]() if event.key in self._owed else self._told_to(event.key)
         writes = AgentWrites(approved=approved, undecided=here or self._beside(event.project))
         shared = AgentWrites(approved=approved, undecided=here or self._busy())
@@ -187,20 +195,22 @@ class SteeringWatch:
     def in_force(self, stop: AgentStopped, turn: Turn) -> Rubric:
         """Return the rubric of this stop. Call it at every stop whose turn was read, even if not judged."""
         self._hear(stop.key)
-        work = self._working.pop(stop.key, None)
+        work = self._working.get(stop.key)
         if work is None or not work.seen:  # the host does not report when its agent goes to work
             self._tell_of_gap(stop.key)
             self.unseen(stop)
-        blind = (work is not None and work.blind) or self._beside(stop.project)
+        others = self._beside(stop.project, apart_from=stop.key)
+        blind = (work is not None and work.blind) or others or stop.key in self._during_call
+        self._read.add(stop.key)
         done = possible_writes(turn)
         rubric = self._decided(stop.project, stop.environment, done, blind=blind)
         self._owe(stop.key, rubric)
-        self._owe_held(stop.key, self._settled(stop.project, done, blind=blind))
+        self._owe_held(stop.key, self._settled(stop.project, done, blind=blind, apart_from=stop.key))
         self._forget_settled(stop.key, stop.project, rubric)
         self._shared.pop(stop.project, None)
         while self._shared:
             project, of = self._shared.popitem(last=False)
-            decided = self._decided(project, of.environment, done, blind=self._busy())
+            decided = self._decided(project, of.environment, done, blind=self._busy(apart_from=stop.key))
             for key in of.sessions:
                 self._owe(key, decided)
         return rubric
@@ -209,17 +219,42 @@ class SteeringWatch:
         """Tell once of each session that was at work in a time of which nothing is known."""
         if self._gap is MemoryGap.NONE or key in self._told_of_gap:
             return
+        self._told_of_gap.add(key)
         session = self._remembered(key)
-        if self._gap is MemoryGap.GONE or (session is not None and session.active_since is not None):
-            self._told_of_gap.add(key)
-            self.owe(key, [GAP_MESSAGES[self._gap]])
+        if session is None:
+            self.owe(key, [GONE_MESSAGE])
+        if self._gap is MemoryGap.FORCE and (session is None or session.active_since is not None):
+            self.owe(key, [FORCE_MESSAGE])
 
-    def rest_unread(self, stop: AgentStopped) -> None:
-        """Note that an agent rests whose turn was not read: what changed meanwhile may be its work."""
-        work = self._working.pop(stop.key, None)
+    def rest(self, stop: AgentStopped) -> None:
+        """Note that an agent rests: what changed while it was judged, or unread, may be its work.
+
+        A stop that was not read, or that came while a tool call ran, may be made up: the agent stays at work.
+        """
+        work = self._working.get(stop.key)
         if work is not None and work.environment:
             self._owe(stop.key, self._decided(work.project, work.environment, AgentWrites(), blind=True))
             self._owe_held(stop.key, self._settled(work.project, AgentWrites(), blind=True))
+        if stop.key in self._read and stop.key not in self._during_call:
+            self._working.pop(stop.key, None)
+            self._delivered.pop(stop.key, None)
+        elif work is not None:
+            self._working[stop.key] = replace(work, blind=True)
+
+    def note_of_stop(self, stop: AgentStopped) -> str:
+        """Return what is queued for the user of a session that stops.
+
+        Lines of a stop that may be made up are returned again at the next one, until the user speaks.
+        """
+        lines = (*self._delivered.pop(stop.key, ()), *self._owed.pop(stop.key, ()))
+        if lines and (stop.key not in self._read or stop.key in self._during_call):
+            _remember_newest(self._delivered, stop.key, lines)
+        self._read.discard(stop.key)
+        return "\n".join(lines)
+
+    def set_during_call(self, key: SessionKey, *, during: bool) -> None:
+        """Note whether the event that is handled now came while a tool call of the agent ran."""
+        (self._during_call.add if during else self._during_call.discard)(key)
 
     def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
         """Queue lines for the user of this session."""
@@ -235,8 +270,7 @@ class SteeringWatch:
     def end(self, key: SessionKey) -> None:
         """End a session. Changes made while its agent was at work were not checked, so they are held."""
         self._unsure.pop(key, None)
-        self._owed.pop(key, None)
-        work = self._working.pop(key, None)
+        work = self._working.get(key) if key in self._during_call else self._working.pop(key, None)
         if work is not None and work.environment:
             self._decided(work.project, work.environment, AgentWrites(), blind=True)
             self._settled(work.project, AgentWrites(), blind=True)
@@ -313,20 +347,25 @@ class SteeringWatch:
         done = replace(done, unseen=done.unseen or blind)
         return self._services.rubrics.load(project, environment, done)
 
-    def _settled(self, project: str, done: AgentWrites, *, blind: bool) -> tuple[HeldEdit, ...]:
+    def _settled(
+        self, project: str, done: AgentWrites, *, blind: bool, apart_from: SessionKey | None = None
+    ) -> tuple[HeldEdit, ...]:
         writes = replace(done, unseen=done.unseen or blind)
-        shared = replace(done, unseen=done.unseen or blind or self._busy())
+        shared = replace(done, unseen=done.unseen or blind or self._busy(apart_from=apart_from))
         return self._services.steering.settle(project, writes, shared)
 
-    def _beside(self, project: str) -> bool:
+    def _beside(self, project: str, *, apart_from: SessionKey | None = None) -> bool:
         """Whether an agent is at work that may have written the rubric of this project."""
-        return self._busy(project) or (project in self._shared and self._busy())
+        shared = project in self._shared and self._busy(apart_from=apart_from)
+        return shared or self._busy(project, apart_from=apart_from)
 
-    def _busy(self, project: str = "") -> bool:
+    def _busy(self, project: str = "", *, apart_from: SessionKey | None = None) -> bool:
         """Whether an agent is at work on this project, "" for any."""
         now = self._services.clock.now()
         return any(
-            project in ("", work.project) and now - work.since < AT_WORK_S for work in self._working.values()
+            project in ("", work.project) and now - work.since < AT_WORK_S
+            for key, work in self._working.items()
+            if key != apart_from
         )
 
     def _owe(self, key: SessionKey, rubric: Rubric) -> None:

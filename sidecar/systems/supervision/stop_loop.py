@@ -116,7 +116,7 @@ class StopLoop:
             )
             raise
         else:
-            self._rubrics.rest_unread(stop)
+            self._rubrics.rest(stop)
             ruling = mask_ruling(self._told(stop, self._save(inquiry, ruled)), mask)
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
@@ -281,7 +281,7 @@ class StopLoop:
         """Add what is queued for the user to the ruling."""
         self._services.record.report_loss(stop.key)
         self._rubrics.owe(stop.key, self._services.incidents.take(stop.key))
-        news = self._rubrics.note(stop.key)
+        news = self._rubrics.note_of_stop(stop)
         return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
 
     def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:

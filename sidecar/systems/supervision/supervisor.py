@@ -26,7 +26,7 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.origin import Origin
+from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.ports import RecordEntry
 from sidecar.rubric.ports import GuidanceFiles
@@ -35,7 +35,7 @@ from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.hosts import HostProcesses
 from sidecar.systems.supervision.policy import commands, sessions
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
-from sidecar.systems.supervision.policy.origins import refusal_of_agents
+from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
@@ -43,6 +43,8 @@ from sidecar.systems.supervision.sessions import RunningJudgings, SessionLineage
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop
 
+APPROVING_COMMANDS = frozenset({ACCEPT_NAME, "trust"})
+"""Commands by which the user lets count what was shown."""
 MAX_COMMANDS_REMEMBERED = 1000
 """Typed commands remembered, because hosts report one command twice."""
 
@@ -92,7 +94,26 @@ class Supervisor:
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
         """Answer one event of a host. Cancelling means that the host let go."""
         impostor = self.hosts.impostor(event)
-        return await self._heard(event) if impostor is None else self._unheard(event, impostor)
+        if impostor is not None:
+            return self._unheard(event, impostor)
+        if isinstance(event, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded):
+            during = event.key in self.steering.working() and self._services.transcripts.unanswered(event)
+            self.steering.set_during_call(event.key, during=during)
+            if during and isinstance(event, CommandTyped):
+                return await self._typed_during_call(event)
+        return await self._heard(event)
+
+    async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
+        """Answer a command that a running tool call may have sent: approve nothing, and tell."""
+        if event.name in APPROVING_COMMANDS or event.arguments.strip() == ACCEPT_NAME:
+            why = f"`{event.name}` counts only while no tool call of the agent runs; type it again then"
+            return CommandReply(text=f"Supervisor: {why}.", refused=True)
+        before = self._services.store.load(event.key)
+        answer = await self._heard(event)
+        if isinstance(answer, CommandReply) and not answer.refused and event.arguments:
+            seen = Origin(Giver.UNSURE, "a prompt in the host while a tool call of the agent ran")
+            self.steering.owe(event.key, [order_message(event.name, event.arguments, seen, before)])
+        return answer
 
     async def _heard(self, event: AnyHostEvent) -> HostAnswer:
         if event.ours or (event.subagent and not isinstance(event, AgentStopped | ToolCalled)):
@@ -235,7 +256,12 @@ class Supervisor:
         return NoReply()
 
     def _touched(self, session: Session, event: HostEvent) -> Session:
-        return replace(session, project=event.project or session.project, seen_at=self._services.clock.now())
+        return replace(
+            session,
+            project=event.project or session.project,
+            host_process=event.speaker or session.host_process,
+            seen_at=self._services.clock.now(),
+        )
 
     def _command(self, event: CommandTyped) -> HostAnswer:
         told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None

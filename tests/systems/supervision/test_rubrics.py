@@ -58,7 +58,9 @@ class Scene:
 
     def stop(self, shown: object = IDLE, key: SessionKey = KEY) -> Rubric:
         event: AgentStopped = stopped(key=key, project=str(self.project), environment=self.environment)
-        return self.watch.in_force(event, shown)  # type: ignore[arg-type]
+        rubric = self.watch.in_force(event, shown)  # type: ignore[arg-type]
+        self.watch.rest(event)
+        return rubric
 
     def antipattern(self, shown: object = IDLE, key: SessionKey = KEY) -> str:
         return self.stop(shown, key).antipatterns[0].name

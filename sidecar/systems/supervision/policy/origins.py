@@ -17,6 +17,8 @@ from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 
 DEFAULT_BUDGET: Final = Settings().max_attempts
+START_PRECISION_S: Final = 2.0
+"""Seconds by which the system's account of when a process began may be late."""
 NAMES_SHOWN: Final = 4
 """Processes that a description names."""
 CONDITION_SHOWN: Final = 80
@@ -36,7 +38,11 @@ def judge_origin(
     if is_below(chain, hosts_at_work):
         return Origin(Giver.AGENT, seen)
     terminal = bool(chain) and chain[0].terminal and leader is not None
-    before = terminal and leader is not None and (work_since is None or leader.started < work_since)
+    before = (
+        terminal
+        and leader is not None
+        and (work_since is None or leader.started < work_since - START_PRECISION_S)
+    )
     return Origin(Giver.USER if before else Giver.UNSURE, seen)
 
 
