@@ -348,6 +348,8 @@ MADE_UP = {
         "tell('UserPromptSubmit', prompt='x')",
     ),
     "an end and a prompt": ("tell('SessionEnd', reason='x')", LIE, "tell('UserPromptSubmit', prompt='x')"),
+    "an unread stop that takes the lines": (LIE, "tell('Stop', permission_mode='plan')"),
+    "a stop that takes the lines, and a prompt": (LIE, "tell('Stop', last_assistant_message='x')", PROMPT),
     "an acceptance": (
         LIE,
         "tell('Stop', last_assistant_message='Done.')",

@@ -237,7 +237,6 @@ class SteeringWatch:
             self._owe_held(stop.key, self._settled(work.project, AgentWrites(), blind=True))
         if stop.key in self._read and stop.key not in self._during_call:
             self._working.pop(stop.key, None)
-            self._delivered.pop(stop.key, None)
         elif work is not None:
             self._working[stop.key] = replace(work, blind=True)
 
