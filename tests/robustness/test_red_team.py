@@ -317,7 +317,9 @@ def as_relay(agent: ScriptedAgent, *steps: str) -> str:
         "def tell(event, **fields):\n"
         f"    made = {{**{base!r}, 'hook_event_name': event, **fields}}\n"
         "    said = dict(host='claude-code', event=made, environment=dict(os.environ))\n"
-        "    print(ask('hook', **said).recv(100000))\n" + "\n".join(steps) + "\n",
+        "    link, heard = ask('hook', **said), b''\n"
+        "    while b'\"id\":1' not in heard: heard += link.recv(100000)\n"
+        "    print(heard)\n" + "\n".join(steps) + "\n",
         encoding="utf-8",
     )
     return f"exec {sys.executable} relay.py"
