@@ -300,7 +300,8 @@ class Supervisor:
         """Carry out a command. It fails closed (law 4): what is not saved and enforced is refused."""
         services, at = self._services, self._services.clock.now()
         settings, errors = services.configuration.load()
-        before = sessions.reset_after_prompt(self._family.session_of(event), at)
+        stored = self._family.session_of(event)
+        before = sessions.reset_after_prompt(stored, at)
         position = services.transcripts.position(event) or before.counted_to
         command = commands.TypedCommand(name=event.name, arguments=event.arguments, at=at, position=position)
         if event.name in ("rubric", ACCEPT_NAME):
@@ -314,6 +315,8 @@ class Supervisor:
         looked = session == before and self._generations.judging(event.key)  # reading ends no judging
         if not looked:
             self._generations.supersede(event.key, _supersede_reason(session, reply))
+        if not reply.work:  # the agent is where it was
+            session = replace(session, active_since=stored.active_since)
         try:
             if not looked:
                 services.store.save(self._touched(session, event))

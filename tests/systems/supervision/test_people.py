@@ -158,7 +158,6 @@ async def test_an_order_leaves_the_sessions_folder_as_it_is(fakes: Fakes, people
     await people.order(CommandRequest(who=SessionSelector(session="s1"), name="goal", arguments="pause"))
     assert fakes.state() == replace(
         session(goal=after(2, status=GoalStatus.PAUSED)),
-        active_since=fakes.clock.now(),
         seen_at=fakes.clock.now(),
     )
 
