@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -122,8 +121,13 @@ def refuse_agents() -> None:
     client = SidecarClient(user_paths())
     if client.greet() is None:
         return  # nobody is at work whom a sidecar watches
-    if why := client.call("permission", PermissionRequest(name=Path(sys.argv[0]).name), str):
+    if why := client.call("permission", PermissionRequest(name=_command_name()), str):
         raise click.ClickException(why)
+
+
+def _command_name() -> str:
+    """The command as it was typed, without `supervisor`."""
+    return click.get_current_context().command_path.partition(" ")[2]
 
 
 def _send_order(session: str, name: str, arguments: str) -> None:

@@ -14,7 +14,12 @@ from sidecar.kernel.turn import Turn
 
 
 class HostCodec(Protocol):
-    """Translates between one host's messages and ours."""
+    """Translates between one host's messages and ours.
+
+    `relayed`: the host starts a process for each event; else it speaks for itself.
+    """
+
+    relayed: bool
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
         """Turn a host's event into ours. Raises BadInputError."""

@@ -67,6 +67,8 @@ class RunEndedEvent(RunEvent, frozen=True, kw_only=True, tag="end"):
 class RunCodec:
     """Implements ports.HostCodec."""
 
+    relayed = False
+
     def __init__(self) -> None:
         self._decisions = MarkerCodec({})
 

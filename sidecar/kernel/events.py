@@ -32,13 +32,14 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     session from an unrelated one. `environment` is the session's own, for gates and judges; it is only held
     in memory. `subagent`: the event comes from a helper of the agent. `ours`: it comes from a judge or worker
     that Supervisor started. `speaker` is the process that speaks as the host, as the system says, 0
-    where unknown.
+    where unknown. `during_call`: a tool call of the agent ran when it came, which may have made it up.
     """
 
     key: SessionKey
     project: str
     host_pid: int = 0
     speaker: int = 0
+    during_call: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     subagent: bool = False
     ours: bool = False

@@ -56,7 +56,10 @@ class FilesInForce(Protocol):
         """Return the path to read instead of `path`. Never raises."""
 
     def vouch(self, path: Path) -> None:
-        """Note that what `path` contains now was ordered by the user. Never raises."""
+        """Note that what `path` contains now was ordered by the user.
+
+        In the sidecar it never raises; beside it, it raises SidecarError where the sidecar refuses.
+        """
 
 
 class UnheldFiles:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.held_edits import (
     AgentWrites,
     EditAuthor,
@@ -92,17 +91,12 @@ class RubricEditGuard:
                 log.warning("%s: what is in force could not be kept: %s", project, error)
         return self._rubric(order, now, before, after)
 
-    def accept(self, project: str, order: Sequence[str], digest: str) -> str:
-        """Put the held edit in force; return a message about it.
-
-        Raises OSError; BadInputError if `digest` is given and is not that of the held edit.
-        """
+    def accept(self, project: str, order: Sequence[str]) -> str:
+        """Put the held edit in force; return a message about it. Raises OSError."""
         standing = self._kept.read(project)
         held = self._held(order, standing) if standing else None
         if standing is None or held is None:
             return NOTHING_HELD
-        if digest not in ("", held.digest):
-            raise BadInputError("what is held has changed since it was shown; look at it again")
         self._kept.write(project, accept_held_edit(standing))
         return f"in force now: {held.path}: {held.summary}"
 

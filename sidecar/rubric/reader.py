@@ -91,14 +91,10 @@ class RubricFiles:
             return next(serving).rubric
         return self._holding.look(project, self._order(project, environment), serving, writes)
 
-    def accept(self, project: str, environment: Environment, digest: str = "") -> str:
-        """See ports.RubricStore.
-
-        Raises BadInputError if `digest` is given and is not that of the held edit.
-        """
+    def accept(self, project: str, environment: Environment) -> str:
         if self._holding is None:
             return NOTHING_HELD
-        return self._holding.accept(project, self._order(project, environment), digest)
+        return self._holding.accept(project, self._order(project, environment))
 
     def begin(self, project: str) -> tuple[str, bool]:
         for place in rubric_places(project, {}, self._default):

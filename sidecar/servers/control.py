@@ -83,6 +83,7 @@ class SidecarControl:
         self.is_watched: Callable[[], bool] = _nobody_works
         self.reopened: Callable[[], None] = _ignore_visitors
         self.by_signal = False
+        self.is_agent: Callable[[int], bool] = _is_nobody
         self.refuses_order: Callable[[str, int], str] = _refuse_nothing
         self.stirred: Callable[[], None] = _ignore_visitors
         self.exit_code = 0
@@ -118,6 +119,11 @@ class SidecarControl:
 
 def _nobody_works() -> bool:
     """Say that no agent is at work."""
+    return False
+
+
+def _is_nobody(_pid: int) -> bool:
+    """Say that no process is an agent's."""
     return False
 
 

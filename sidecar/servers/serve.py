@@ -218,17 +218,24 @@ class _SocketGuard:
         self._ours = self._seen()
 
     async def watch(self, control: SidecarControl, sidecar: Sidecar) -> None:
-        """Look every second while an agent is at work, until cancelled."""
+        """Look every second, until cancelled; only while an agent is at work anything is made again."""
         from sidecar.platform.clock import SystemClock  # noqa: PLC0415 - as in _run_event_loop
 
         while True:
             await SystemClock().pause(GUARD_S)
-            if control.is_watched() and self._seen() != self._ours and (door := self._reopened()) is not None:
+            if not control.is_watched() or self._seen() == self._ours:
+                continue
+            try:
+                door = self._reopened()
+            except OSError as error:  # something else is in the place: it is tried again
+                logging.getLogger(__name__).warning("the socket could not be made again: %s", error)
+                continue
+            if door is not None:
                 await sidecar.listen(door)
                 control.reopened()
 
     def _reopened(self) -> socket.socket | None:
-        """Return a new socket in the old place; None where another sidecar has taken it."""
+        """Return a new socket in the old place; None where another sidecar has taken it. Raises OSError."""
         ensure_folder(self._life.run)
         os.chdir(self._life.run)
         if not self._lock.is_in_place(LOCK_NAME):

@@ -218,7 +218,7 @@ class Sidecar:
 
     async def _hello(self, params: Raw, peer: Peer) -> bytes:
         newer = is_newer_version(read_params(params, Greeting).version, self._control.version)
-        if newer and not self._control.refuses_order("replace", peer.pid):
+        if newer and not self._control.is_agent(peer.pid):
             self._control.drain()
         leaving = self._control.ending.is_set()
         return msgspec.json.encode(Hello(self._control.version, self._control.pid, leaving))

@@ -31,6 +31,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     supervision = build_supervision(
         services, guides, lambda name: may_call_unasked(toolbox(), name), gap=control.gap
     )
+    control.is_agent = supervision.people.is_agent
     control.refuses_order = supervision.people.refusal
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
     control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
@@ -91,6 +92,17 @@ def test_an_answer_that_makes_no_sense_lets_the_agent_rest_and_says_so(scene: Sc
     )
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who listens")
+@pytest.mark.parametrize("signed", ["1", "", "no number"])
+def test_a_process_that_is_not_the_one_in_the_lock_is_not_believed(scene: Scene, signed: str) -> None:
+    with FakeSidecar(scene.state) as fake:
+        (scene.state / "run" / "sidecar.lock").write_text(signed, encoding="utf-8")
+        done = run(command("Stop"), STOP, scene.project)
+    said = json.loads(done.stdout)["systemMessage"]
+    assert f"process {os.getpid()} answers in its place" in said
+    assert fake.asked == []
+
+
 @pytest.mark.parametrize(
     ("event", "given", "said"),
     [
@@ -147,7 +159,7 @@ def test_a_connection_that_breaks_twice_is_given_up(scene: Scene) -> None:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_in_a_worker_of_ours_it_says_and_asks_nothing(scene: Scene, event: str) -> None:
-    with FakeSidecar(scene.state, [answer(b'{"a":1}')]) as fake:
+    with FakeSidecar(scene.state) as fake:
         done = run(command(event), STOP, scene.project, SUPERVISOR_WORKER="1")
     assert (done.returncode, done.stdout, done.stderr, fake.asked) == (0, b"", b"", [])
 

@@ -170,7 +170,7 @@ THROUGH = (
     "cd ~/.config/supervisor && ls",
     "rm -rf supervisor/build",
     "echo x > ../supervisor/config.toml",
-    "git -C ~/work/supervisor commit -m x",
+    "git -C ~/code/supervisor commit -m x",
     "echo x > ~/.config/supervisor.bak",
     "supervisor status",
     "echo x > tests/home/.config/supervisor/config.toml",

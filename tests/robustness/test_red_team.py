@@ -98,6 +98,15 @@ async def test_an_order_from_below_the_host_at_work_is_refused_and_told(stage: S
     assert "continuations 0/16" in stage.report().text or "continuations 1/16" in stage.report().text
 
 
+async def test_a_refused_order_is_named(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    await agent.run(f"{FREE} goal clear")
+    agent.say("All tests pass. Done.")
+    assert (
+        "Supervisor: refused `goal clear`: only the user may do this" in (await agent.stop()).system_message
+    )
+
+
 async def test_an_order_whose_origin_cannot_be_told_is_carried_out_and_told_with_what_undoes_it(
     stage: Stage,
 ) -> None:
@@ -238,14 +247,14 @@ async def test_another_process_at_the_socket_is_not_believed(stage: Stage) -> No
         f"os.chdir(os.path.expanduser('{STATE}/run'))\n"
         "os.unlink('sidecar.sock')\n"
         "door = socket.socket(socket.AF_UNIX)\ndoor.bind('sidecar.sock')\ndoor.listen()\nprint(flush=True)\n"
-        "link, _ = door.accept()\nlink.recv(1 << 20)\n"
+        "door.settimeout(20)\nlink, _ = door.accept()\nlink.recv(1 << 20)\n"
         'link.sendall(b\'{"jsonrpc":"2.0","id":1,"result":{}}\\n\')\n'
     )
     await agent.run(f"setsid --fork {sys.executable} fake.py > out; until test -s out; do :; done")
     agent.say("All tests pass. Done.")
-    told = await agent.stop()
-    assert "answers in its place" in told.system_message
-    assert "this stop was not judged" in told.system_message
+    told = (await agent.stop()).system_message
+    unbelieved = "answers in its place" in told and "this stop was not judged" in told
+    assert unbelieved or "It is made again" in told  # where the sidecar was quicker than the stop
 
 
 async def test_what_was_forged_does_not_come_in_with_the_users_next_approval(stage: Stage) -> None:

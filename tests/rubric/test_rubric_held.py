@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.held_edits import AgentWrites
 from sidecar.kernel.rubric import Rubric
 from sidecar.platform import edit_states
@@ -45,8 +44,8 @@ class House:
     def files(self) -> RubricFiles:
         return RubricFiles(self.default, None, self.state)
 
-    def accept(self, digest: str = "") -> str:
-        return self.files.accept(str(self.project), self.environment, digest)
+    def accept(self) -> str:
+        return self.files.accept(str(self.project), self.environment)
 
 
 @pytest.fixture
@@ -132,17 +131,9 @@ def test_a_later_edit_of_the_agent_is_held_in_the_place_of_the_first(services: H
 
 def test_what_is_accepted_is_what_was_shown(services: House) -> None:
     services.ours.write_text(NEW)
-    shown = services.look(EDIT).held
-    assert shown is not None
-    services.ours.write_text(THIRD)
-    services.look(EDIT)
-    with pytest.raises(BadInputError, match="changed since it was shown"):
-        services.accept(shown.digest)
-    assert antipattern(services.look()) == "NO-PRINT"
-    services.ours.write_text(NEW)
     services.look(EDIT)
     services.ours.write_text(THIRD)  # nobody looked since
-    services.accept(shown.digest)
+    services.accept()
     rubric = services.look(EDIT)
     assert antipattern(rubric) == "TALK"
     assert rubric.held is not None

@@ -63,7 +63,8 @@ class Scene:
         self.saved.met(event)
         self.saved.stopped(event)
         rubric = self.watch.in_force(event, shown)
-        self.watch.rest(event)
+        self.owed = self.watch.rest(event, read=True)
+        self.watch.owe(key, self.owed.split("\n"))
         return rubric.antipatterns[0].name
 
     def looks(self, key: SessionKey = KEY) -> str:

@@ -56,18 +56,18 @@ def gate_ids(runs: Iterable[GateRun]) -> tuple[str, ...]:
     return tuple(run.gate.id for run in runs)
 
 
-def failed(call: ToolCall) -> ClaimAssessment:
+def call_failed(call: ToolCall) -> ClaimAssessment:
     """The call failed."""
     return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` failed", (call.id,))
 
 
-def succeeded(call: ToolCall) -> ClaimAssessment:
+def call_succeeded(call: ToolCall) -> ClaimAssessment:
     """The call succeeded."""
     said = call.command or call.tool
     return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{said[:200]}` succeeded", (call.id,))
 
 
-def contradicted(because: str) -> ClaimAssessment:
+def claim_contradicted(because: str) -> ClaimAssessment:
     """A fact speaks against it."""
     return ClaimAssessment(ClaimStatus.CONTRADICTED, because)
 
@@ -82,12 +82,12 @@ def git_confirms(because: str) -> ClaimAssessment:
     return ClaimAssessment(ClaimStatus.CONFIRMED, because, sources=(Source.REPOSITORY,))
 
 
-def confirmed(because: str) -> ClaimAssessment:
+def claim_confirmed(because: str) -> ClaimAssessment:
     """A fact bears it out."""
     return ClaimAssessment(ClaimStatus.CONFIRMED, because)
 
 
-def unknown(because: str = "nothing speaks against it") -> ClaimAssessment:
+def claim_unknown(because: str = "nothing speaks against it") -> ClaimAssessment:
     """Nothing that is known decides it."""
     return ClaimAssessment(ClaimStatus.UNKNOWN, because)
 

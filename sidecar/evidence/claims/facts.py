@@ -12,13 +12,13 @@ from sidecar.evidence.claims.assessment import (
     ClaimAssessment,
     ClaimContext,
     FactAssessor,
+    call_failed,
+    call_succeeded,
     cannot_have_run,
-    contradicted,
-    failed,
+    claim_contradicted,
+    claim_unknown,
     pattern_matcher,
-    succeeded,
     succeeded_and_failed_calls,
-    unknown,
 )
 from sidecar.evidence.claims.edits import NAMES_WHAT_IT_WRITES, is_turn_fully_known
 from sidecar.evidence.claims.file_facts import FILE_ASSESSORS
@@ -35,39 +35,39 @@ TESTS: Final = ("tests", "test suite", "suite")
 def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     good, bad = succeeded_and_failed_calls(seen.turn, pattern_matcher("deploy"))
     if good:
-        return succeeded(good[-1])
+        return call_succeeded(good[-1])
     if bad:
-        return failed(bad[-1])
-    return unknown("no call of this turn is seen to deploy")
+        return call_failed(bad[-1])
+    return claim_unknown("no call of this turn is seen to deploy")
 
 
 def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     good, bad = succeeded_and_failed_calls(seen.turn, pattern_matcher("install"))
     named = [call for call in bad if said.name in call.command] or bad
     if good:
-        return succeeded(good[-1])
+        return call_succeeded(good[-1])
     if named:
-        return failed(named[-1])
+        return call_failed(named[-1])
     if cannot_have_run("may_install", seen.turn):
-        return contradicted("no command of this turn installed anything")
-    return unknown("no call of this turn is seen to install it")
+        return claim_contradicted("no command of this turn installed anything")
+    return claim_unknown("no call of this turn is seen to install it")
 
 
 def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """A command that was run leaves its name in a call of the turn, wherever it was started."""
     turn = seen.turn
     if not is_turn_fully_known(turn):
-        return unknown()
+        return claim_unknown()
     if said.name in TESTS:
         ran = any(map(_may_have_tested, turn.calls))
-        return unknown() if ran else contradicted("no call of this turn ran tests")
+        return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
     telling = _telling_words(said.name)
     calls = [call for call in turn.calls if any(word in call.command for word in telling)]
     if telling and turn.calls and not calls:
-        return contradicted("no call of this turn ran it")
+        return claim_contradicted("no call of this turn ran it")
     if calls and says_success(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
-        return failed(calls[-1])
-    return unknown()
+        return call_failed(calls[-1])
+    return claim_unknown()
 
 
 def _telling_words(line: str) -> list[str]:

@@ -9,9 +9,9 @@ from sidecar.evidence.claims.assessment import (
     ClaimAssessment,
     ClaimContext,
     FactAssessor,
-    confirmed,
-    contradicted,
-    unknown,
+    claim_confirmed,
+    claim_contradicted,
+    claim_unknown,
 )
 from sidecar.evidence.claims.edits import cannot_have_written
 from sidecar.evidence.claims.wording import Utterance
@@ -27,39 +27,39 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     """Assess by the files themselves first, then by the calls that could have written the file."""
     path, state = said.path, seen.project_state
     if path in state.absent:
-        return contradicted(f"there is no {path}")
+        return claim_contradicted(f"there is no {path}")
     if _is_changed(path, state):
-        return confirmed(f"{path} is there, and changed since the work began")
+        return claim_confirmed(f"{path} is there, and changed since the work began")
     found = _assess_file_written(path, seen.turn)
     if path in state.present and found.standing is ClaimStatus.CONTRADICTED and not found.calls:
-        return unknown(f"{path} is there, and no call of this turn is seen to write it")
+        return claim_unknown(f"{path} is there, and no call of this turn is seen to write it")
     return found
 
 
 def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     path, state = said.path, seen.project_state
     if path in state.present and not _is_deleted_elsewhere(path, state):
-        return contradicted(f"{path} is still there")
+        return claim_contradicted(f"{path} is still there")
     if path in state.absent or _is_changed(path, state):
-        return confirmed(f"{path} is gone")
-    return unknown(f"nothing is known of {path}")
+        return claim_confirmed(f"{path} is gone")
+    return claim_unknown(f"nothing is known of {path}")
 
 
 def _assess_file_unchanged(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """What changed since an older goal may be the work of another turn."""
     state = seen.project_state
     if state.since_prompt and said.path in (state.changed or ()):
-        return contradicted(f"{said.path} has changed since the prompt")
-    return unknown()
+        return claim_contradicted(f"{said.path} has changed since the prompt")
+    return claim_unknown()
 
 
 def _assess_file_renamed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     state = seen.project_state
     if said.to in state.absent:
-        return contradicted(f"there is no {said.to}")
+        return claim_contradicted(f"there is no {said.to}")
     if said.path in state.present and not _is_deleted_elsewhere(said.path, state):
-        return contradicted(f"{said.path} is still there")
-    return unknown()
+        return claim_contradicted(f"{said.path} is still there")
+    return claim_unknown()
 
 
 def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -67,30 +67,32 @@ def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessmen
     state, git = seen.project_state, seen.repository
     dirty = git is not None and any(_is_same_path(said.path, each) for each in git.uncommitted)
     if dirty and LAST_COMMIT.search(said.text):
-        return contradicted(f"{said.path} differs from the last commit")
+        return claim_contradicted(f"{said.path} differs from the last commit")
     if dirty and state.since_prompt and _is_changed(said.path, state):
-        return contradicted(f"{said.path} differs from the last commit and from what it was at your prompt")
-    return unknown()
+        return claim_contradicted(
+            f"{said.path} differs from the last commit and from what it was at your prompt"
+        )
+    return claim_unknown()
 
 
 def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
     state = seen.project_state
     if state.changed is None or (state.changed and not state.since_prompt):
-        return unknown("nobody knows what changed in this turn")
+        return claim_unknown("nobody knows what changed in this turn")
     if not state.changed:
-        return confirmed("no file changed")
+        return claim_confirmed("no file changed")
     more = f", and {len(state.changed) - 1} more" if state.changed[1:] else ""
-    return contradicted(f"{state.changed[0]} has changed since the prompt{more}")
+    return claim_contradicted(f"{state.changed[0]} has changed since the prompt{more}")
 
 
 def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     state = seen.project_state
     if said.path in state.absent:
-        return contradicted(f"there is no {said.path}")
+        return claim_contradicted(f"there is no {said.path}")
     if state.changed is not None and said.path in state.present and not _is_changed(said.path, state):
-        return contradicted(f"{said.path} has not changed since the prompt")
-    return unknown()
+        return claim_contradicted(f"{said.path} has not changed since the prompt")
+    return claim_unknown()
 
 
 def _is_changed(path: str, state: ProjectState) -> bool:
@@ -119,8 +121,8 @@ def _assess_file_written(path: str, turn: Turn) -> ClaimAssessment:
         if call.doing is ToolAction.RUN and call.exit_code == 0 and _surely_writes_path(call, path):
             return ClaimAssessment(ClaimStatus.CONFIRMED, f"`{call.command[:200]}` wrote {path}", (call.id,))
     if cannot_have_written(turn, path):
-        return contradicted(f"no call of this turn wrote {path} or names it")
-    return unknown(f"no call of this turn is seen to write {path}")
+        return claim_contradicted(f"no call of this turn wrote {path} or names it")
+    return claim_unknown(f"no call of this turn is seen to write {path}")
 
 
 def _is_same_path(claimed: str, path: str) -> bool:

@@ -10,17 +10,17 @@ from sidecar.evidence.claims.assessment import (
     ClaimAssessment,
     ClaimContext,
     FactAssessor,
+    call_failed,
+    call_succeeded,
     cannot_have_run,
-    contradicted,
-    failed,
+    claim_contradicted,
+    claim_unknown,
     gate_ids,
     git_confirms,
     git_contradicts,
     is_dry_run,
     pattern_matcher,
-    succeeded,
     succeeded_and_failed_calls,
-    unknown,
 )
 from sidecar.evidence.claims.edits import OPENING_TOOL, is_turn_fully_known, may_open_pull_request
 from sidecar.evidence.claims.wording import Utterance, read_number
@@ -45,27 +45,27 @@ def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # n
     good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("commit"))
     git = seen.repository
     if good:
-        return succeeded(good[-1])
+        return call_succeeded(good[-1])
     if git is not None and git.commits:
         return git_confirms(f"git has {_commits_phrase(git.commits)} more")
     if bad:
-        return failed(bad[-1])
+        return call_failed(bad[-1])
     if git is not None and git.commits == 0 and git.dirty > 0:
         return git_contradicts(f"git has no new commit, and {_files_phrase(git.dirty)} not committed")
-    return unknown("no commit is seen in this turn")
+    return claim_unknown("no commit is seen in this turn")
 
 
 def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     if git is None or git.commits is None or git.commits >= read_number(said.count):
-        return unknown()
+        return claim_unknown()
     return git_contradicts(f"git has {_commits_phrase(git.commits)} since the prompt")
 
 
 def _assess_clean_tree(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     git = seen.repository
     if git is None:
-        return unknown("there is no repository")
+        return claim_unknown("there is no repository")
     if not git.dirty:
         return git_confirms("git has nothing to commit")
     first = f": {git.uncommitted[0]}" if git.uncommitted else ""
@@ -75,7 +75,7 @@ def _assess_clean_tree(said: Utterance, seen: ClaimContext) -> ClaimAssessment: 
 def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     if git is None or git.tags is None:
-        return unknown("the tags are not known")
+        return claim_unknown("the tags are not known")
     if said.name in git.tags or f"v{said.name}" in git.tags:
         return git_confirms(f"git has the tag {said.name}")
     return git_contradicts(f"git has no tag {said.name}")
@@ -85,7 +85,7 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     named = re.search(r"[-/_\d]", said.name)  # "a branch that ..." names none
     if git is None or git.branches is None or said.name in git.branches or not named:
-        return unknown()
+        return claim_unknown()
     return git_contradicts(f"git has no branch {said.name}")
 
 
@@ -93,7 +93,7 @@ def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessm
     git = seen.repository
     if git is not None and git.branches is not None and said.name in git.branches:
         return git_contradicts(f"git still has the branch {said.name}")
-    return unknown()
+    return claim_unknown()
 
 
 def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -102,10 +102,10 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
     if git is not None and git.merging:
         return git_contradicts("a merge has begun and is not committed")
     if bad and not good and (git is None or not git.commits):
-        return failed(bad[-1])
+        return call_failed(bad[-1])
     if git is not None and cannot_have_run("may_merge", seen.turn):
-        return contradicted("no command of this turn merged anything")
-    return unknown()
+        return claim_contradicted("no command of this turn merged anything")
+    return claim_unknown()
 
 
 def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -114,14 +114,14 @@ def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noq
     if git is not None and (why := _why_not_pushed(git, seen.turn, ran=bool(good))):
         return git_contradicts(why)
     if good:
-        return succeeded(good[-1])
+        return call_succeeded(good[-1])
     if git is not None and git.ahead == 0 and git.commits:
         return git_confirms(f"{git.upstream or 'the upstream branch'} has all commits")
     tried = _only_dry_run_calls(seen.turn, _git_command_matcher("push"))
     if bad or (tried and is_turn_fully_known(seen.turn)):
         call, how = (bad[-1], "failed") if bad else (tried[-1], "was a dry run, which pushes nothing")
         return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` {how}", (call.id,))
-    return unknown("no push is seen in this turn")
+    return claim_unknown("no push is seen in this turn")
 
 
 def _why_not_pushed(git: RepositoryState, turn: Turn, *, ran: bool) -> str:
@@ -153,9 +153,9 @@ def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         call for call in seen.turn.calls if OPENING_TOOL.search(call.tool) and call.outcome is CallOutcome.OK
     ]
     if good or tools:
-        return succeeded((good or tools)[-1])
+        return call_succeeded((good or tools)[-1])
     if bad:
-        return failed(bad[-1])
+        return call_failed(bad[-1])
     if seen.repository is not None and not seen.repository.remote:
         return git_contradicts("the repository has no remote")
     if (
@@ -163,8 +163,8 @@ def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         and is_turn_fully_known(seen.turn)
         and not any(may_open_pull_request(call) for call in seen.turn.calls)
     ):
-        return contradicted("no command of this turn opened one")
-    return unknown("no call of this turn is seen to open one")
+        return claim_contradicted("no command of this turn opened one")
+    return claim_unknown("no call of this turn is seen to open one")
 
 
 def _commits_phrase(number: int) -> str:

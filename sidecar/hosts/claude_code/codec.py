@@ -60,6 +60,8 @@ class _CommonFields(TypedDict):
 class ClaudeCodeCodec:
     """Implements ports.HostCodec."""
 
+    relayed = True
+
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
         """Decode one hook event. Raises BadInputError if it is too big, malformed, mistyped or unknown."""
         event = hook_messages.read_hook_event(raw)

@@ -225,6 +225,8 @@ class WorkBegins(Struct, frozen=True, tag_field="event", tag="begin"):
 class MarkerCodec:
     """Implements ports.HostCodec."""
 
+    relayed = False
+
     def __init__(self, environment: Environment) -> None:
         """Take the environment in which the checks and judges of every marker run.
 

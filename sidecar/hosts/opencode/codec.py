@@ -210,6 +210,8 @@ class _CommonFields(TypedDict):
 class OpenCodeCodec:
     """Implements ports.HostCodec."""
 
+    relayed = False
+
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:  # noqa: ARG002 - see above
         """Decode one event. Raises BadInputError if it is too big, malformed, mistyped or unknown."""
         event = read_plugin_event(raw)

@@ -16,8 +16,6 @@ from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.session import Environment
 from sidecar.systems.supervision.ports import Services
 
-RELAYED_HOSTS: Final = frozenset({"claude-code"})
-"""Hosts that start a process for each event; the others speak for themselves."""
 GONE_PROCESS: Final = -1
 """Stands for a process that ended before it could be looked at."""
 EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
@@ -52,15 +50,17 @@ class HookHandler:
         codec = self._codecs.get(host)
         if codec is None:
             raise BadInputError(f"unknown host {host[:40]!r}; known: {', '.join(sorted(self._codecs))}")
-        event = replace(codec.decode(raw, environment, host_pid), speaker=self._speaker(host, peer))
+        event = replace(
+            codec.decode(raw, environment, host_pid), speaker=self._speaker(peer, relayed=codec.relayed)
+        )
         handler = self._handlers.get(type(event).__name__)
         answer = await handler(event) if handler else NoReply()
         worded = self._services.messages.continuation(answer.feedback) if isinstance(answer, Continue) else ""
         return codec.encode(raw, answer, worded)
 
-    def _speaker(self, host: str, peer: int) -> int:
+    def _speaker(self, peer: int, *, relayed: bool) -> int:
         """Return the process that speaks as the host: the peer, or the one that started it as its relay."""
-        if not peer or host not in RELAYED_HOSTS:
+        if not peer or not relayed:
             return peer
         processes = self._services.processes
         relay = processes.find(peer)

@@ -39,19 +39,22 @@ class HostProcesses:
 
         A command counts only from a host that is not itself below a host at work.
         """
-        known = self._known(event.key)
-        typed = isinstance(event, CommandTyped)
-        if not event.speaker or (event.speaker in known and not typed):
+        if not event.speaker:
+            return None
+        known, typed = self._known(event.key), isinstance(event, CommandTyped)
+        if event.speaker in known and not typed:
             return None
         chain = self._services.processes.ancestry(event.speaker)
         if event.speaker < 0 or is_below(chain, known) or (typed and is_below(chain, self._at_work())):
             seen = describe_processes(chain, at_work=event.key in self._steering.working())
             return Origin(Giver.AGENT, seen)
-        if event.speaker in known:
+        if event.speaker in known or not chain:  # no chain: this system shows no processes
             return None
+        return self._new_host(event, chain, known)
+
+    def _new_host(self, event: HostEvent, chain: Ancestry, known: tuple[int, ...]) -> Origin | None:
+        """Remember a host. Beside one that still runs, only a person's may command or end the session."""
         second = any(self._services.processes.find(pid) is not None for pid in known)
-        if not chain:  # this system shows no processes
-            return None
         if second and isinstance(event, CommandTyped | SessionEnded):
             origin = self.origin(event.speaker)
             if origin.giver is not Giver.USER:

@@ -157,7 +157,7 @@ class CommandLineService:
             return CommandReply(text="")
         if origin.giver is Giver.UNSURE and not answer.refused:
             told = order_message(order.name, order.arguments, origin, session)
-            self._supervisor.steering.owe(session.key, [self._services.secrets.masker({})(told)])
+            self._supervisor.steering.owe(session.key, [told])
         return replace(answer, text=answer.text + self._shared_id_note(session.key))
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
@@ -175,6 +175,10 @@ class CommandLineService:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
         self._check("accept", "", pid)
         return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
+
+    def is_agent(self, pid: int) -> bool:
+        """Whether a process is below the host of an agent at work."""
+        return self._supervisor.hosts.origin(pid).giver is Giver.AGENT
 
     def permission(self, asked: PermissionRequest, pid: int = 0) -> str:
         """Say why a process may not do this, "" where it may. An agent that asks is told to the user."""

@@ -104,8 +104,6 @@ class SteeringWatch:
         self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
         self._shared: OrderedDict[str, _SharedRubricChange] = OrderedDict()
         self._told_of_gap: set[SessionKey] = set()
-        self._during_call: set[SessionKey] = set()
-        self._read: set[SessionKey] = set()
         self._delivered: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self._recalled = False
         self._heard: set[SessionKey] = set()
@@ -171,9 +169,9 @@ class SteeringWatch:
             return
         if not self._recalled:
             self._recall(event.key)
-        here = event.key in self._working
-        if event.key in self._during_call:  # the agent may have made this prompt up
+        if event.during_call:
             return
+        here = event.key in self._working
         self._delivered.pop(event.key, None)
         approved = frozenset[str]() if event.key in self._owed else self._told_to(event.key)
         writes = AgentWrites(approved=approved, undecided=here or self._beside(event.project))
@@ -200,8 +198,7 @@ class SteeringWatch:
             self._tell_of_gap(stop.key)
             self.unseen(stop)
         others = self._beside(stop.project, apart_from=stop.key)
-        blind = (work is not None and work.blind) or others or stop.key in self._during_call
-        self._read.add(stop.key)
+        blind = (work is not None and work.blind) or others or stop.during_call
         done = possible_writes(turn)
         rubric = self._decided(stop.project, stop.environment, done, blind=blind)
         self._owe(stop.key, rubric)
@@ -226,38 +223,33 @@ class SteeringWatch:
         if self._gap is MemoryGap.FORCE and (session is None or session.active_since is not None):
             self.owe(key, [FORCE_MESSAGE])
 
-    def rest(self, stop: AgentStopped) -> None:
-        """Note that an agent rests: what changed while it was judged, or unread, may be its work.
+    def rest(self, stop: AgentStopped, *, read: bool) -> str:
+        """Note that an agent rests, and return what is queued for its user. `read`: its turn was read.
 
-        A stop that was not read, or that came while a tool call ran, may be made up: the agent stays at work.
+        What changed while it was judged, or unread, may be its work. A stop that was not read, or that came
+        while a tool call ran, may be made up: the agent stays at work, and the lines are returned again at
+        the next stop, until the user speaks.
         """
+        genuine = read and not stop.during_call
         work = self._working.get(stop.key)
         if work is not None and work.environment:
             self._owe(stop.key, self._decided(work.project, work.environment, AgentWrites(), blind=True))
             self._owe_held(stop.key, self._settled(work.project, AgentWrites(), blind=True))
-        if stop.key in self._read and stop.key not in self._during_call:
+        if genuine:
             self._working.pop(stop.key, None)
         elif work is not None:
             self._working[stop.key] = replace(work, blind=True)
-
-    def note_of_stop(self, stop: AgentStopped) -> str:
-        """Return what is queued for the user of a session that stops.
-
-        Lines of a stop that may be made up are returned again at the next one, until the user speaks.
-        """
+        self._services.record.report_loss(stop.key)
+        self.owe(stop.key, self._services.incidents.take(stop.key))
         lines = (*self._delivered.pop(stop.key, ()), *self._owed.pop(stop.key, ()))
-        if lines and (stop.key not in self._read or stop.key in self._during_call):
+        if lines and not genuine:
             _remember_newest(self._delivered, stop.key, lines)
-        self._read.discard(stop.key)
         return "\n".join(lines)
 
-    def set_during_call(self, key: SessionKey, *, during: bool) -> None:
-        """Note whether the event that is handled now came while a tool call of the agent ran."""
-        (self._during_call.add if during else self._during_call.discard)(key)
-
     def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
-        """Queue lines for the user of this session."""
-        if new := tuple(line for line in lines if line):
+        """Queue lines for the user of this session; what they quote may hold secrets."""
+        mask = self._services.secrets.masker({})
+        if new := tuple(mask(line) for line in lines if line):
             lines = (*self._owed.get(key, ()), *new)
             kept = lines if len(lines) <= MAX_LINES_OWED else (*lines[: MAX_LINES_OWED - 1], MORE_LINES)
             _remember_newest(self._owed, key, kept)
@@ -266,10 +258,13 @@ class SteeringWatch:
         """Return what is queued for the user of this session, "" for nothing. Each line is returned once."""
         return "\n".join(self._owed.pop(key, ()))
 
-    def end(self, key: SessionKey) -> None:
-        """End a session. Changes made while its agent was at work were not checked, so they are held."""
+    def end(self, key: SessionKey, *, during_call: bool = False) -> None:
+        """End a session. Changes made while its agent was at work were not checked, so they are held.
+
+        An end that a tool call may have made up leaves the agent at work.
+        """
         self._unsure.pop(key, None)
-        work = self._working.get(key) if key in self._during_call else self._working.pop(key, None)
+        work = self._working.get(key) if during_call else self._working.pop(key, None)
         if work is not None and work.environment:
             self._decided(work.project, work.environment, AgentWrites(), blind=True)
             self._settled(work.project, AgentWrites(), blind=True)
@@ -376,7 +371,7 @@ class SteeringWatch:
         for edit in edits:
             if edit.waits and (key, edit.digest) not in self._told:
                 _remember_newest(self._told, (key, edit.digest), None)
-                self.owe(key, [self._services.secrets.masker({})(held_edit_message(edit))])
+                self.owe(key, [held_edit_message(edit)])
 
     def _forget_settled(self, key: SessionKey, project: str, rubric: Rubric) -> None:
         """Forget what was told of edits that no longer wait: the same edit may come back."""

@@ -116,8 +116,7 @@ class StopLoop:
             )
             raise
         else:
-            self._rubrics.rest(stop)
-            ruling = mask_ruling(self._told(stop, self._save(inquiry, ruled)), mask)
+            ruling = mask_ruling(self._told(inquiry, self._save(inquiry, ruled)), mask)
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
             self._rubrics.set_to_work(stop, human=False)
@@ -277,11 +276,9 @@ class StopLoop:
     def _user_waits(self, inquiry: Inquiry) -> bool:
         return self._services.transcripts.queued(inquiry.stop, inquiry.turn.position)
 
-    def _told(self, stop: AgentStopped, ruling: Ruling) -> Ruling:
+    def _told(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Add what is queued for the user to the ruling."""
-        self._services.record.report_loss(stop.key)
-        self._rubrics.owe(stop.key, self._services.incidents.take(stop.key))
-        news = self._rubrics.note_of_stop(stop)
+        news = self._rubrics.rest(inquiry.stop, read=inquiry.turn != Turn())
         return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
 
     def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:

@@ -98,9 +98,9 @@ class Supervisor:
             return self._unheard(event, impostor)
         if isinstance(event, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded):
             during = event.key in self.steering.working() and self._services.transcripts.unanswered(event)
-            self.steering.set_during_call(event.key, during=during)
-            if during and isinstance(event, CommandTyped):
-                return await self._typed_during_call(event)
+            event = replace(event, during_call=during)
+        if isinstance(event, CommandTyped) and event.during_call:
+            return await self._typed_during_call(event)
         return await self._heard(event)
 
     async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
@@ -108,7 +108,10 @@ class Supervisor:
         if event.name in APPROVING_COMMANDS or event.arguments.strip() == ACCEPT_NAME:
             why = f"`{event.name}` counts only while no tool call of the agent runs; type it again then"
             return CommandReply(text=f"Supervisor: {why}.", refused=True)
-        before = self._services.store.load(event.key)
+        try:
+            before = self._services.store.load(event.key)
+        except OSError as error:
+            return _answer_without_state(event, error)
         answer = await self._heard(event)
         if isinstance(answer, CommandReply) and not answer.refused and event.arguments:
             seen = Origin(Giver.UNSURE, "a prompt in the host while a tool call of the agent ran")
@@ -185,7 +188,7 @@ class Supervisor:
             case TurnFailed():
                 answer = self._noted(event, "turn-failed", event.error)
             case SessionEnded():
-                self._end(event.key)
+                self._end(event.key, during_call=event.during_call)
                 answer = self._noted(event, "session-ended", event.reason)
         return answer
 
@@ -209,9 +212,9 @@ class Supervisor:
         )
         return NoReply()
 
-    def _end(self, key: SessionKey) -> None:
+    def _end(self, key: SessionKey, *, during_call: bool = False) -> None:
         self._bases.end(key)
-        self.steering.end(key)
+        self.steering.end(key, during_call=during_call)
         if self.saved is not None:
             self.saved.end(key)
 

@@ -22,6 +22,8 @@ LIE = turn(ran("pytest", 1), message="All tests pass.")
 class Codec:
     """A codec that decodes to one event and keeps what it was asked to encode."""
 
+    relayed = False
+
     def __init__(self, event: AnyHostEvent) -> None:
         self._event = event
         self.decoded: list[tuple[bytes, Environment, int]] = []

@@ -59,7 +59,7 @@ class Scene:
     def stop(self, shown: object = IDLE, key: SessionKey = KEY) -> Rubric:
         event: AgentStopped = stopped(key=key, project=str(self.project), environment=self.environment)
         rubric = self.watch.in_force(event, shown)  # type: ignore[arg-type]
-        self.watch.rest(event)
+        self.watch.owe(key, self.watch.rest(event, read=True).split("\n"))
         return rubric
 
     def antipattern(self, shown: object = IDLE, key: SessionKey = KEY) -> str:

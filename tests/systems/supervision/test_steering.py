@@ -70,8 +70,7 @@ class Scene:
         """What the user is told at a stop."""
         event = replace(stopped(), key=key, project=str(self.project), environment=self.environment)
         self.watch.in_force(event, shown)
-        self.watch.rest(event)
-        return self.watch.note_of_stop(event)
+        return self.watch.rest(event, read=True)
 
     def accept(self, key: SessionKey = KEY) -> str:
         asked = replace(command("", name="accept"), key=key, project=str(self.project))
@@ -290,8 +289,7 @@ def test_an_agent_that_rests_unread_may_have_edited_what_changed(scene: Scene) -
     scene.speak()
     scene.file.write_text(NEW)
     event = replace(stopped(), key=KEY, project=str(scene.project), environment=scene.environment)
-    scene.watch.rest(event)
-    assert "It counts from your next message on" in scene.watch.note(KEY)
+    assert "It counts from your next message on" in scene.watch.rest(event, read=False)
     scene.speak()
     assert scene.attempts == 100
 

@@ -1,9 +1,8 @@
 """Who gave an order: the table "Who may change what" of the design.
 
-below the process of a host at work       the agent's: refused, whatever its environment says
-from a terminal that was there before     the user's
-any agent went to work, or while none is
-anything else                             carried out, and told with how to undo it
+- Below the process of a host whose agent works: the agent's. It is refused, whatever its environment says.
+- From a terminal that was there before any agent went to work, or while none works: the user's.
+- Anything else is carried out, and told with what undoes it.
 """
 
 from __future__ import annotations
