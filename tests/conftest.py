@@ -5,8 +5,8 @@ none (CONTRIBUTING.md, "Tests in lanes").
 """
 
 import os
-import sys
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -34,11 +34,16 @@ DEPENDENCY_SUITES = (
     "servers/test_mcp_pipe_lines",
 )
 """Where a library that we depend on is used at its edges: these run on the lower bounds too."""
-PROCESS_EVENTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty"})
-"""Audit events of the interpreter: no way of starting a process goes past them."""
-
-_started: list[str] = []
-"""What the test that runs now has started."""
+PROCESS_STARTERS = (
+    (subprocess.Popen, "__init__"),
+    (os, "posix_spawn"),
+    (os, "posix_spawnp"),
+    (os, "fork"),
+    (os, "forkpty"),
+    (os, "system"),
+)
+"""Every way of starting a process. Not an audit hook: one written in Python runs within `sys.settrace` too,
+and meanwhile a thread that starts under coverage dies of "Cannot install a trace function"."""
 
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=25)
 # The same examples in every run: a red run is about the change, never about luck. `dev` and `long` search.
@@ -47,14 +52,6 @@ hypothesis.settings.register_profile("long", deadline=None, max_examples=500)
 hypothesis.settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
-
-
-def _note_process(event: str, arguments: tuple[object, ...]) -> None:
-    if event in PROCESS_EVENTS:
-        _started.append(f"{event} {arguments[:2]}"[:200])
-
-
-sys.addaudithook(_note_process)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,10 +65,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def only_a_test_of_the_process_lane_starts_processes(request: pytest.FixtureRequest) -> Iterator[None]:
-    _started.clear()
-    yield
-    if _started and request.node.get_closest_marker("process") is None:
-        pytest.fail(f"it starts a process and is not marked `process`: {_started[0]}", pytrace=False)
+    if request.node.get_closest_marker("process") is not None:
+        yield
+        return
+    started: list[str] = []
+
+    def noted(start: Callable[..., object]) -> Callable[..., object]:
+        def start_noted(*arguments: object, **options: object) -> object:
+            started.append(f"{start.__qualname__} {arguments[-1:]}"[:200])
+            return start(*arguments, **options)
+
+        return start_noted
+
+    with pytest.MonkeyPatch.context() as patches:
+        for owner, name in PROCESS_STARTERS:
+            patches.setattr(owner, name, noted(getattr(owner, name)))
+        yield
+    if started:
+        pytest.fail(f"it starts a process and is not marked `process`: {started[0]}", pytrace=False)
 
 
 @pytest.fixture(autouse=True)
