@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
+from msgspec.structs import replace
 
 from sidecar.cli import checks
 from sidecar.cli.checks import GateServices
@@ -62,14 +63,14 @@ def _load_catalog(doors: GateServices, folder: str) -> AvailableGates:
 
 def _print_approvals(doors: GateServices, folder: str) -> None:
     catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
-    _print_gates(catalog.gates, approvals)
+    _print_gates(catalog.approvable, approvals)
     _print_problems(catalog)
 
 
 def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, yes: bool) -> int:
     """Show the gates, ask once, and approve exactly what was shown."""
     catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
-    shown = select_gates(catalog, only)
+    shown = select_gates(replace(catalog, gates=catalog.approvable), only)
     _print_gates(shown, approvals)
     _print_problems(catalog)
     new = [gate for gate in shown if not gate.approved]

@@ -142,7 +142,7 @@ class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     hooks: RunHooks = RunHooks()
 
 
-TOOLSET = Literal["core", "journal"]
+TOOLSET = Literal["core", "journal", "tdd"]
 """Tools that are offered together, because every listed tool costs context in every request of the agent."""
 
 

@@ -1,4 +1,4 @@
-"""The files that steer Supervisor beside rubrics: configuration, approvals, switches (law 9).
+"""The files that steer Supervisor beside rubrics: configuration, approvals, switches, skills (law 9).
 
 Readers ask for the path that is in force. It is the file itself; while an edit of it waits to be decided, or
 is held, it is a copy of the text before the edit. Which edits count is decided in kernel/held_edits.py.
@@ -32,6 +32,8 @@ from sidecar.platform.incidents import Incidents
 STEERING_FOLDER: Final = "steering"
 """Where it is kept what is in force, in the state folder."""
 PROJECT_CONFIGURATION: Final = ".supervisor/config.toml"
+USER_SKILLS_FOLDER: Final = "skills"
+"""Beside the user's configuration."""
 TEXT_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a file; a longer one is refused by whoever reads it."""
 STATE_LIMIT: Final = 6 * TEXT_LIMIT
@@ -88,21 +90,33 @@ class SteeringFiles:
     """
 
     def __init__(
-        self, folder: Path, own: Sequence[Path], incidents: Incidents | None, restored: Sequence[Path] = ()
+        self,
+        folder: Path,
+        own: Sequence[Path],
+        incidents: Incidents | None,
+        restored: Sequence[Path] = (),
+        skills: Path | None = None,
     ) -> None:
-        """Keep states and copies in `folder`. Without `incidents` another process writes there."""
+        """Keep states and copies in `folder`. Without `incidents` another process writes there.
+
+        `skills`: a folder of which every Markdown file is one of the user's, too.
+        """
         self._folder = folder
-        self._own = tuple(own)
+        self._named = tuple(own)
+        self._skills = skills
         self._restored = frozenset(restored)
         self._incidents = incidents
         self._states = EditStateFiles(folder, STATE_LIMIT, incidents)
         self._seen: dict[Path, _Seen] = {}
+        self._settled = False
 
     def path_in_force(self, path: Path) -> Path:
         stamp, seen = _stamp(path), self._seen.get(path)
         if seen is not None and seen.stamp == stamp and seen.in_force == path:
             return path
         state, now = self._states.read(self._subject(path)), _read_text(path)
+        if state is None and self._settled and path.parent == self._skills:
+            return self._copy(path, "")  # it is new: it counts from the next look on
         if state is None or now == state.force.text:
             self._seen[path] = _Seen(stamp, path)
             return path
@@ -117,7 +131,8 @@ class SteeringFiles:
         `writes`: what agents at work on the project did meanwhile; `shared`: what agents anywhere did, who
         may have edited the user's own files.
         """
-        found = [self._settle(path, project, shared) for path in self._own]
+        self._settled = True
+        found = [self._settle(path, project, shared) for path in self._own()]
         found += [self._settle(Path(project, PROJECT_CONFIGURATION), project, writes)] if project else []
         return tuple(edit for edit in found if edit is not None)
 
@@ -173,14 +188,17 @@ class SteeringFiles:
             self._incidents.report(f"Supervisor: {said}.")
 
     def _paths(self, project: str) -> tuple[Path, ...]:
-        return (*self._own, Path(project, PROJECT_CONFIGURATION)) if project else self._own
+        return (*self._own(), Path(project, PROJECT_CONFIGURATION)) if project else self._own()
+
+    def _own(self) -> tuple[Path, ...]:
+        return (*self._named, *sorted(self._skills.glob("*.md"))) if self._skills else self._named
 
     def _subject(self, path: Path) -> str:
         """Return the name under which the state of a file is kept: the role of one of the user's own files.
 
         A sidecar that was started in another environment may look for them elsewhere.
         """
-        return str(self._folder / path.name) if path in self._own else str(path)
+        return str(self._folder / path.name) if path in self._named else str(path)
 
     def _keep(self, path: Path, state: EditState) -> None:
         self._seen.pop(path, None)

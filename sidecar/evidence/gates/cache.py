@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.session import Environment
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import environments_in
 from sidecar.platform.project_python import project_environment
@@ -44,6 +45,15 @@ class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
     def configures_tool(self, variable: str) -> bool:
         """Whether an environment variable of this name changes what a tool does."""
         return re.fullmatch("|".join(self.variables), variable) is not None
+
+
+def environment_for_copies(environment: Environment) -> dict[str, str]:
+    """Return an environment in which runners tell of all tests that they can load."""
+    words = load_data("run_environment", RunEnvironment).in_copies
+    return {
+        **environment,
+        **{name: f"{word} {environment.get(name, '')}".strip() for name, word in words.items()},
+    }
 
 
 class Circumstances(Struct, frozen=True, kw_only=True):

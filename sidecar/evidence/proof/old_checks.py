@@ -19,14 +19,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.cache import RunEnvironment
+from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, GateRun, Outcome
-from sidecar.kernel.session import Environment
-from sidecar.platform.data import load_data
 from sidecar.platform.scratch import scratch_folder
 
 MEMORY_SIZE: Final = 64
@@ -75,15 +73,6 @@ def _is_complete(seen: CheckComparison) -> bool:
     if seen.old is None or any(run.outcome is Outcome.COULD_NOT_RUN for run in runs):
         return False
     return seen.old.outcome is Outcome.PASSED or (seen.base is not None and seen.copy is not None)
-
-
-def _for_copies(environment: Environment) -> dict[str, str]:
-    """Return an environment in which runners tell of all tests that they can load."""
-    words = load_data("run_environment", RunEnvironment).in_copies
-    return {
-        **environment,
-        **{name: f"{word} {environment.get(name, '')}".strip() for name, word in words.items()},
-    }
 
 
 class _Comparing:
@@ -138,7 +127,9 @@ class _Comparing:
                 return (), copy.unseen
             if version is CopyVersion.OLD_CHECKS and not copy.checks:
                 return (), []
-            place = GateContext(project=copy.project, tree="", environment=_for_copies(copy.environment))
+            place = GateContext(
+                project=copy.project, tree="", environment=environment_for_copies(copy.environment)
+            )
             ended = []
             for run in runs:
                 left = self._until - self._clock()

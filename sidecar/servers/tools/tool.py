@@ -29,6 +29,7 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.tdd.skills import Skills
 
 EXCERPT_LENGTH: Final = 80
 """Characters of a client's input that a refusal may repeat."""
@@ -139,6 +140,7 @@ class ToolContext:
     journals: SessionJournals
     people: CommandLineService
     rubrics: RubricStore
+    skills: Skills
     words: ToolTexts
 
 

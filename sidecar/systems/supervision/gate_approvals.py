@@ -32,7 +32,7 @@ class GateApprovals:
     async def obey(self, event: CommandTyped) -> CommandReply:
         """Show what is not approved, or approve what was shown."""
         catalog = await self._services.catalog.list(event.project, event.environment)
-        new = tuple(gate for gate in catalog.gates if not gate.approved)
+        new = tuple(gate for gate in catalog.approvable if not gate.approved)
         wanted = event.arguments.split()
         if not wanted or not new:
             return CommandReply(text=self._show(event.project, new))

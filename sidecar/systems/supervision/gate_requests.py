@@ -150,13 +150,7 @@ class SessionChecks:
 
         Gates that nobody approved are not run. Cancelling kills what runs. Raises ChecksError.
         """
-        environment = self._known(session)
-        if off := self._services.switches.off(session.project):
-            raise ChecksError("gates-off", off=off, type=switch_on_command(off))
-        if session.key in self._read_only:
-            raise ChecksError("gates-read-only")
-        if self._judging[session.project]:
-            raise ChecksError("gates-gave-way")
+        environment = self.permitted_environment(session)
         task = asyncio.create_task(self._run(session, only, environment, tell))
         self._running[task] = session.project
         try:
@@ -215,6 +209,17 @@ class SessionChecks:
         except TimeoutError:
             return f"all checks together took longer than {settings.stop_seconds} seconds"
         return ""
+
+    def permitted_environment(self, session: Session) -> Environment:
+        """Return a session's environment if commands may run for it now; raises ChecksError."""
+        environment = self._known(session)
+        if off := self._services.switches.off(session.project):
+            raise ChecksError("gates-off", off=off, type=switch_on_command(off))
+        if session.key in self._read_only:
+            raise ChecksError("gates-read-only")
+        if self._judging[session.project]:
+            raise ChecksError("gates-gave-way")
+        return environment
 
     def _known(self, session: Session) -> Environment:
         """Return the environment of a session; raises ChecksError."""

@@ -1,0 +1,1 @@
+"""Skills: what a headless agent does under a discipline, and Supervisor checks itself."""

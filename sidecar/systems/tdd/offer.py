@@ -1,0 +1,12 @@
+"""What the TDD system offers: skills that headless agents do, as tools and for people."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sidecar.kernel.offer import SystemOffer, Verb
+
+OFFER: Final = SystemOffer(
+    tools=("tdd",),
+    verbs=(("tdd", Verb("sidecar.cli.tdd:tdd", "Let agents write a behaviour: test, code, structure.")),),
+)

@@ -1,0 +1,215 @@
+"""One call of a phase of test-driven development: its attempts, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.ports import GateContext
+from sidecar.evidence.tree.apply import ApplyError
+from sidecar.kernel.changes import FileBaseline, FileChange
+from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.masking import mask_gate_run
+from sidecar.systems.tdd.changed_files import (
+    classify_change,
+    find_marks,
+    repeated_values,
+    without_written_files,
+)
+from sidecar.systems.tdd.policy.phases import BrokenRule, Phase, PhaseFacts, broken_rule, misses_name
+from sidecar.systems.tdd.policy.skills import PhaseAnswer
+from sidecar.systems.tdd.workbench import FINAL_FAILURES, OUTPUT_LENGTH, SkillResult, Workbench, WorkCopy
+from sidecar.workers.ports import WorkerError
+
+
+class _Attempt(Struct, frozen=True, kw_only=True):
+    """One attempt: what the worker said and changed, how the tests ended, and the rule that is broken.
+
+    `failed`: the worker gave no answer. `final`: another attempt would not help.
+    """
+
+    broken: BrokenRule | None
+    answer: PhaseAnswer | None = None
+    changes: tuple[FileChange, ...] = ()
+    after: GateRun | None = None
+    failed: bool = False
+    final: bool = False
+
+    @property
+    def signature(self) -> bytes:
+        """What is the same in an attempt that repeats another one."""
+        return msgspec.json.encode((self.answer, self.changes, self.failed and self.broken))
+
+
+class PhaseRun:
+    """One call of a phase."""
+
+    def __init__(self, bench: Workbench, phase: Phase) -> None:
+        """`bench` holds the request: the values `spec`, or `test_path` and in refactor `impl_path`."""
+        self._bench = bench
+        self._services, self._request = bench.services, bench.request
+        self._phase = phase
+        self._mask = self._services.secrets.masker(self._request.environment)
+        self._test_path = self._request.values.get("test_path", "")
+
+    async def run(self) -> SkillResult:
+        """Try it until it is verified or nothing more can be tried. Raises SkillEndedError."""
+        gate, number, before, last = await self._test_gate(), 0, None, None
+        attempts = self._bench.skill.attempts
+        while True:
+            number += 1
+            async with self._bench.copy() as copy:
+                before = before or await self._tests_before(gate, copy)
+                values = self._values(gate, before, number, last)
+                self._bench.tell(
+                    f"{self._phase}: an agent works in a copy of the project ({number}/{attempts})"
+                )
+                attempt = await self._try(gate, copy, values, before)
+                repeated = last is not None and attempt.signature == last.signature
+                over = attempt.broken is None or attempt.final or repeated or number == attempts
+                if attempt.broken is None or (over and self._request.keep):
+                    attempt = self._apply(attempt, copy)
+            if over:
+                return self._bench.complete(self._result(attempt, repeated=repeated), number)
+            last = attempt
+
+    # --- steps of an attempt ------------------------------------------------------------------------------
+
+    async def _test_gate(self) -> Gate:
+        """Return the command of the tests; a given one wins. Raises SkillEndedError."""
+        settings, _ = self._services.configuration.load()
+        request = self._request
+        if request.test_cmd:
+            gate = Gate(id="tests", command=request.test_cmd, why="it was given", origin=GateOrigin.TYPED)
+        else:
+            catalog = await self._services.catalog.list(request.project, request.environment)
+            found = [gate for gate in catalog.gates if gate.kind is Kind.TESTS]
+            if not found:
+                raise self._bench.ended("no-runner", {"project": request.project})
+            gate = min(found, key=lambda gate: gate.folder)
+            if not (gate.approved or request.approved):
+                raise self._bench.ended("not-approved", {"command": gate.command})
+        seconds = gate.seconds or settings.gates.seconds
+        return replace(gate, kind=Kind.TESTS, counts=True, approved=True, seconds=seconds)
+
+    async def _tests_before(self, gate: Gate, copy: WorkCopy) -> GateRun:
+        """Run the tests before anything was changed. Raises SkillEndedError if the phase cannot begin."""
+        run = await self._tests(gate, copy)
+        own = [name for name in run.failing if self._test_path in name]
+        rule = ""
+        if self._phase is Phase.GREEN and misses_name(_run_output(run)):
+            rule = ""  # a module that is missing is what makes the test fail
+        elif run.outcome in NOTHING_SHOWN:
+            rule = "base-could-not-run"
+        elif self._phase is Phase.GREEN and run.outcome is Outcome.PASSED:
+            rule = "green-first"
+        elif self._phase is Phase.REFACTOR and run.outcome is Outcome.FAILED and (own or not run.failing):
+            rule = "refactor-first"
+        if rule:
+            values = {"test_path": self._test_path, "why": run.reason, "output": _run_output(run)}
+            raise self._bench.ended(rule, values)
+        return run
+
+    async def _try(self, gate: Gate, copy: WorkCopy, values: Mapping[str, str], before: GateRun) -> _Attempt:
+        """Let the worker work, and look at what it did."""
+        start = await self._services.workspace.remember(copy.project, copy.environment)
+        try:
+            done = await self._bench.work(copy, values)
+        except WorkerError as error:
+            why = f"{error.message}\n{error.output[-OUTPUT_LENGTH:]}".strip()
+            final = error.failure in FINAL_FAILURES
+            return _Attempt(broken=BrokenRule("worker-error", {"why": why}), failed=True, final=final)
+        answer = msgspec.convert(done.answer, PhaseAnswer, from_attributes=True)
+        changes = await self._changes(start, copy)
+        if answer.status == "fail":
+            why = answer.message or "it does not say why"
+            return _Attempt(broken=BrokenRule("worker-failed", {"why": why}), answer=answer, changes=changes)
+        after = await self._tests(gate, copy)
+        facts = PhaseFacts(
+            before=before, after=after, files=tuple(map(classify_change, changes)), marks=find_marks(changes)
+        )
+        broken = broken_rule(self._phase, facts, self._request.values.get("spec", self._test_path))
+        return _Attempt(broken=broken, answer=answer, changes=changes, after=after)
+
+    async def _tests(self, gate: Gate, copy: WorkCopy) -> GateRun:
+        """Run the tests in the copy, on exactly the files that are there now."""
+        self._bench.tell(f"{self._phase}: {gate.command}")
+        tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
+        at = GateContext(project=copy.project, tree=tree, environment=copy.environment)
+        (run,) = await self._services.gates.run((gate,), at, float(gate.seconds or 0))
+        return mask_gate_run(run, self._mask)
+
+    async def _changes(self, start: FileBaseline, copy: WorkCopy) -> tuple[FileChange, ...]:
+        """Return what the worker changed. Raises SkillEndedError where that cannot be seen completely."""
+        seen = await self._services.workspace.since(start, copy.project, copy.environment)
+        if why := start.unseen or seen.unseen:
+            raise self._bench.ended("no-copy", {"why": why})
+        return without_written_files(seen.files)
+
+    def _values(self, gate: Gate, before: GateRun, number: int, last: _Attempt | None) -> dict[str, str]:
+        """Return the values for the skill's text, with what the attempt before was refused for."""
+        refused = ""
+        if last is not None and last.broken is not None:
+            values = {"attempt": str(number - 1), "attempts": str(self._bench.skill.attempts)}
+            refused = self._bench.say("refused", {**values, "why": self._why(last.broken)})
+        known = {"command": gate.command, "output": _run_output(before), "before": refused}
+        return {**self._request.values, **known}
+
+    # --- the end ------------------------------------------------------------------------------------------
+
+    def _apply(self, attempt: _Attempt, copy: WorkCopy) -> _Attempt:
+        """Apply the changes to the project, or say why that cannot be done."""
+        try:
+            self._services.applier.apply(Path(self._request.project), Path(copy.project), attempt.changes)
+        except (ApplyError, OSError) as error:
+            return replace(attempt, broken=BrokenRule("not-applied", {"why": str(error)}), changes=())
+        return attempt
+
+    def _repeated_values(self, changes: tuple[FileChange, ...]) -> tuple[str, ...]:
+        try:
+            test = Path(self._request.project, self._test_path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ()
+        return repeated_values(test, changes)
+
+    def _why(self, broken: BrokenRule) -> str:
+        return self._bench.say(broken.rule, {"test_path": self._test_path, **broken.values})
+
+    def _result(self, attempt: _Attempt, *, repeated: bool) -> SkillResult:
+        broken = attempt.broken
+        applied = attempt.changes if broken is None or self._request.keep else ()
+        files = tuple(change.path for change in applied)
+        path = self._test_path or _named_file(attempt, files)
+        if broken is None:
+            idle = self._phase is Phase.REFACTOR and not files
+            message = self._bench.say("refactor-nothing" if idle else f"{self._phase}-done", {"file": path})
+            if values := self._phase is Phase.GREEN and self._repeated_values(applied):
+                message += f" {self._bench.say('green-repeats', {'values': ', '.join(values)})}"
+        else:
+            message = self._why(broken)
+            notes = [rule for rule, applies in (("same-again", repeated), ("kept", bool(files))) if applies]
+            message = "\n".join((message, *(self._bench.say(rule, {}) for rule in notes)))
+        return SkillResult(
+            status="pass" if broken is None else "error" if attempt.failed else "fail",
+            skill=self._bench.skill.name,
+            phase=self._phase,
+            file_path=path,
+            runner_output=_run_output(attempt.after) if attempt.after else "",
+            verified=broken is None,
+            message=message,
+            files=files,
+        )
+
+
+def _named_file(attempt: _Attempt, files: tuple[str, ...]) -> str:
+    """Return the file that the worker names if it is one of these, else the first of them."""
+    named = attempt.answer.file_path if attempt.answer else ""
+    return named if named in files else next(iter(files), "")
+
+
+def _run_output(run: GateRun) -> str:
+    return (run.output or "\n".join((run.reason, *run.failures))).strip()[-OUTPUT_LENGTH:]

@@ -1,0 +1,1 @@
+"""The rules of skills and of the three phases of test-driven development. Pure."""

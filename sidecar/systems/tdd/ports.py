@@ -1,0 +1,26 @@
+"""What skills need from the rooms below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sidecar.evidence.ports import GateCatalog, GateRunner, Workspace
+from sidecar.evidence.tree.apply import ChangeApplier
+from sidecar.platform.ports import Configuration, SecretDetector
+from sidecar.systems.tdd.registry import SkillRegistry
+from sidecar.workers.ports import Workers
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillServices:
+    """The adapters that skills use. `texts`: the sections of rubric/tdd.md."""
+
+    applier: ChangeApplier
+    catalog: GateCatalog
+    configuration: Configuration
+    gates: GateRunner
+    registry: SkillRegistry
+    secrets: SecretDetector
+    texts: dict[str, str]
+    workers: Workers
+    workspace: Workspace

@@ -1,0 +1,164 @@
+"""One call of a skill: its request, the copies of the project that its workers get, and what they took."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from string import Template
+from typing import Final, Literal
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.cache import environment_for_copies
+from sidecar.evidence.ports import CopyVersion
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.session import Environment
+from sidecar.platform.scratch import scratch_folder
+from sidecar.systems.tdd.policy.skills import Skill
+from sidecar.systems.tdd.ports import SkillServices
+from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
+
+OUTPUT_LENGTH: Final = 4_000
+"""Characters of output in a result, from its end."""
+FINAL_FAILURES: Final = frozenset((WorkerFailure.NOT_STARTED, WorkerFailure.SPENT))
+"""Failures of a worker that another attempt would not mend."""
+
+Tell = Callable[[str], None]
+"""Is told what is being done, in one line each time."""
+
+log = logging.getLogger(__name__)
+
+
+class SkillRequest(Struct, frozen=True, kw_only=True):
+    """What a skill is asked to do. `values` fill its text; `test_cmd` "" means the detected command.
+
+    `model` "" means the skill's own or the default one. `keep`: what the last attempt wrote goes into the
+    project even if it was refused. `approved`: a person asked for it, so that a detected command may run.
+    """
+
+    project: str
+    environment: Environment
+    values: Mapping[str, str]
+    model: str = ""
+    test_cmd: str = ""
+    keep: bool = False
+    approved: bool = False
+
+
+class SkillResult(Struct, frozen=True, kw_only=True):
+    """How a skill ended.
+
+    `status`: "fail" where the discipline was broken in every attempt, "error" where it could not be tried.
+    `verified`: our own run of the tests shows it. `runner_output` is the end of that run, at most 4,000
+    characters. `files` were changed in the project. `model_used` is a name or "self". `cents` is None where
+    a price is unknown. `answer` is what the worker said, as JSON.
+    """
+
+    status: Literal["pass", "fail", "error"]
+    skill: str
+    phase: str = ""
+    file_path: str = ""
+    runner_output: str = ""
+    verified: bool = False
+    model_used: str = ""
+    message: str = ""
+    attempts: int = 0
+    files: tuple[str, ...] = ()
+    tokens: int = 0
+    cents: float | None = None
+    answer: Raw = Raw(b"null")
+
+
+class WorkCopy(Struct, frozen=True, kw_only=True):
+    """A copy of the project, and its files as they were when the worker began."""
+
+    project: str
+    environment: Environment
+    start: FileBaseline = FileBaseline()
+
+
+class SkillEndedError(Exception):
+    """The skill ends with this result before a worker could try it."""
+
+    def __init__(self, result: SkillResult) -> None:
+        super().__init__(result.message)
+        self.result = result
+
+
+class Workbench:
+    """What one call of a skill works with. `phase` is "" for a skill that is no phase."""
+
+    def __init__(
+        self, services: SkillServices, skill: Skill, request: SkillRequest, tell: Tell, phase: str = ""
+    ) -> None:
+        self.services = services
+        self.skill = skill
+        self.request = request
+        self.tell = tell
+        self.phase = phase
+        self._base = FileBaseline()
+        self._tokens, self._cents, self._model = 0, 0.0, ""
+        self._priced = True
+
+    @asynccontextmanager
+    async def copy(self) -> AsyncIterator[WorkCopy]:
+        """Yield a copy of the project as it was at the first call. Raises SkillEndedError."""
+        request, workspace = self.request, self.services.workspace
+        if not self._base.snapshot:
+            self._base = await workspace.remember(request.project, request.environment)
+        async with scratch_folder("skill") as folder:
+            copy = await workspace.copy(
+                self._base, request.project, request.environment, CopyVersion.BASE, folder
+            )
+            if why := self._base.unseen or copy.unseen:
+                raise self.ended("no-copy", {"why": why})
+            yield WorkCopy(project=copy.project, environment=environment_for_copies(copy.environment))
+
+    async def work(self, copy: WorkCopy, values: Mapping[str, str]) -> WorkerRun[Struct]:
+        """Let a worker work in the copy. Raises WorkerError."""
+        settings, _ = self.services.configuration.load()
+        task = WorkerTask(
+            prompt=self.skill.prompt(values),
+            answer=self.skill.answer,
+            tools=self.skill.tools,
+            model=self.request.model or self.skill.model,
+            project=copy.project,
+            environment=copy.environment,
+            files=tuple(filter(None, (values.get("test_path", ""), values.get("impl_path", "")))),
+        )
+        try:
+            done = await self.services.workers.run(task, settings, log.debug)
+        except WorkerError as error:
+            self._add(error.tokens, error.cents)
+            raise
+        self._add(done.tokens, done.cents)
+        self._model = done.model
+        return done
+
+    def say(self, rule: str, values: Mapping[str, str]) -> str:
+        """Word a section of rubric/tdd.md."""
+        return Template(self.services.texts.get(rule, rule)).safe_substitute(values).strip()
+
+    def ended(self, rule: str, values: Mapping[str, str]) -> SkillEndedError:
+        """Build the end of a skill that cannot be tried."""
+        result = SkillResult(
+            status="error", skill=self.skill.name, phase=self.phase, message=self.say(rule, values)
+        )
+        return SkillEndedError(result)
+
+    def complete(self, result: SkillResult, attempts: int) -> SkillResult:
+        """Add to a result what the workers took. An unknown price makes the sum unknown."""
+        return replace(
+            result,
+            attempts=attempts,
+            tokens=self._tokens,
+            cents=self._cents if self._priced else None,
+            model_used=self._model,
+        )
+
+    def _add(self, tokens: int, cents: float | None) -> None:
+        self._tokens += tokens
+        self._cents += cents or 0.0
+        self._priced = self._priced and (cents is not None or not tokens)
