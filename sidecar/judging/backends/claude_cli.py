@@ -18,13 +18,13 @@ from sidecar.judging.backends.answer import (
     NoVerdictError,
     OngoingJudgement,
     ask_for_verdict,
-    one_printable_line,
     schema_text,
 )
-from sidecar.judging.backends.keys import session_project
-from sidecar.judging.backends.prices import host_model_name, token_count_or_zero
 from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.models import host_model_name, token_count_or_zero
+from sidecar.kernel.text import one_printable_line
 from sidecar.platform import processes
+from sidecar.platform.api_keys import session_project
 from sidecar.platform.processes import ProcessEnding, ProcessResult
 
 if TYPE_CHECKING:
