@@ -28,6 +28,12 @@ class InvalidAnswerError(Exception):
     """The model answered, but not in the requested form. The text says what is wrong."""
 
 
+def last_json_object(text: str) -> str:
+    """Return the source text of the last outermost object, "" if there is none. Raises InvalidAnswerError."""
+    sources = [source for _, source in find_json_objects(text[-ANSWER_LIMIT:])]
+    return sources[-1] if sources else ""
+
+
 def find_json_objects(text: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the outermost JSON objects in a text, each with its source text."""
     decoder = json.JSONDecoder(
