@@ -9,13 +9,10 @@ Rules, in addition to those of `processes`, which starts and kills the program:
 
 from __future__ import annotations
 
-import asyncio
-import codecs
-import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -26,9 +23,9 @@ from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.files import write_whole
+from sidecar.platform.processes import ProcessEnding
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -196,9 +193,7 @@ KNOWN_PROGRAMS: Final = {
 
 
 AGENT_OUTPUT_KEPT: Final = 131_072
-"""Bytes of standard output that are kept: half from the beginning, half from the end."""
-ERRORS_KEPT: Final = 8_192
-"""Bytes of standard error that are kept."""
+"""Bytes of each output stream that are kept: half from the beginning, half from the end."""
 COMMAND_SAID_LIMIT: Final = 20_000
 """Characters kept of the agent's message: its end."""
 COMPLAINT_LIMIT: Final = 2_000
@@ -229,76 +224,31 @@ class CommandAgent:
     async def _run(
         self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
     ) -> AgentResult:
-        with ExitStack() as files:
-            output = files.enter_context(closing(_StreamedPipe(AGENT_OUTPUT_KEPT, hear)))
-            errors = files.enter_context(closing(processes.OutputPipe(ERRORS_KEPT)))
-            fed = files.enter_context(_open_stdin(worn.stdin))
-            streams = (fed.fileno(), output.write_end, errors.write_end)
-            process = await processes.launch_process(worn.command, errand.project, worn.environment, streams)
-            output.release_write_end()
-            errors.release_write_end()
-            in_time = await _wait_and_kill(process, (output, errors), errand.seconds)
-            printed, complaint = (_plain_output(pipe.finish()) for pipe in (output, errors))
+        ended = await processes.run_process(
+            worn.command,
+            cwd=errand.project,
+            environment=worn.environment,
+            seconds=errand.seconds,
+            stdin=worn.stdin,
+            keep=AGENT_OUTPUT_KEPT,
+            separate=True,
+            hear=hear,
+        )
+        if ended.ending is ProcessEnding.NOT_LAUNCHED:
+            return AgentResult(trouble=f"it could not be started: {ended.reason}")
+        printed, complaint = (
+            strip_control_codes(data.decode("utf-8", "replace")) for data in (ended.output, ended.errors)
+        )
         said = find_known_program(self._command).said(printed)
-        if process.returncode != 0 or not said.strip():
+        if ended.exit_code != 0 or not said.strip():
             said = "\n".join(
                 filter(None, (said.strip(), last_characters(complaint, COMPLAINT_LIMIT).strip()))
             )
         return AgentResult(
             said=last_characters(said, COMMAND_SAID_LIMIT),
-            exit_code=process.returncode if in_time else None,
-            trouble="" if in_time else f"it did not end within {errand.seconds:g} s",
+            exit_code=ended.exit_code,
+            trouble=ended.reason,
         )
-
-
-class _StreamedPipe(processes.OutputPipe):
-    """A pipe whose text is passed on while it arrives."""
-
-    def __init__(self, keep: int, hear: Callable[[str], None]) -> None:
-        super().__init__(keep)
-        self._ends = _StreamedEnds(keep, hear)
-
-
-class _StreamedEnds(processes.HeadAndTail):
-    """The first and last bytes of a stream whose text is passed on while it arrives."""
-
-    def __init__(self, keep: int, hear: Callable[[str], None]) -> None:
-        super().__init__(keep)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._hear = hear
-
-    def add(self, data: bytes) -> None:
-        super().add(data)
-        if text := self._decoder.decode(data):
-            self._hear(text)
-
-
-async def _wait_and_kill(process: Process, pipes: Sequence[processes.OutputPipe], seconds: float) -> bool:
-    """Wait for the program, then kill the rest of its group; return whether it exited in time."""
-    try:
-        async with asyncio.timeout(seconds):
-            await process.wait()
-    except (TimeoutError, asyncio.CancelledError) as over:
-        await processes.terminate_group(process, pipes)
-        if isinstance(over, asyncio.CancelledError):
-            raise
-        return False
-    else:
-        return True
-    finally:
-        await processes.kill_group(process)
-
-
-def _plain_output(data: bytes) -> str:
-    return strip_control_codes(data.decode("utf-8", "replace"))
-
-
-def _open_stdin(stdin: bytes) -> IO[bytes]:
-    """Return the standard input as an unnamed file, which can neither block nor break as a pipe can."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    file.write(stdin)
-    file.seek(0)
-    return file
 
 
 @contextmanager

@@ -49,14 +49,20 @@ def reached_cents_limit(goal: Goal, settings: Settings) -> str:
 
 
 def reached_daily_limit(today: Spending, settings: Settings) -> str:
-    """Describe the daily limit on judging that is reached, else ""."""
+    """Describe the daily limit that is reached, else "". What workers spent counts with judging."""
     judge = settings.judge
     return _first_reached_limit(
         (
-            (today.cents, judge.daily_cents, "cents for judging today"),
-            (today.tokens, judge.daily_tokens, "tokens for judging today"),
+            (today.cents, judge.daily_cents, "cents for judging and workers today"),
+            (today.tokens, judge.daily_tokens, "tokens for judging and workers today"),
         )
     )
+
+
+def reached_worker_limit(today: Spending, settings: Settings) -> str:
+    """Describe the daily limit at which no worker is started, else "". Judging and workers count together."""
+    own = (today.cents, settings.workers.max_cents_per_day, "cents today")
+    return _first_reached_limit((own,)) or reached_daily_limit(today, settings)
 
 
 def _first_reached_limit(limits: Iterable[tuple[float, float | None, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Errors for input that cannot be used and for actions that a rule forbids."""
+"""Errors for input that cannot be used and for actions that a rule forbids; failures of model services."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ class ToolRuleError(Exception):
 
 class BadInputError(Exception):
     """Input from outside cannot be used. The message says what, where, and what to do."""
+
+
+class ServiceError(Exception):
+    """A model service cannot be used. The text is one line for a person and contains no key."""
 
 
 class CommandRefusal(Exception):  # noqa: N818 - it is what the person is told, not a fault of ours

@@ -83,7 +83,7 @@ class Goal(Struct, frozen=True, kw_only=True):
 
 
 class Spending(Struct, frozen=True, kw_only=True):
-    """What was spent on judging in one day.
+    """What was spent on judging and workers in one day.
 
     `day` is a calendar date in UTC, "2026-11-22". `tokens` are uncached input plus output. `cents` is the
     cost of the calls with a known price, `unpriced` the number of calls without one.

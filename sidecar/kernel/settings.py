@@ -60,6 +60,45 @@ class ModelPrice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cached: Annotated[float, Meta(ge=0)] | None = None
 
 
+MODEL_NAME = Annotated[str, Meta(min_length=1, max_length=200)]
+CENTS = Annotated[float, Meta(ge=0)]
+
+
+class NamedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model that settings and callers may name: `[models.NAME]`.
+
+    `model` is its name at the host or service. The prices are cents for a million tokens, as in `[price]`.
+    `tier`: it serves as this tier, instead of the model that `[tiers]` names.
+    """
+
+    model: MODEL_NAME
+    input_cents: CENTS | None = None
+    output_cents: CENTS | None = None
+    tier: Literal["small", "medium", "large"] | None = None
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The headless agents that Supervisor starts.
+
+    `auto`: the host that the session runs in, else the first of claude, opencode and gateway that is there.
+    `command` is a program and its arguments, for the backend of that name. `gateway_url` is the base URL of
+    an OpenAI-compatible service, "" for $LITELLM_BASE_URL; `gateway_model` is used where only the host's own
+    model is asked for. `model` is the default, `models` is by skill. `parallel` workers run at once, the
+    others wait. `seconds` is the deadline of one. At `max_cents_per_day` (UTC; judging counts too) none is
+    started.
+    """
+
+    backend: Literal["auto", "claude", "opencode", "gateway", "command"] = "auto"
+    command: tuple[Annotated[str, Meta(min_length=1, max_length=4000)], ...] = ()
+    gateway_url: Annotated[str, Meta(max_length=1000)] = ""
+    gateway_model: Annotated[str, Meta(max_length=200)] = ""
+    model: MODEL_NAME = "self"
+    models: dict[str, MODEL_NAME] = {}
+    parallel: Annotated[int, Meta(ge=1, le=16)] = 2
+    seconds: Annotated[int, Meta(ge=1, le=3600)] = 120
+    max_cents_per_day: Annotated[float, Meta(gt=0)] | None = None
+
+
 RULE_MODE = Literal["on", "ask", "off"]
 """`ask`: the rule alone never sends an agent back; a judge decides first."""
 
@@ -172,7 +211,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     judge: JudgeSettings = JudgeSettings()
     rules: RuleSettings = RuleSettings()
     tiers: ModelTiers = ModelTiers()
+    models: dict[str, NamedModel] = {}
     price: dict[str, ModelPrice] = {}
+    workers: WorkerSettings = WorkerSettings()
     gates: GateSettings = GateSettings()
     gate: dict[str, ConfiguredGate] = {}
     run: RunSettings = RunSettings()

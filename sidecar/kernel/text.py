@@ -48,6 +48,8 @@ INVISIBLE_CHARACTER: Final = re.compile(
 """Characters that hide or reorder text: zero-width ones, embeddings, overrides and isolates of direction,
 tags, lone surrogates; joiners where they join nothing, because emoji and some scripts need the others."""
 LINE_BREAK: Final = re.compile("\r\n?|[\u2028\u2029]")
+LINE_LIMIT: Final = 200
+"""Characters quoted from a host, a service or a model in a reason."""
 UNPRINTABLE: Final = re.compile(r"[^ -~]")
 JSON_ESCAPE: Final = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
@@ -75,6 +77,11 @@ def clean_line(text: str, limit: int = 0) -> str:
     """Return the cleaned text on one line, cut to `limit` characters; 0 for no limit."""
     line = " ".join(clean_text(text[: 10 * limit] if limit else text).split())
     return line if not limit or len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def one_printable_line(text: str, limit: int = LINE_LIMIT) -> str:
+    """Put foreign text on one line, cut to `limit` characters."""
+    return clean_line(text, limit)
 
 
 def escape_unprintable(text: str) -> str:

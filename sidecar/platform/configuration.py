@@ -187,10 +187,30 @@ class ConfigurationFile:
         gate, more = split_valid_gates(settings.gate)
         settings = replace(settings, gate=gate)
         wrongs += more
+        settings, more = _drop_invalid_worker_settings(settings)
+        wrongs += more
         if too_long := _stop_seconds_error(settings):
             wrongs.append(too_long)
             settings = replace(settings, stop_seconds=Settings().stop_seconds)
         return settings, gather_gate_settings(file, settings.gates, gate, wrongs)
+
+
+def _drop_invalid_worker_settings(settings: Settings) -> tuple[Settings, list[FieldError]]:
+    """The settings without combinations that say nothing, or that say a price twice, and their errors."""
+    wrongs, models, workers = [], dict(settings.models), settings.workers
+    for name, model in settings.models.items():
+        fault = ""
+        if (model.input_cents is None) != (model.output_cents is None):
+            fault = "needs both input_cents and output_cents, or neither; it has no price"
+        elif model.input_cents is not None and model.model in settings.price:
+            fault = f'its price is that of [price."{model.model}"] too: name it once; that one is in force'
+        if fault:
+            wrongs.append(FieldError(("models", name), fault))
+            models[name] = replace(model, input_cents=None, output_cents=None)
+    if workers.backend == "command" and not workers.command:
+        wrongs.append(FieldError(("workers", "backend"), 'needs workers.command; "auto" is in force'))
+        workers = replace(workers, backend="auto")
+    return replace(settings, models=models, workers=workers), wrongs
 
 
 def _stop_seconds_error(settings: Settings) -> FieldError | None:

@@ -15,6 +15,7 @@ This module does not know what the command means, or whether its exit code is go
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import shutil
 import signal
@@ -28,7 +29,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 OUTPUT_KEPT: Final = 65_536
@@ -97,10 +98,13 @@ class HeadAndTail:
 class OutputPipe:
     """One output stream of a running command. `closed` is set when nothing can write to it any more."""
 
-    def __init__(self, keep: int) -> None:
+    def __init__(self, keep: int, hear: Callable[[str], None] | None = None) -> None:
+        """`hear` gets the text of the stream while it arrives."""
         self._read_end, self.write_end = os.pipe()
         os.set_blocking(self._read_end, False)
         self._ends = HeadAndTail(keep)
+        self._hear = hear
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._loop = asyncio.get_running_loop()
         self.closed = asyncio.Event()
         self._loop.add_reader(self._read_end, self._read)
@@ -130,6 +134,8 @@ class OutputPipe:
         except BlockingIOError:
             return False
         self._ends.add(data)
+        if self._hear is not None and (text := self._decoder.decode(data)):
+            self._hear(text)
         if not data:
             self._loop.remove_reader(self._read_end)
             self.closed.set()
@@ -145,18 +151,21 @@ async def run_process(  # noqa: PLR0913 - each is one fact about the command, an
     stdin: bytes = b"",
     keep: int = OUTPUT_KEPT,
     separate: bool = False,
+    hear: Callable[[str], None] | None = None,
 ) -> ProcessResult:
     """Run a command to its end, at most `seconds`.
 
     A string is a line for `/bin/sh`; a sequence is a program, looked up on the PATH of `environment`, and its
     arguments. `environment` is the complete environment. The command reads `stdin`, or nothing. `keep` limits
-    the bytes kept of each stream; `separate` keeps standard error apart. Raises only CancelledError.
+    the bytes kept of each stream; `separate` keeps standard error apart. `hear` gets the text of
+    the (first) stream while it arrives. Raises only CancelledError.
     """
     started = asyncio.get_running_loop().time()
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)
     with ExitStack() as cleanup:
         try:
-            pipes = [cleanup.enter_context(closing(OutputPipe(keep))) for _ in range(2 if separate else 1)]
+            hearers = (hear, None) if separate else (hear,)
+            pipes = [cleanup.enter_context(closing(OutputPipe(keep, one))) for one in hearers]
             fed = cleanup.enter_context(_open_stdin(stdin))
             streams = (fed.fileno(), pipes[0].write_end, pipes[-1].write_end)
             process = await launch_process(argv, cwd, environment, streams)

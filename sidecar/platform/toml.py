@@ -233,13 +233,18 @@ def _fit_value(
         ]
 
 
-def _fit_entries(kind: type[Struct], table: dict[str, Any], at: TomlKey) -> tuple[object, list[FieldError]]:
-    """Tables whose names the user chooses; entries that are not tables are left out."""
-    entries: dict[str, Struct] = {}
+def _fit_entries(kind: object, table: dict[str, Any], at: TomlKey) -> tuple[object, list[FieldError]]:
+    """Entries whose names the user chooses; those of a wrong form are left out."""
+    entries: dict[str, Any] = {}
     wrongs: list[FieldError] = []
     for name, value in table.items():
         key = (*at, name)
-        if isinstance(value, dict):
+        if not _is_table(kind):
+            try:
+                entries[name] = msgspec.convert(value, type=kind)
+            except msgspec.ValidationError as error:
+                wrongs.append(FieldError(key, f"{error} (got {short_value_repr(value)}); it is ignored"))
+        elif isinstance(value, dict):
             values, wrong = _fit_values(kind, value, key)
             wrongs += wrong
             if lacking := [

@@ -31,7 +31,7 @@ GRAMMARS = "Only platform.grammar parses other languages"
 EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
 AGENTS = "Only servers.mcp speaks MCP: session, lines and http"
 WEB = "Only servers.mcp.http serves HTTP"
-HTTP = "Only judging.backends.http speaks HTTP"
+HTTP = "Only platform.http speaks HTTP"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
 
@@ -103,7 +103,7 @@ TRUTHS = {
     "servers/mcp/lines.py": "import anyio\nimport mcp",
     "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette\nimport uvicorn",
     "servers/rubric_language/planted.py": "import lsprotocol\nimport pygls",
-    "judging/backends/http.py": "import httpx2",
+    "platform/http.py": "import httpx2",
     "systems/supervision/policy/planted.py": "import re\nimport msgspec\nimport sidecar.kernel",
 }
 

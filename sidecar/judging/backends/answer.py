@@ -9,51 +9,42 @@ Rules of this file:
   so far. Only cancelling raises.
 
 How a model is reached is not known here.
-
-The JSON schema uses the subset that structured outputs support. What the subset cannot express (bounds,
-patterns) goes into the descriptions; msgspec enforces it on the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
+from sidecar.kernel.answers import (
+    ANSWER_LIMIT,
+    InvalidAnswerError,
+    SchemaObject,
+    find_json_objects,
+    strict_schema,
+)
+from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import LINE_LIMIT, one_printable_line
 from sidecar.kernel.verdict import Answer, Judgement, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from sidecar.kernel.effects import JudgeCase
 
 
-ANSWER_LIMIT: Final = 131_072
-"""Maximum characters of an answer; a sensible one has a few thousand."""
-OBJECT_STARTS_LIMIT: Final = 100
-"""Opening braces of a text that are tried as the start of a JSON object."""
-READ_LIMIT: Final = 4 * ANSWER_LIMIT
-"""Maximum characters parsed from those braces on, summed over all of them."""
-LINE_LIMIT: Final = 200
-"""Characters quoted from a host, a service or a model in a reason."""
 ANSWER_KEYS: Final = frozenset(("answer", "verdict"))
 """A JSON object with one of these keys is an answer, or meant to be one."""
 
 
-class NoVerdictError(Exception):
+class NoVerdictError(ServiceError):
     """No verdict can be obtained. The text is one line for a person."""
-
-
-class InvalidAnswerError(Exception):
-    """The model answered, but not in the requested form. The text says what is wrong."""
 
 
 class OngoingJudgement:
@@ -108,7 +99,7 @@ class OngoingJudgement:
         try:
             async with asyncio.timeout(self.left if bounded else None) as limit:
                 verdict = await work
-        except NoVerdictError as error:
+        except ServiceError as error:
             return self._failed(str(error))
         except TimeoutError as error:
             return self._failed(str(self.late()) if limit.expired() else _ask_failure_reason(error))
@@ -178,7 +169,7 @@ def parse_verdict(text: str) -> Verdict:
 
 def _extract_answer_json(text: str) -> str:
     """The only object in a text that is an answer, or the whole text if it begins with a brace."""
-    answers = [found for found in _find_json_objects(text) if ANSWER_KEYS & found[0].keys()]
+    answers = [found for found in find_json_objects(text) if ANSWER_KEYS & found[0].keys()]
     if any(value != answers[0][0] for value, _ in answers):
         raise InvalidAnswerError("it holds several answers that differ")
     if answers:
@@ -188,82 +179,15 @@ def _extract_answer_json(text: str) -> str:
     raise InvalidAnswerError("it is not in the asked structure")
 
 
-def _find_json_objects(text: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the outermost JSON objects in a text, each with its source text."""
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_reject_duplicate_keys,
-        parse_constant=_reject_number_constant,
-        parse_int=str,
-        parse_float=str,
-    )
-    start, room = text.find("{"), READ_LIMIT
-    for _ in range(OBJECT_STARTS_LIMIT):
-        if start < 0 or room < 0:
-            return
-        try:
-            found, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError) as error:
-            room -= getattr(error, "pos", len(text)) - start
-            start = text.find("{", start + 1)
-        else:
-            yield found, text[start:end]
-            start = text.find("{", end)
-
-
-def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise InvalidAnswerError(f"the key {one_printable_line(name)} is there twice")
-    return found
-
-
-def _reject_number_constant(name: str) -> NoReturn:
-    raise InvalidAnswerError(f"{name} is no number")
-
-
-def one_printable_line(text: str, limit: int = LINE_LIMIT) -> str:
-    """Put foreign text on one line, cut to `limit` characters."""
-    return clean_line(text, limit)
-
-
 # --- The JSON schema of a verdict ---------------------------------------------------------------------------
-
-
-SchemaObject = dict[str, Any]
-SCHEMA_KEYS: Final = ("type", "enum", "const")
-SCHEMA_BOUND_KEYS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
 
 
 def answer_schema() -> SchemaObject:
     """Return the schema of Answer, with references resolved, objects closed and properties required."""
-    schema = msgspec.json.schema(Answer)
-    defined: SchemaObject = schema["$defs"]
-    return _simplify_schema(defined["Answer"], defined)
+    return strict_schema(Answer)
 
 
 @cache
 def schema_text() -> str:
     """Return the schema as one line of JSON."""
     return msgspec.json.encode(answer_schema()).decode()
-
-
-def _simplify_schema(schema: SchemaObject, defined: SchemaObject) -> SchemaObject:
-    if "$ref" in schema:
-        return _simplify_schema(defined[schema["$ref"].rpartition("/")[2]], defined)
-    out: SchemaObject = {key: schema[key] for key in SCHEMA_KEYS if key in schema}
-    if "enum" in schema:
-        out["type"] = "string"
-    if "anyOf" in schema:
-        out["anyOf"] = [_simplify_schema(one, defined) for one in schema["anyOf"]]
-    if "properties" in schema:
-        out["properties"] = {
-            name: _simplify_schema(one, defined) for name, one in schema["properties"].items()
-        }
-        out |= {"required": list(out["properties"]), "additionalProperties": False}
-    if "items" in schema:
-        out["items"] = _simplify_schema(schema["items"], defined)
-    told = [" ".join(schema.get("description", "").split())]
-    told += [f"{key} {schema[key]}" for key in SCHEMA_BOUND_KEYS if key in schema]
-    said = "; ".join(filter(None, told))
-    return out | ({"description": said} if said else {})

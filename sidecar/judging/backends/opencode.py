@@ -20,12 +20,12 @@ from sidecar.judging.backends.answer import (
     NoVerdictError,
     OngoingJudgement,
     ask_for_verdict,
-    one_printable_line,
     schema_text,
 )
-from sidecar.judging.backends.prices import host_model_name
 from sidecar.judging.backends.service import STRUCTURE_FILE
 from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.models import host_model_name
+from sidecar.kernel.text import one_printable_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

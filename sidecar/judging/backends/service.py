@@ -11,27 +11,28 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from sidecar.judging.backends import http, prices
 from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement, ask_for_verdict, schema_text
-from sidecar.judging.backends.answer import one_printable_line as line_of
-from sidecar.judging.backends.faults import FaultError
-from sidecar.judging.backends.keys import ApiKeyFinder
-from sidecar.judging.backends.prices import service_model_name
 from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import MASK_TEXT
+from sidecar.kernel.models import answer_price_cents, model_prices, service_model_name
+from sidecar.kernel.text import one_printable_line as line_of
+from sidecar.platform import http
+from sidecar.platform.api_keys import ApiKeyFinder
+from sidecar.platform.http_faults import FaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from sidecar.judging.backends.http import ServiceAddress, ServiceConnection
-    from sidecar.judging.backends.prices import TokenUsage
     from sidecar.judging.backends.prompt import JudgePrompt
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
     from sidecar.kernel.masking import SecretMask
+    from sidecar.kernel.models import TokenUsage
     from sidecar.kernel.settings import ServiceSettings, Settings
     from sidecar.kernel.verdict import Verdict
+    from sidecar.platform.http import ServiceAddress, ServiceConnection
 
 
 STRUCTURE_FILE: Final = "structure.md"
@@ -108,7 +109,7 @@ class ServiceJudge:
         try:
             target = self._target(environment, settings)
             where = target.keys.place()
-        except NoVerdictError as error:
+        except ServiceError as error:
             return ChosenBackend("", str(error))
         key = f"the key is in {where}" if where else "no key, on this machine"
         return ChosenBackend(self._dialect.backend, f"{target.model} at {target.address.authority}; {key}")
@@ -139,7 +140,7 @@ class ServiceJudge:
             async def answer(prompt: JudgePrompt) -> str:
                 said = await asking.answer(prompt)
                 hearing.pay(
-                    said.usage.tokens, prices.answer_price_cents(target.model, said.usage, settings.price)
+                    said.usage.tokens, answer_price_cents(target.model, said.usage, model_prices(settings))
                 )
                 if said.fault:
                     raise NoVerdictError(line_of(mask(said.fault)))

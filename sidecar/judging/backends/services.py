@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.judging.backends.answer import answer_schema, one_printable_line
-from sidecar.judging.backends.faults import extract_error_text
-from sidecar.judging.backends.prices import TokenUsage, token_count_or_zero
+from sidecar.judging.backends.answer import answer_schema
 from sidecar.judging.backends.service import ServiceAnswer
+from sidecar.kernel.models import TokenUsage, token_count_or_zero
+from sidecar.platform import chat
 
 if TYPE_CHECKING:
     from sidecar.judging.backends.prompt import JudgePrompt
@@ -30,7 +30,7 @@ STOP_REASON_FAULTS: Final = {
     "max_tokens": "the model's answer was cut at its limit of tokens",
     "model_context_window_exceeded": "the case is too long for the model",
     "pause_turn": "the model paused and gave no answer",
-    "refusal": "the model refused to judge this stop",
+    "refusal": "the model refused",
 }
 """Stop reasons that leave no verdict."""
 
@@ -108,109 +108,27 @@ class AnthropicDialect:
 # --- OpenAI's chat completions ------------------------------------------------------------------------------
 
 
-OPENAI_FORM_WORDS: Final = (
-    "response_format",
-    "json",
-    "schema",
-    "grammar",
-    "structured",
-    "format",
-    "not support",
-)
-"""Words of an error text about the form, from the many makers of such services."""
-FINISH_REASON_FAULTS: Final = {
-    "content_filter": "the model service filtered the model's answer",
-    "length": "the model's answer was cut at its limit of tokens",
-}
-"""Finish reasons that leave no verdict."""
-THOUGHT: Final = "</think>"
-"""The end of the reasoning that some local models put before their answer."""
-
-
-class _Part(Struct, frozen=True):
-    type: str = ""
-    text: str = ""
-
-
-class _OpenAiMessage(Struct, frozen=True):
-    content: str | list[_Part] | None = None
-    refusal: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The answer, without reasoning before it."""
-        given = self.content or ""
-        said = given if isinstance(given, str) else "".join(part.text for part in given)
-        return said.rpartition(THOUGHT)[2] if said.lstrip().startswith("<think>") else said
-
-
-class _Choice(Struct, frozen=True):
-    message: _OpenAiMessage = _OpenAiMessage()
-    finish_reason: str | None = None
-
-
-class _Details(Struct, frozen=True):
-    cached_tokens: object = 0
-
-
-class _OpenAiUsage(Struct, frozen=True):
-    """Usage as the service counts it: input includes cached tokens. null and invalid values are no error."""
-
-    prompt_tokens: object = 0
-    completion_tokens: object = 0
-    prompt_tokens_details: _Details | None = None
-
-    def plain(self) -> TokenUsage:
-        """Convert it; the cached tokens are limited to the input."""
-        sent = token_count_or_zero(self.prompt_tokens)
-        cached = min(sent, token_count_or_zero((self.prompt_tokens_details or _Details()).cached_tokens))
-        return TokenUsage(sent - cached, cached, token_count_or_zero(self.completion_tokens))
-
-
-class _Completion(Struct, frozen=True):
-    choices: list[_Choice] | None = None
-    usage: _OpenAiUsage | None = None
-
-
 class OpenAiDialect:
     """Implements `Dialect`. Forms: an enforced schema, then any JSON object, then instructions only."""
 
     backend = "openai"
     home = "https://api.openai.com/v1"
-    forms = 3
+    forms = chat.FORMS
 
     def service(self, settings: Settings) -> ServiceSettings:
         return settings.judge.openai
 
     def url(self, base: str) -> str:
-        return f"{base.removesuffix('/chat/completions')}/chat/completions"
+        return chat.completions_url(base)
 
     def headers(self, key: str) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
+        return chat.authorization(key)
 
     def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
-        asked: dict[str, Any] = {
-            "model": model,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.case},
-            ],
-        }
-        schema = {"name": "verdict", "strict": True, "schema": answer_schema()}
-        wanted = ({"type": "json_schema", "json_schema": schema}, {"type": "json_object"}, None)[form]
-        return asked | ({"response_format": wanted} if wanted else {})
+        return chat.build_request(model, prompt.system, prompt.case, "verdict", answer_schema(), form)
 
     def read(self, body: bytes) -> ServiceAnswer:
-        completion = msgspec.json.decode(body, type=_Completion)
-        usage = (completion.usage or _OpenAiUsage()).plain()
-        if not completion.choices:
-            why = one_printable_line(extract_error_text(body)) or "it sent no choice"
-            return ServiceAnswer("", usage, f"the model service gave no answer: {why}")
-        choice = completion.choices[0]
-        fault = FINISH_REASON_FAULTS.get(choice.finish_reason or "", "")
-        if choice.message.refusal:
-            fault = f"the model refused to judge this stop: {one_printable_line(choice.message.refusal)}"
-        return ServiceAnswer(choice.message.text, usage, fault)
+        return ServiceAnswer(*chat.read_completion(body))
 
     def refuses(self, said: str) -> bool:
-        return any(name in said.lower() for name in OPENAI_FORM_WORDS)
+        return chat.refuses_form(said)

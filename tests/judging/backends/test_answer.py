@@ -11,14 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.judging.backends.answer import (
-    InvalidAnswerError,
-    OngoingJudgement,
-    one_printable_line,
-    parse_verdict,
-)
+from sidecar.judging.backends.answer import OngoingJudgement, parse_verdict
+from sidecar.kernel.answers import InvalidAnswerError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, one_printable_line
 from sidecar.kernel.verdict import Abstain, Answer, Complete, Incomplete, Met, Verdict, Waiting
 from support.fake_claude import COMPLETE
 

@@ -261,7 +261,7 @@ class TestAnswers:
         openai.replies(ModelMessage((ReplyText(f"I will not, {KEY}"),), "refusal"))
         said = await openai.ask()
         assert isinstance(said, JudgeFailed)
-        assert said.reason == "the model refused to judge this stop: I will not, [masked]"
+        assert said.reason == "the model refused: I will not, [masked]"
 
 
 OTHER: Final = json.dumps({"answer": {"verdict": "abstain", "reason": "unsure", "confidence": 0.5}})

@@ -143,7 +143,7 @@ STATUSES: Final = (
     (401, 1, "the key was refused (401): no good"),
     (402, 1, "the model service failed (402): no good"),
     (403, 1, "the model service forbids the request (403): no good"),
-    (404, 1, "the model service does not know the model or the address (404): see judge.*.model"),
+    (404, 1, "the model service does not know the model or the address (404): see both"),
     (408, 3, "the model service waited too long for the request (408): no good"),
     (409, 3, "the model service failed (409): no good"),
     (413, 1, "the request is too big for the model service (413): no good"),
@@ -198,7 +198,7 @@ class TestStatuses:
         service.replies(HttpErrorReply(429, headers=headers))
         said = reason(await service.ask())
         assert "the limit of the model service is reached (429): scripted error; it asks to wait " in said
-        assert said.endswith(" s, longer than the judge may take")
+        assert said.endswith(" s, longer than it may take")
         assert len(service.model.requests) == 1
 
     @pytest.mark.parametrize("wait", ["-1", "soon", "1e9", "\u0663", "", "Mon, 99 Nov 2026 10:00:00 GMT"])
@@ -297,7 +297,7 @@ class TestBodies:
     @pytest.mark.parametrize(
         ("ending", "line"),
         [
-            ("refusal", "the model refused to judge this stop"),
+            ("refusal", "the model refused"),
             ("max_tokens", "the model's answer was cut at its limit of tokens"),
         ],
     )

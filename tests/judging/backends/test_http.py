@@ -16,10 +16,11 @@ from msgspec.structs import replace
 
 from sidecar.cli.scripted.model_script import HttpErrorReply
 from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.judging.backends import http
-from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement
-from sidecar.judging.backends.faults import FaultError, parse_retry_after
+from sidecar.judging.backends.answer import OngoingJudgement
+from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.platform import http
+from sidecar.platform.http_faults import FaultError, parse_retry_after
 from support.fake_claude import CASE, COMPLETE
 from support.judge_worlds import KEY, SESSION, ServiceWorld, service_judge, settings
 
@@ -39,7 +40,7 @@ def service(request: pytest.FixtureRequest, model: ScriptedModel) -> ServiceWorl
 class TestLoading:
     @pytest.mark.process
     def test_nothing_of_http_is_loaded_at_start(self) -> None:
-        ours = "sidecar.judging.backends.http"
+        ours = "sidecar.platform.http"
         code = f"""import sys, sidecar.wiring.sidecar
 print(sorted({{"httpx2", "stamina", "keyring", "{ours}"}} & sys.modules.keys()))"""
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -179,7 +180,7 @@ class TestTryingAgain:
         assert self.line()._again(FaultError("busy", status=529, passing=True)) is True  # noqa: SLF001
 
     async def test_what_does_not_pass_is_not_tried_again(self) -> None:
-        for error in (FaultError("no"), NoVerdictError("no"), ValueError("no")):
+        for error in (FaultError("no"), ServiceError("no"), ValueError("no")):
             assert self.line()._again(error) is False  # noqa: SLF001
 
     async def test_the_tries_of_a_question_are_three_without_the_test_mode(
@@ -246,7 +247,7 @@ def test_what_is_on_this_machine_is_known(url: str, *, loopback: bool) -> None:
 
 
 def test_an_endpoint_with_a_password_is_refused_unquoted() -> None:
-    with pytest.raises(NoVerdictError) as refused:
+    with pytest.raises(ServiceError) as refused:
         http.parse_service_address(f"https://user:{KEY}@example.com")
     assert KEY not in str(refused.value)
 

@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sidecar.judging.backends.answer import NoVerdictError
+from sidecar.kernel.errors import ServiceError
 from sidecar.platform import processes
 from sidecar.platform.processes import ProcessEnding
 
@@ -85,10 +85,10 @@ class ApiKey:
     def __init__(self, secret: str, place: str) -> None:
         """`place` says where the key is from.
 
-        Raises NoVerdictError if it cannot be a key, without quoting it.
+        Raises ServiceError if it cannot be a key, without quoting it.
         """
         if not secret.isascii() or not secret.isprintable() or " " in secret:
-            raise NoVerdictError(f"the key in {place} is unusable: it holds blanks or unusual characters")
+            raise ServiceError(f"the key in {place} is unusable: it holds blanks or unusual characters")
         self.secret = secret
         self.place = place
 
@@ -108,14 +108,14 @@ class ApiKeyFinder:
     def place(self) -> str:
         """Describe where the key is, without opening the keyring; "" if there is none.
 
-        Raises NoVerdictError if a named place is broken.
+        Raises ServiceError if a named place is broken.
         """
         if key := self._quick():
             return key.place
         if not self._service.keyring:
             return ""
         if importlib.util.find_spec("keyring") is None:
-            raise NoVerdictError(
+            raise ServiceError(
                 f"the key is in the keyring entry {self._service.keyring}, but keyring is not installed: "
                 "pip install 'supervisor-sidecar[keyring]'"
             )
@@ -127,7 +127,7 @@ class ApiKeyFinder:
         return f"no key in {named}" if named else "no key is named in the settings"
 
     async def fetch(self) -> ApiKey | None:
-        """Return the key or None. Raises NoVerdictError as `place` does, and for a locked keyring."""
+        """Return the key or None. Raises ServiceError as `place` does, and for a locked keyring."""
         if key := self._quick():
             return key
         return await self._from_keyring() if self.place() else None
@@ -140,15 +140,15 @@ class ApiKeyFinder:
 
     def _from_file(self, path: str) -> ApiKey:
         if not lies_outside_project(path, self._session):
-            raise NoVerdictError(f"the key file {path} is no absolute path outside the project")
+            raise ServiceError(f"the key file {path} is no absolute path outside the project")
         try:
             content = _read_private_file(path)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise NoVerdictError(f"the key file {path} cannot be used: {why}") from None
+            raise ServiceError(f"the key file {path} cannot be used: {why}") from None
         lines = content.decode("ascii", "replace").splitlines()
         if not lines or not lines[0].strip():
-            raise NoVerdictError(f"the key file {path} holds no key in its first line")
+            raise ServiceError(f"the key file {path} holds no key in its first line")
         return ApiKey(lines[0].strip(), path)
 
     async def _from_keyring(self) -> ApiKey:
@@ -164,10 +164,10 @@ class ApiKeyFinder:
             separate=True,
         )
         if ended.ending is ProcessEnding.TIMED_OUT:
-            raise NoVerdictError(f"{place} is locked: it gave nothing in {KEYRING_S:g} s")
+            raise ServiceError(f"{place} is locked: it gave nothing in {KEYRING_S:g} s")
         secret = ended.output.decode("utf-8", "replace").strip()
         if ended.exit_code or not secret:
-            raise NoVerdictError(f"{place} gives nothing: keyring set {named} {KEYRING_USER}")
+            raise ServiceError(f"{place} gives nothing: keyring set {named} {KEYRING_USER}")
         return ApiKey(secret, place)
 
 

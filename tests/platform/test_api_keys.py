@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from sidecar.judging.backends import keys
-from sidecar.judging.backends.answer import NoVerdictError
-from sidecar.judging.backends.keys import ApiKey, ApiKeyFinder
+from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.settings import ServiceSettings
+from sidecar.platform import api_keys as keys
+from sidecar.platform.api_keys import ApiKey, ApiKeyFinder
 
 SECRET: Final = "sk-made-up-0123456789"
 STORE: Final = f"""
@@ -50,9 +50,9 @@ async def found(keys: ApiKeyFinder) -> tuple[str, str]:
 
 async def refusal(keys: ApiKeyFinder) -> str:
     """Why there is no key, the same before and when it is fetched."""
-    with pytest.raises(NoVerdictError) as early:
+    with pytest.raises(ServiceError) as early:
         keys.place()
-    with pytest.raises(NoVerdictError) as late:
+    with pytest.raises(ServiceError) as late:
         await keys.fetch()
     assert str(early.value) == str(late.value)
     assert SECRET not in str(late.value)
@@ -172,7 +172,7 @@ class TestKeyrings:
 
     @pytest.mark.process
     async def test_an_entry_that_is_not_there_is_told(self) -> None:
-        with pytest.raises(NoVerdictError, match="gives nothing: keyring set b-service supervisor"):
+        with pytest.raises(ServiceError, match="gives nothing: keyring set b-service supervisor"):
             await ApiKeyFinder(ServiceSettings(keyring="b-service"), {}, self.own).fetch()
 
     @pytest.mark.process
@@ -184,12 +184,12 @@ class TestKeyrings:
     @pytest.mark.process
     async def test_a_locked_keyring_is_not_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(keys, "KEYRING_S", 0.0)
-        with pytest.raises(NoVerdictError, match="is locked: it gave nothing in 0 s"):
+        with pytest.raises(ServiceError, match="is locked: it gave nothing in 0 s"):
             await ApiKeyFinder(ServiceSettings(keyring="a-service"), {}, self.own).fetch()
 
     @pytest.mark.process
     async def test_a_name_is_no_option(self) -> None:
-        with pytest.raises(NoVerdictError, match="gives nothing"):
+        with pytest.raises(ServiceError, match="gives nothing"):
             await ApiKeyFinder(ServiceSettings(keyring="--help"), {}, self.own).fetch()
 
 

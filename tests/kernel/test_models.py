@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.judging.backends.prices import TokenUsage, answer_price_cents, token_count_or_zero
+from sidecar.kernel.models import TokenUsage, answer_price_cents, token_count_or_zero
 from sidecar.kernel.settings import ModelPrice
 
 PRICES: Final = {

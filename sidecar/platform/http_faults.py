@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.judging.backends.answer import NoVerdictError, one_printable_line
+from sidecar.kernel.errors import ServiceError
+from sidecar.kernel.text import one_printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ STATUSES: Final = {
     400: "the model service does not take the request (400)",
     401: "the key was refused (401)",
     403: "the model service forbids the request (403)",
-    404: "the model service does not know the model or the address (404): see judge.*.model and .endpoint",
+    404: "the model service does not know the model or the address (404): see both in the settings",
     408: "the model service waited too long for the request (408)",
     413: "the request is too big for the model service (413)",
     429: "the limit of the model service is reached (429)",
@@ -39,7 +40,7 @@ CAUSES_LIMIT: Final = 10
 """Links of a chain of exceptions that are examined."""
 
 
-class FaultError(NoVerdictError):
+class FaultError(ServiceError):
     """A request without a good answer.
 
     `status` is 0 if there was no response; `said` is the error text of the service, bounded. `passing`:

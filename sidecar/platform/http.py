@@ -1,4 +1,4 @@
-"""The only HTTP client of the judges: one client per judgement, bounded requests, one retry policy.
+"""The only HTTP client: one client per judgement or worker, bounded requests, one retry policy.
 
 Rules of this file:
 
@@ -16,15 +16,16 @@ What is asked and answered is not known here.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from sidecar.judging.backends import faults
-from sidecar.judging.backends.answer import NoVerdictError, one_printable_line
-from sidecar.judging.backends.faults import FaultError
-from sidecar.judging.backends.keys import lies_outside_project
+from sidecar.kernel.errors import ServiceError
+from sidecar.kernel.text import one_printable_line
+from sidecar.platform import http_faults as faults
+from sidecar.platform.api_keys import lies_outside_project
+from sidecar.platform.http_faults import FaultError
 
 if TYPE_CHECKING:
     import ssl
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from sidecar.judging.backends.answer import OngoingJudgement
     from sidecar.kernel.masking import SecretMask
 
 
@@ -78,24 +78,40 @@ class ServiceAddress(Struct, frozen=True):
 
 
 def parse_service_address(url: str) -> ServiceAddress:
-    """Parse a base URL. Raises NoVerdictError, without quoting what may contain a password."""
+    """Parse a base URL. Raises ServiceError, without quoting what may contain a password."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise NoVerdictError("the endpoint in the settings is no URL") from None
+        raise ServiceError("the endpoint in the settings is no URL") from None
     if parts.scheme not in ("http", "https") or not host or not url.isascii() or not url.isprintable():
-        raise NoVerdictError("the endpoint in the settings is no http or https URL")
+        raise ServiceError("the endpoint in the settings is no http or https URL")
     if parts.username is not None or parts.query or parts.fragment:
-        raise NoVerdictError(f"the endpoint at {host} must be a plain URL: a key goes where the settings say")
+        raise ServiceError(f"the endpoint at {host} must be a plain URL: a key goes where the settings say")
     return ServiceAddress(url.strip().rstrip("/"), parts.scheme, host, port)
+
+
+class RequestAccount(Protocol):
+    """What a judgement or worker keeps of its requests: `trouble` is the last fault met by trying again."""
+
+    trouble: str
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+
+    def begin(self) -> None:
+        """Note a request that is sent."""
+
+    def refused(self) -> None:
+        """Note that it was refused and costs nothing."""
 
 
 class ServiceConnection:
     """A client connected to one service."""
 
     def __init__(
-        self, client: httpx2.AsyncClient, to: ServiceAddress, hearing: OngoingJudgement, mask: SecretMask
+        self, client: httpx2.AsyncClient, to: ServiceAddress, hearing: RequestAccount, mask: SecretMask
     ) -> None:
         self._client = client
         self._to = to
@@ -129,7 +145,7 @@ class ServiceConnection:
             self._hearing.trouble = str(error)
             return True
         if error.after >= self._hearing.left:
-            error.args = (f"{error}; it asks to wait {error.after:.0f} s, longer than the judge may take",)
+            error.args = (f"{error}; it asks to wait {error.after:.0f} s, longer than it may take",)
             return False
         self._hearing.trouble = str(error)
         return error.after
@@ -167,12 +183,12 @@ async def open_service_connection(
     to: ServiceAddress,
     environment: Mapping[str, str],
     headers: Mapping[str, str],
-    hearing: OngoingJudgement,
+    hearing: RequestAccount,
     mask: SecretMask,
 ) -> AsyncIterator[ServiceConnection]:
-    """Open a client for one judgement.
+    """Open a client for one judgement or worker.
 
-    Raises NoVerdictError if the environment makes that impossible. `headers` identify us to the service and
+    Raises ServiceError if the environment makes that impossible. `headers` identify us to the service and
     contain the key; `mask` removes it from whatever is quoted.
     """
     import httpx2  # noqa: PLC0415 - as above
@@ -188,13 +204,13 @@ async def open_service_connection(
         )
     except (OSError, ValueError, httpx2.InvalidURL) as error:
         why = one_printable_line(mask(str(error)))
-        raise NoVerdictError(f"no connection to {to.authority} can be made: {why}") from None
+        raise ServiceError(f"no connection to {to.authority} can be made: {why}") from None
     async with client:
         yield ServiceConnection(client, to, hearing, mask)
 
 
 def _choose_proxy(to: ServiceAddress, environment: Mapping[str, str]) -> str | None:
-    """Return the session's proxy for this service, or None. Raises NoVerdictError for other than http(s)."""
+    """Return the session's proxy for this service, or None. Raises ServiceError for other than http(s)."""
     from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined] # noqa: PLC0415
 
     names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
@@ -206,7 +222,7 @@ def _choose_proxy(to: ServiceAddress, environment: Mapping[str, str]) -> str | N
         return None
     scheme, mark, _ = value.partition("://")
     if mark and scheme not in ("http", "https"):
-        raise NoVerdictError(
+        raise ServiceError(
             f"the session's proxy is of the kind {one_printable_line(scheme, 20)}: only http and https work"
         )
     return value if mark else f"http://{value}"

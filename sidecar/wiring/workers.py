@@ -1,0 +1,20 @@
+"""Builds the workers with all their backends."""
+
+from __future__ import annotations
+
+import os
+
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.ports import SecretDetector, SpendingStore
+from sidecar.workers.agents import AgentBackend, ClaudeProgram, CommandProgram, OpenCodeProgram
+from sidecar.workers.gateway import GatewayBackend
+from sidecar.workers.service import WorkerService
+
+
+def build_workers(spending: SpendingStore, secrets: SecretDetector) -> WorkerService:
+    """Build the real workers. `spending`: where judging counts too."""
+    texts = plugin_root() / "rubric"
+    programs = (ClaudeProgram(), OpenCodeProgram(), CommandProgram())
+    agents = {program.name: AgentBackend(program, texts) for program in programs}
+    gateway = GatewayBackend(texts, os.environ, secrets.masker)
+    return WorkerService({**agents, "gateway": gateway}, spending, secrets)

@@ -1,0 +1,241 @@
+"""Workers that are programs: Claude Code, OpenCode, and any command of the user's.
+
+Rules of this file:
+
+- Nothing waits for a person: what is not allowed is refused by the host. In Claude Code, edits pass inside
+  the work folder (mode acceptEdits) and the other tools by name; MCP servers are not loaded. In OpenCode,
+  all permissions but those of the task's tools are refused, and so are folders outside.
+- The user's own settings, hooks and plugins stay in force, because they may guard what an agent does. Our
+  hooks skip a process with WORKER_MARKER.
+- A command is started as the user wrote it; which tools it may use is the user's to say there.
+- The prompt is passed on standard input, which other users of the machine cannot see.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from sidecar.hosts.claude_code.headless import find_claude
+from sidecar.hosts.command import AGENT_OUTPUT_KEPT, AgentInvocation, build_invocation
+from sidecar.hosts.names import WORKER_MARKER
+from sidecar.hosts.opencode.link import get_session_context
+from sidecar.hosts.ports import AgentTask
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.text import fill_template, strip_control_codes
+from sidecar.platform import processes
+from sidecar.platform.api_keys import session_project
+from sidecar.platform.processes import ProcessEnding, ProcessResult
+from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
+from sidecar.workers.policy import claude_model, opencode_model
+from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
+
+CLOSING_FILE: Final = "worker.md"
+"""The end of the prompt for agents that cannot enforce a schema."""
+OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
+
+
+class Program:
+    """How one kind of agent is started and heard."""
+
+    name: str
+    stream: type[AgentStream]
+    closing: bool = True
+    """Whether the schema must be told in the prompt, because the program cannot enforce one."""
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
+        """Return why it cannot be started, "" if it can."""
+        raise NotImplementedError
+
+    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
+        """Return what is started, and the name of the model, "" for the host's own."""
+        raise NotImplementedError
+
+
+class ClaudeProgram(Program):
+    """`claude -p`. It enforces the schema itself."""
+
+    name = "claude"
+    stream = ClaudeStream
+    closing = False
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
+        return "" if self._program(task) else "`claude` is not on the session's PATH"
+
+    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
+        model = claude_model(task.model, settings)
+        named = [tool for tool in task.tools if tool not in worker_data().claude["edits"]]
+        command = (
+            *(self._program(task), "-p", "--output-format", "stream-json", "--verbose"),
+            *("--no-session-persistence", "--strict-mcp-config", "--permission-mode", "acceptEdits"),
+            *("--json-schema", schema_text(task.answer), f"--tools={','.join(task.tools)}"),
+            *((f"--allowedTools={','.join(named)}",) if named else ()),
+            *(("--model", model) if model else ()),
+        )
+        return AgentInvocation(command=command, environment=task.environment, stdin=encode(prompt)), model
+
+    def _program(self, task: WorkerTask[A]) -> str:
+        return find_claude(task.environment, _untrusted_folder(task))
+
+
+class OpenCodeProgram(Program):
+    """`opencode run`."""
+
+    name = "opencode"
+    stream = OpenCodeStream
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
+        return "" if self._program(task) else "`opencode` is not on the session's PATH"
+
+    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
+        now = get_session_context()
+        own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
+        model = opencode_model(task.model, settings, own)
+        command = (self._program(task), "run", "--format", "json", "--title", "Supervisor's worker")
+        told = {**task.environment, OPENCODE_CONFIG: _permit(task)}
+        return (
+            AgentInvocation(
+                command=(*command, *(("--model", model) if model else ())),
+                environment=told,
+                stdin=encode(prompt),
+            ),
+            model if model != own else "",
+        )
+
+    def _program(self, task: WorkerTask[A]) -> str:
+        return processes.find_program("opencode", task.environment, _untrusted_folder(task))
+
+
+class CommandProgram(Program):
+    """The command in the settings."""
+
+    name = "command"
+    stream = AgentStream
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
+        return "" if settings.workers.command else "workers.command names no program"
+
+    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
+        asked = AgentTask(
+            prompt=prompt, project=task.project, environment=task.environment, seconds=task.seconds
+        )
+        return build_invocation(settings.workers.command, asked, "", ()), ""
+
+
+class AgentBackend:
+    """Implements `Backend` with a program."""
+
+    def __init__(self, program: Program, texts: Path) -> None:
+        """`texts`: the folder of worker.md."""
+        self._program = program
+        self._texts = texts
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
+        return self._program.absence(task, settings)
+
+    async def run(
+        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
+    ) -> Worked[A]:
+        """Raises WorkerError, and OSError if the closing text cannot be read."""
+        stream = self._program.stream(hear)
+        given, model = self._program.invocation(task, self._prompt(task), settings)
+        cost.calls = 1
+
+        def feed(text: str) -> None:
+            stream.feed(text)
+            cost.tokens, cost.cents = stream.tokens, stream.cents
+
+        ended = await processes.run_process(
+            given.command,
+            cwd=task.project,
+            environment={**given.environment, WORKER_MARKER: "1", "PWD": task.project},
+            seconds=task.seconds,
+            stdin=given.stdin,
+            keep=AGENT_OUTPUT_KEPT,
+            separate=True,
+            hear=feed,
+        )
+        printed, complaint = (
+            strip_control_codes(data.decode("utf-8", "replace")) for data in (ended.output, ended.errors)
+        )
+        stream.close(printed, complaint, given.command)
+        cost.tokens, cost.cents = stream.tokens, stream.cents
+        if ended.ending is ProcessEnding.NOT_LAUNCHED:
+            cost.calls = 0
+        self._check_ending(task, ended, stream)
+        answer = stream.answer or find_answer(stream.text, stream.output)
+        return Worked(validate_answer(answer, task.answer, stream.output), model or SELF, stream.output)
+
+    def _prompt(self, task: WorkerTask[A]) -> str:
+        if not self._program.closing:
+            return task.prompt
+        closing = (self._texts / CLOSING_FILE).read_text(encoding="utf-8")
+        return f"{task.prompt}\n\n{fill_template(closing, {'schema': schema_text(task.answer)})}"
+
+    def _check_ending(self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream) -> None:
+        """Raise WorkerError if the agent did not end as it should. What it wrote outside comes first."""
+        name = self._program.name
+        outside = find_outside_paths(stream.written, task.project, task.environment)
+        if outside:
+            shown = ", ".join(outside)
+            said = f"the worker wrote outside its folder: {shown}; look there, and undo what is not wanted"
+            raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, stream.output)
+        if ended.ending is ProcessEnding.NOT_LAUNCHED:
+            said = f"{name} could not be started: {ended.reason}; see [workers] in the settings"
+            raise WorkerError(WorkerFailure.NOT_STARTED, said, stream.output)
+        if ended.ending is ProcessEnding.TIMED_OUT:
+            advice = "give it a smaller task, or raise workers.seconds"
+            said = f"the worker did not end within {task.seconds:g} s: {advice}"
+            raise WorkerError(WorkerFailure.TIMED_OUT, said, stream.output)
+        if stream.unfit:
+            said = f"the worker's answer does not fit its schema: {stream.unfit}; name another model"
+            raise WorkerError(WorkerFailure.INVALID, said, stream.output)
+        if ended.exit_code or stream.fault:
+            why = stream.fault or "see its output"
+            said = f"{name} ended with exit code {ended.exit_code}: {why}; try it by hand in this folder"
+            raise WorkerError(WorkerFailure.EXITED, said, stream.output)
+
+
+def find_outside_paths(written: list[str], project: str, environment: Environment) -> list[str]:
+    """Return the paths that lead outside of the work folder and of the temporary folder, links resolved."""
+    roots = [
+        os.path.realpath(place) for place in (project, environment.get("TMPDIR") or tempfile.gettempdir())
+    ]
+    return [path for path in dict.fromkeys(written) if not _lies_inside(str(Path(project, path)), roots)]
+
+
+def _lies_inside(path: str, roots: list[str]) -> bool:
+    try:
+        real = Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return False
+    return any(real.is_relative_to(root) for root in roots)
+
+
+def _untrusted_folder(task: WorkerTask[A]) -> str:
+    """Return the folder whose programs are not started: a repository does not speak for its owner."""
+    return session_project(task.environment) or task.project
+
+
+def _permit(task: WorkerTask[A]) -> str:
+    """Return the user's inline configuration with the permissions of this task. The last match counts."""
+    try:
+        content = msgspec.json.decode(task.environment.get(OPENCODE_CONFIG) or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        content = {}
+    known = worker_data().permissions
+    allowed = {known[tool]: "allow" for tool in task.tools if tool in known}
+    content["permission"] = {"*": "deny", **allowed, "external_directory": "deny"}
+    return msgspec.json.encode(content).decode()
+
+
+def encode(prompt: str) -> bytes:
+    """Return a prompt as it is passed on standard input."""
+    return prompt.encode("utf-8", "replace")

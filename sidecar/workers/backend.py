@@ -1,0 +1,72 @@
+"""What the backends share: their interface, the cost of a run, and validating an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.kernel.answers import InvalidAnswerError, last_json_object, strict_schema
+from sidecar.kernel.settings import Settings
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerTask
+
+
+class WorkerCost(Struct):
+    """What a run has cost so far, also if it fails. `calls` is 0 until something was asked."""
+
+    calls: int = 0
+    tokens: int = 0
+    cents: float | None = None
+
+
+class Worked(Struct, Generic[A], frozen=True):
+    """The end of a run: the answer, the model, and what the agent printed."""
+
+    answer: A
+    model: str
+    output: str = ""
+
+
+class Backend(Protocol):
+    """One way to run a worker."""
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
+        """Return why this backend cannot be used, in one clause; "" if it can."""
+
+    async def run(
+        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
+    ) -> Worked[A]:
+        """Run once, within `task.seconds`. Raises WorkerError."""
+
+
+def schema_text(kind: type[Struct]) -> str:
+    """Return the JSON schema of an answer, on one line."""
+    return msgspec.json.encode(strict_schema(kind)).decode()
+
+
+def find_answer(text: str, output: str) -> str:
+    """Return the JSON object at the end of an agent's last message. Raises WorkerError."""
+    try:
+        found = last_json_object(text)
+    except InvalidAnswerError as error:
+        raise WorkerError(
+            WorkerFailure.INVALID, f"the worker's answer is not valid: {error}", output
+        ) from None
+    if not found:
+        said = "the worker gave no answer in JSON: read what it said, and ask again or name another model"
+        raise WorkerError(WorkerFailure.UNPARSABLE, said, output)
+    return found
+
+
+def validate_answer(answer: str, kind: type[A], output: str) -> A:
+    """Convert the answer strictly. Raises WorkerError, which says where it does not fit."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.ValidationError as error:
+        said = f"the worker's answer does not fit its schema: {error}; ask again or name another model"
+        raise WorkerError(WorkerFailure.INVALID, said, output) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        said = f"the worker's answer is no JSON: {error}; ask again or name another model"
+        raise WorkerError(WorkerFailure.UNPARSABLE, said, output) from None

@@ -1,0 +1,186 @@
+"""A worker that is one request: an OpenAI-compatible service answers with files, which are written here.
+
+Rules of this file:
+
+- The model sees the prompt and the files that the task names, and nothing else.
+- Nothing is written before the whole answer and all its paths are valid; then all files are written or none.
+- The address and the key are the user's: from the settings, or $LITELLM_BASE_URL and $LITELLM_API_KEY. Only a
+  service on this machine may be asked without a key or without TLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.kernel.errors import ServiceError
+from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.models import answer_price_cents, model_prices
+from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import ServiceSettings, Settings
+from sidecar.kernel.text import fill_template, last_characters, one_printable_line, quote_as_code_block
+from sidecar.platform.api_keys import ApiKeyFinder
+from sidecar.platform.files import UnusableFileError
+from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
+from sidecar.workers.files import OutsideError, WrittenFile, read_shown_file, write_files
+from sidecar.workers.policy import gateway_model
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.streams import OUTPUT_LIMIT
+
+PROMPT_FILE: Final = "worker-gateway.md"
+URL_VARIABLE: Final = "LITELLM_BASE_URL"
+KEY_VARIABLE: Final = "LITELLM_API_KEY"
+FORM_REFUSALS: Final = frozenset((400, 404, 415, 422, 501))
+"""Statuses with which services refuse a form that they do not know."""
+
+
+class _Deadline:
+    """The time that is left for the requests of one worker. Implements http.RequestAccount."""
+
+    def __init__(self, seconds: float) -> None:
+        self.trouble = ""
+        self._until = asyncio.get_running_loop().time() + seconds
+
+    @property
+    def left(self) -> float:
+        return self._until - asyncio.get_running_loop().time()
+
+    def begin(self) -> None:
+        """Only the answer counts."""
+
+    def refused(self) -> None:
+        """The same."""
+
+
+class GatewayBackend:
+    """Implements `Backend`."""
+
+    def __init__(
+        self, texts: Path, own: Mapping[str, str], secrets: Callable[[Environment], SecretMask]
+    ) -> None:
+        """`texts`: the folder of worker-gateway.md; `own`: the environment of this process."""
+        self._texts = texts
+        self._own = own
+        self._secrets = secrets
+
+    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
+        from sidecar.platform.http import parse_service_address  # noqa: PLC0415 - not at start
+
+        url = self._url(task, settings)
+        if not url:
+            return f"no gateway is named in workers.gateway_url or {URL_VARIABLE}"
+        try:
+            to = parse_service_address(url)
+            if not to.loopback and not self._keys(task).place():
+                return f"the gateway needs a key in {KEY_VARIABLE}"
+        except ServiceError as error:
+            return str(error)
+        if to.scheme == "http" and not to.loopback:
+            return f"the gateway must be https: {to.host} is another machine"
+        return "" if gateway_model(task.model, settings) else "workers.gateway_model names no model"
+
+    async def run(
+        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
+    ) -> Worked[A]:
+        """Raises WorkerError, and OSError if the prompt's text cannot be read."""
+        from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - not at start
+
+        model, kind = gateway_model(task.model, settings), _answer_kind(task.answer)
+        try:
+            async with asyncio.timeout(task.seconds):
+                text = await self._ask(task, settings, model, kind, cost)
+        except TimeoutError:
+            advice = "raise workers.seconds, or name another model"
+            said = f"the gateway did not answer within {task.seconds:g} s: {advice}"
+            raise WorkerError(WorkerFailure.TIMED_OUT, said) from None
+        except FaultError as fault:
+            failure = WorkerFailure.EXITED if fault.status else WorkerFailure.NOT_STARTED
+            raise WorkerError(failure, f"the gateway gave no answer: {fault}") from None
+        except ServiceError as error:
+            raise WorkerError(WorkerFailure.EXITED, f"the gateway gave no answer: {error}") from None
+        hear(f"{text}\n")
+        output = last_characters(text, OUTPUT_LIMIT)
+        source = text if text.lstrip().startswith("{") else find_answer(text, output)
+        found: Any = validate_answer(source, kind, output)
+        _write(task.project, tuple(found.files), output)
+        return Worked(found.answer, model, output)
+
+    async def _ask(
+        self, task: WorkerTask[A], settings: Settings, model: str, kind: type[Struct], cost: WorkerCost
+    ) -> str:
+        """Return the model's text. A form that the service does not know is left away."""
+        from sidecar.platform import chat, http  # noqa: PLC0415 - not at start
+        from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - the same
+
+        to = http.parse_service_address(self._url(task, settings))
+        key = await self._keys(task).fetch()
+        headers = chat.authorization(key.secret if key else "")
+        system = self._instructions(task, kind)
+        schema = msgspec.json.decode(schema_text(kind))
+        mask, deadline = self._secrets(task.environment), _Deadline(task.seconds)
+        async with http.open_service_connection(to, task.environment, headers, deadline, mask) as line:
+            form = 0
+            while True:
+                asked = chat.build_request(model, system, task.prompt, "work", schema, form)
+                cost.calls = 1
+                try:
+                    body = await line.post(chat.completions_url(to.url), msgspec.json.encode(asked))
+                    break
+                except FaultError as fault:
+                    last = form + 1 == chat.FORMS
+                    if last or fault.status not in FORM_REFUSALS or not chat.refuses_form(fault.said):
+                        raise
+                    form += 1
+        try:
+            said = chat.read_completion(body)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise ServiceError(f"it is none: {one_printable_line(str(error))}") from None
+        cost.tokens = said.usage.tokens
+        cost.cents = answer_price_cents(model, said.usage, model_prices(settings))
+        if said.fault:
+            raise ServiceError(said.fault)
+        return said.text
+
+    def _instructions(self, task: WorkerTask[A], kind: type[Struct]) -> str:
+        shown = []
+        for path in task.files:
+            try:
+                shown.append(
+                    f"{path}\n{quote_as_code_block(read_shown_file(task.project, path)) or '(empty)'}"
+                )
+            except (OSError, OutsideError, UnusableFileError) as error:
+                said = f"the file {path} cannot be shown to the model: {error}"
+                raise WorkerError(WorkerFailure.NOT_STARTED, said) from None
+        text = (self._texts / PROMPT_FILE).read_text(encoding="utf-8")
+        return fill_template(text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
+
+    def _url(self, task: WorkerTask[A], settings: Settings) -> str:
+        return (
+            settings.workers.gateway_url
+            or task.environment.get(URL_VARIABLE)
+            or self._own.get(URL_VARIABLE, "")
+        )
+
+    def _keys(self, task: WorkerTask[A]) -> ApiKeyFinder:
+        return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), task.environment, self._own)
+
+
+def _answer_kind(answer: type[Struct]) -> type[Struct]:
+    """Return the Struct of the whole answer: the files, and the answer of the task."""
+    return msgspec.defstruct("GatewayAnswer", [("files", list[WrittenFile]), ("answer", answer)], frozen=True)
+
+
+def _write(project: str, files: tuple[WrittenFile, ...], output: str) -> None:
+    try:
+        write_files(project, files)
+    except OutsideError as error:
+        said = f"the model named a file that is not its to write, so nothing was written: {error}"
+        raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None
+    except (OSError, UnusableFileError) as error:
+        said = f"the model's files could not be written, and all is as before: {error}"
+        raise WorkerError(WorkerFailure.INVALID, said, output) from None

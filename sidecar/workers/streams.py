@@ -1,0 +1,241 @@
+"""What a headless agent reports while it works: its words, its calls, what it wrote, what it cost.
+
+Rules of this file:
+
+- A line that is not of the agent's known form is passed on as it is. Nothing that an agent prints raises.
+- A write counts when the agent reports that it was done; one that was refused does not.
+- What a shell command wrote is not reported, so it is not known here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.hosts.claude_code.headless import NULL, ClaudeResult, ClaudeUsage, explain_claude_failure
+from sidecar.hosts.command import find_known_program
+from sidecar.hosts.opencode import wire
+from sidecar.hosts.opencode.messages import describe_host_error
+from sidecar.kernel.text import clean_line, last_characters, strip_control_codes
+from sidecar.platform.data import load_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+OUTPUT_LIMIT: Final = 20_000
+"""Characters of an agent's words that are kept: the last ones."""
+LINE_LIMIT: Final = 4_194_304
+"""Characters of one line; the rest of a longer one is dropped."""
+CALL_SHOWN: Final = 200
+"""Characters of a tool call that a person is shown."""
+SCHEMA_GIVEN_UP: Final = "error_max_structured_output_retries"
+"""How Claude Code ends if the model never fits the schema."""
+
+
+class WorkerData(Struct, frozen=True, forbid_unknown_fields=True):
+    """Contents of data/workers.toml."""
+
+    permissions: dict[str, str]
+    claude: dict[str, tuple[str, ...]]
+    writes: dict[str, str]
+
+
+def worker_data() -> WorkerData:
+    """Return what is known of agents' tools."""
+    known: WorkerData = load_data("workers", WorkerData)
+    return known
+
+
+class AgentStream:
+    """The output of one agent, line by line. This one knows no form: any program.
+
+    `text` is the agent's last message. `answer` is what the host itself took for the answer, "" if it takes
+    none. `fault` says why the host failed; `unfit` why it gave the answer up. `written` are paths of files.
+    `tokens` and `cents` are as in WorkerRun.
+    """
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        self._hear = hear
+        self._line = ""
+        self.text = ""
+        self.answer = ""
+        self.fault = ""
+        self.unfit = ""
+        self.output = ""
+        self.written: list[str] = []
+        self.tokens = 0
+        self.cents: float | None = None
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of output."""
+        first, *rest = text.split("\n")
+        self._line = (self._line + first)[:LINE_LIMIT]
+        for line in rest:
+            self._end_line()
+            self._line = line[:LINE_LIMIT]
+
+    def close(self, printed: str, complaint: str, command: tuple[str, ...]) -> None:
+        """Take what is left; `printed` and `complaint` are what was kept of both output streams."""
+        self._end_line()
+        self._finish(find_known_program(command).said(printed))
+        self.output = last_characters("\n".join(filter(None, (self.output, complaint.strip()))), OUTPUT_LIMIT)
+
+    def _end_line(self) -> None:
+        line, self._line = strip_control_codes(self._line), ""
+        if line.strip() and (said := self._read(line)):
+            self.output = last_characters(f"{self.output}\n{said}" if self.output else said, OUTPUT_LIMIT)
+            self._hear(f"{said}\n")
+
+    def _read(self, line: str) -> str:
+        """Take one line, and return what a person is told of it."""
+        return line
+
+    def _finish(self, said: str) -> None:
+        self.text = said
+
+    def _note_write(self, tool: str, given: Mapping[str, object]) -> str:
+        path = given.get(worker_data().writes.get(tool, ""))
+        return path if isinstance(path, str) else ""
+
+
+def _describe_call(tool: str, given: Mapping[str, object]) -> str:
+    """Return one line: the tool and its first text argument."""
+    first = next((value for value in given.values() if isinstance(value, str)), "")
+    return clean_line(f"[{tool}] {first}", CALL_SHOWN)
+
+
+# --- Claude Code: `--output-format stream-json` -------------------------------------------------------------
+
+
+class _Block(Struct, frozen=True):
+    """A block of a message: text, a tool call, or the result of one."""
+
+    type: str = ""
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    input: dict[str, Any] = {}
+    tool_use_id: str = ""
+    is_error: bool | None = False
+
+
+class _Message(Struct, frozen=True):
+    id: str = ""
+    content: list[_Block] | str = ""
+    usage: ClaudeUsage = ClaudeUsage()
+
+
+class _ClaudeLine(ClaudeResult, frozen=True):
+    message: _Message | None = None
+
+
+class ClaudeStream(AgentStream):
+    """What Claude Code reports. Until its last line, tokens are summed over the messages."""
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        super().__init__(hear)
+        self._writing: dict[str, str] = {}
+        self._spent: dict[str, int] = {}
+
+    def _read(self, line: str) -> str:
+        try:
+            found = msgspec.json.decode(line, type=_ClaudeLine)
+        except (msgspec.DecodeError, RecursionError):
+            return line
+        if found.type == "result":
+            self._end(found)
+            return ""
+        if found.message is None:
+            return ""
+        if found.type == "assistant":
+            self._spent[found.message.id] = found.message.usage.tokens
+            self.tokens = sum(self._spent.values())
+        blocks = found.message.content
+        return "\n".join(filter(None, map(self._read_block, blocks))) if isinstance(blocks, list) else ""
+
+    def _read_block(self, block: _Block) -> str:
+        if block.type == "text":
+            self.text = block.text
+            return block.text
+        if block.type == "tool_use":
+            self._writing[block.id] = self._note_write(block.name, block.input)
+            return _describe_call(block.name, block.input)
+        if block.type == "tool_result":
+            path = self._writing.pop(block.tool_use_id, "")
+            self.written += [path] if path and not block.is_error else []
+        return ""
+
+    def _end(self, result: ClaudeResult) -> None:
+        self.tokens, self.cents = result.usage.tokens, result.cents
+        self.text = result.result or self.text
+        if bytes(result.structured_output) != bytes(NULL):
+            self.answer = result.answer
+        if result.subtype == SCHEMA_GIVEN_UP:
+            self.unfit = explain_claude_failure(result)
+        elif result.is_error:
+            self.fault = explain_claude_failure(result)
+
+    def _finish(self, said: str) -> None:
+        """The lines said it all."""
+
+
+# --- OpenCode: `run --format json` --------------------------------------------------------------------------
+
+
+class _OpenCodeState(Struct, frozen=True):
+    status: str = ""
+    input: dict[str, Any] = {}
+
+
+class _OpenCodePart(Struct, frozen=True, rename={"message_id": "messageID"}):
+    message_id: str = ""
+    text: str = ""
+    tool: str = ""
+    state: _OpenCodeState = _OpenCodeState()
+    tokens: wire.MessageTokens = wire.MessageTokens()
+    cost: float = 0.0
+
+
+class _OpenCodeLine(Struct, frozen=True):
+    type: str
+    part: _OpenCodePart = _OpenCodePart()
+    error: Raw = wire.NOTHING
+
+
+class OpenCodeStream(AgentStream):
+    """What OpenCode reports. A cost of 0 is taken for an unknown price."""
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        super().__init__(hear)
+        self._message = ""
+
+    def _read(self, line: str) -> str:
+        try:
+            found = msgspec.json.decode(line, type=_OpenCodeLine)
+        except (msgspec.DecodeError, RecursionError):
+            return line
+        part = found.part
+        if found.type == "text":
+            again = part.message_id == self._message
+            self.text = f"{self.text}\n{part.text}" if again else part.text
+            self._message = part.message_id
+            return part.text
+        if found.type == "tool_use":
+            path = self._note_write(part.tool, part.state.input)
+            self.written += [path] if path and part.state.status == "completed" else []
+            return _describe_call(part.tool, part.state.input)
+        if found.type == "step_finish":
+            self.tokens += part.tokens.total
+            if 0 < part.cost <= wire.COST_LIMIT:
+                self.cents = (self.cents or 0.0) + 100 * part.cost
+        if found.type == "error":
+            error = wire.try_decode_mended(found.error, wire.ERROR_DECODER) or wire.MessageError()
+            self.fault = describe_host_error(error) or "it reported an error"
+            return self.fault
+        return ""
+
+    def _finish(self, said: str) -> None:
+        """The lines said it all."""
