@@ -140,10 +140,11 @@ async def test_a_service_that_is_not_there_starts_nothing(world: GatewayWorld) -
 
 
 MISSING: Final = [
-    ({"gateway_url": ""}, {}, "no gateway is named"),
+    ({"gateway_url": ""}, {}, "names no gateway"),
     ({"gateway_url": "https://model.invalid"}, {}, "needs a key in LITELLM_API_KEY"),
     ({"gateway_url": "http://model.invalid"}, {"LITELLM_API_KEY": KEY}, "must be https"),
     ({"gateway_url": "ftp://x"}, {}, "no http or https URL"),
+    ({"gateway_url": "", "backend": "auto"}, {"LITELLM_BASE_URL": "http://localhost:1"}, "names no gateway"),
     ({"gateway_model": ""}, {}, "workers.gateway_model names no model"),
 ]
 
