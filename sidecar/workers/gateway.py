@@ -4,8 +4,9 @@ Rules of this file:
 
 - The model sees the prompt and the files that the task names, and nothing else.
 - Nothing is written before the whole answer and all its paths are valid; then all files are written or none.
-- The address and the key are the user's: from the settings, or $LITELLM_BASE_URL and $LITELLM_API_KEY. Only a
-  service on this machine may be asked without a key or without TLS.
+- The address and the key are the user's: from the settings, or $LITELLM_BASE_URL and $LITELLM_API_KEY. The
+  variable counts where the settings choose the gateway: a project can set variables of a session, and would
+  be sent the key. Only a service on this machine may be asked without a key or without TLS.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class GatewayBackend:
 
         url = self._url(task, settings)
         if not url:
-            return f"no gateway is named in workers.gateway_url or {URL_VARIABLE}"
+            return "workers.gateway_url names no gateway"
         try:
             to = parse_service_address(url)
             if not to.loopback and not self._keys(task).place():
@@ -160,11 +161,8 @@ class GatewayBackend:
         return fill_template(text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
 
     def _url(self, task: WorkerTask[A], settings: Settings) -> str:
-        return (
-            settings.workers.gateway_url
-            or task.environment.get(URL_VARIABLE)
-            or self._own.get(URL_VARIABLE, "")
-        )
+        chosen = settings.workers.backend == "gateway"
+        return settings.workers.gateway_url or (task.environment.get(URL_VARIABLE, "") if chosen else "")
 
     def _keys(self, task: WorkerTask[A]) -> ApiKeyFinder:
         return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), task.environment, self._own)

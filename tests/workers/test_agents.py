@@ -1,0 +1,215 @@
+"""Agents as workers: what they are given, what of their output counts, and how each failure is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.worker_agents import GOOD, KINDS, LIMIT_S, Room
+
+pytestmark = pytest.mark.process
+HOSTS: Final = ("claude", "opencode")
+
+
+@pytest.fixture(params=KINDS)
+def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
+    return Room(tmp_path, request.param)
+
+
+@pytest.fixture(params=HOSTS)
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
+    return Room(tmp_path, request.param)
+
+
+async def failure(room: Room, **fields: Any) -> WorkerError:
+    with pytest.raises(WorkerError) as failed:
+        await room.run(**fields)
+    assert room.spending.today().calls == (failed.value.failure is not WorkerFailure.NOT_STARTED)
+    return failed.value
+
+
+async def test_an_agent_works_in_its_folder_marked_as_ours_with_the_prompt_on_standard_input(
+    room: Room,
+) -> None:
+    show = (
+        "json.dump([prompt, os.getcwd(), os.environ['SUPERVISOR_WORKER'], sys.argv[1:]], open('seen', 'w'))"
+    )
+    room.plays(f"{show}\nanswer({GOOD})")
+    await room.run()
+    prompt, folder, marker, arguments = json.loads((room.project / "seen").read_text())
+    assert (prompt[:13], folder, marker) == ("Write a test.", str(room.project), "1")
+    assert not any("Write a test" in word for word in arguments)
+    assert ('"required":["file","ok"]' in prompt) is (room.kind != "claude")
+
+
+async def test_tokens_and_cents_that_an_agent_tells_are_told_and_spent(host: Room) -> None:
+    host.plays(f"answer({GOOD})")
+    done = await host.run()
+    assert (done.tokens, done.cents, done.model) == (240, 0.2, "self")
+    assert (host.spending.today().tokens, host.spending.today().cents) == (240, 0.2)
+
+
+async def test_an_agent_that_is_not_there_is_not_started(room: Room) -> None:
+    failed = await failure(room)
+    assert failed.failure is WorkerFailure.NOT_STARTED
+    assert "[workers]" in failed.message
+
+
+async def test_a_program_that_cannot_run_is_not_started(room: Room) -> None:
+    room.program.write_text("#!/no/such/interpreter\n")
+    room.program.chmod(0o755)
+    assert (await failure(room)).failure is WorkerFailure.NOT_STARTED
+
+
+async def test_a_program_of_the_project_is_no_host(host: Room) -> None:
+    host.plays(f"answer({GOOD})")
+    host.program.rename(host.project / host.kind)
+    path = f"{host.project}{os.pathsep}{os.environ['PATH']}"
+    assert (await failure(host, environment={"PATH": path})).failure is WorkerFailure.NOT_STARTED
+
+
+async def test_an_agent_that_fails_is_told_by_its_code_and_its_output(room: Room) -> None:
+    room.plays("say('I began.'); sys.exit('no key')")
+    failed = await failure(room)
+    assert failed.failure is WorkerFailure.EXITED
+    assert "exit code 1" in failed.message
+    assert failed.output == "I began.\nno key"
+
+
+async def test_a_flood_is_bounded_and_its_end_is_kept(room: Room) -> None:
+    room.plays("for _ in range(300): sys.stdout.write('x' * 100_000)\nprint(); end('the end')")
+    failed = await failure(room)
+    assert failed.failure is WorkerFailure.UNPARSABLE
+    assert failed.output.endswith("the end")
+    assert len(failed.output) <= 20_000
+
+
+async def test_an_answer_after_a_flood_counts(room: Room) -> None:
+    room.plays(f"for n in range(5000): say(f'line {{n}} ' + 'x' * 1000)\nanswer({GOOD})")
+    assert (await room.run(lambda _said: None)).answer.ok
+
+
+async def test_bytes_that_are_no_text_and_lines_of_no_form_are_heard_as_they_are(host: Room) -> None:
+    host.plays(rf"os.write(1, b'\xff\x1b[31mred\n{{}}\n[1]\n{{\"type\": 3}}\n'); answer({GOOD})")
+    await host.run()
+    assert host.heard[0] == "\N{REPLACEMENT CHARACTER}red\n"
+
+
+async def test_secrets_are_masked_in_all_that_is_told(room: Room) -> None:
+    room.plays("say('the key is ' + os.environ['A_KEY']); sys.exit(os.environ['A_KEY'])")
+    failed = await failure(room, environment={**room.task().environment, "A_KEY": "hunter2-hunter2"})
+    assert "hunter2" not in failed.output + failed.message + "".join(room.heard)
+    assert "[masked]" in failed.output
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd2", "../beside", "link/x"])
+async def test_a_file_written_outside_the_folder_fails_the_work(host: Room, path: str) -> None:
+    (host.project / "link").symlink_to("/usr")
+    host.plays(f"write({path!r}); answer({GOOD})")
+    failed = await failure(host)
+    assert failed.failure is WorkerFailure.WROTE_OUTSIDE
+    assert path in failed.message
+
+
+async def test_writes_inside_refused_ones_and_temporary_files_are_fine(host: Room) -> None:
+    fine = "write('a/b'); write(os.getcwd() + '/c'); write(os.environ['TMPDIR'] + '/d'); write('/e', True)"
+    host.plays(f"{fine}; answer({GOOD})")
+    assert (await host.run()).answer.ok
+
+
+CLAUDE_FAULTS: Final = [
+    ("end('no', subtype='error_max_structured_output_retries', is_error=True)", WorkerFailure.INVALID),
+    ("end('Overloaded', is_error=True, api_error_status=529)", WorkerFailure.EXITED),
+]
+
+
+@pytest.mark.parametrize(("body", "kind"), CLAUDE_FAULTS)
+async def test_what_claude_code_itself_gives_up_is_told_apart(
+    tmp_path: Path, body: str, kind: WorkerFailure
+) -> None:
+    room = Room(tmp_path, "claude")
+    room.plays(body)
+    assert (await failure(room)).failure is kind
+
+
+async def test_what_opencode_reports_as_an_error_is_told(tmp_path: Path) -> None:
+    room = Room(tmp_path, "opencode")
+    room.plays(
+        "print(json.dumps({'type': 'error', 'error': {'name': 'APIError', 'data': {'message': 'no'}}}))"
+    )
+    failed = await failure(room)
+    assert failed.failure is WorkerFailure.EXITED
+    assert "APIError: no" in failed.message
+
+
+async def arguments(room: Room, **fields: Any) -> list[str]:
+    room.plays(f"json.dump([sys.argv[1:], dict(os.environ)], open('seen', 'w')); answer({GOOD})")
+    await room.run(**fields)
+    given, environment = json.loads((room.project / "seen").read_text())
+    return [*given, environment.get("OPENCODE_CONFIG_CONTENT", "")]
+
+
+async def test_claude_code_may_use_the_named_tools_alone_and_asks_nobody(tmp_path: Path) -> None:
+    given = await arguments(Room(tmp_path, "claude"), model="opus")
+    assert {"--tools=Bash,Read,Write", "--allowedTools=Bash,Read", "--strict-mcp-config"} < set(given)
+    assert given[given.index("--permission-mode") + 1] == "acceptEdits"
+    assert given[given.index("--model") + 1] == "opus"
+
+
+async def test_opencode_may_use_the_named_tools_alone_and_keeps_inline_settings(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, "opencode")
+    mine = {**room.task().environment, "OPENCODE_CONFIG_CONTENT": '{"theme": "x", "permission": "ask"}'}
+    given = await arguments(room, model="a/b", environment=mine)
+    assert given[given.index("--model") + 1] == "a/b"
+    told = json.loads(given[-1])
+    assert list(told["permission"].items()) == [
+        ("*", "deny"),
+        ("bash", "allow"),
+        ("read", "allow"),
+        ("edit", "allow"),
+        ("external_directory", "deny"),
+    ]
+    assert told["theme"] == "x"
+
+
+HANGS: Final = """
+wire = os.open("wire", os.O_WRONLY)
+subprocess.Popen(["sleep", "600"], pass_fds=(wire,))
+say("up")
+subprocess.run(["sleep", "600"])
+"""
+
+
+@pytest.mark.parametrize("how", ["deadline", "cancelled"])
+async def test_a_worker_that_hangs_ends_with_all_that_it_started_and_what_it_cost_counts(
+    host: Room, how: str
+) -> None:
+    os.mkfifo(host.project / "wire")
+    wire = os.open(host.project / "wire", os.O_RDONLY | os.O_NONBLOCK)
+    host.plays(HANGS)
+    up = asyncio.Event()
+    seconds = 1.0 if how == "deadline" else LIMIT_S
+    task = asyncio.create_task(host.run(lambda _said: up.set(), seconds=seconds))
+    if how == "cancelled":
+        async with asyncio.timeout(LIMIT_S):
+            await up.wait()
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError if how == "cancelled" else WorkerError):
+        await task
+    readable = asyncio.Event()
+    asyncio.get_running_loop().add_reader(wire, readable.set)
+    async with asyncio.timeout(LIMIT_S):
+        await readable.wait()
+    asyncio.get_running_loop().remove_reader(wire)
+    assert os.read(wire, 1) == b""
+    os.close(wire)
+    assert host.spending.today().calls == 1
+    assert host.spending.today().tokens == (120 if host.kind == "claude" else 0)

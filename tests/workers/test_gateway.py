@@ -1,0 +1,178 @@
+"""The gateway: what the model is shown, and that its files are written all or none, where they may be."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
+from sidecar.platform.files import UnusableFileError
+from sidecar.workers.files import OutsideError, WrittenFile, write_files
+from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.worker_agents import GOOD, WRONG, GatewayWorld
+
+KEY: Final = "sk-made-up-0123456789"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[GatewayWorld]:
+    with ScriptedModel() as model:
+        yield GatewayWorld(tmp_path, model)
+
+
+async def failure(world: GatewayWorld, **fields: Any) -> WorkerError:
+    with pytest.raises(WorkerError) as failed:
+        await world.room.run(**fields)
+    return failed.value
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text() if path.is_file() else "/"
+        for path in folder.rglob("*")
+    }
+
+
+async def test_the_models_files_are_written_whole_and_keep_their_modes(world: GatewayWorld) -> None:
+    old = world.room.project / "run.sh"
+    old.write_text("old")
+    old.chmod(0o755)
+    world.answers(GOOD, **{"run.sh": "new\n", "a/b/c.py": "x = 1\n"})
+    done = await world.room.run()
+    assert tree(world.room.project) == {"run.sh": "new\n", "a": "/", "a/b": "/", "a/b/c.py": "x = 1\n"}
+    assert stat.S_IMODE(old.stat().st_mode) == 0o755
+    assert (world.room.project / "a/b/c.py").stat().st_mode & 0o400
+    assert (done.model, done.tokens > 0, done.cents) == ("coder-1", True, None)
+    assert world.room.spending.today().calls == 1
+
+
+async def test_the_model_sees_the_prompt_the_schema_and_the_named_files(world: GatewayWorld) -> None:
+    (world.room.project / "a.py").write_text("def f(): ...\n")
+    world.answers(GOOD)
+    await world.room.run(files=("a.py",), environment={"LITELLM_API_KEY": KEY})
+    [asked] = world.model.requests
+    assert "Write a test." in asked.last
+    assert "a.py\n```text\ndef f(): ...\n" in asked.system
+    assert b'"response_format":{"type":"json_schema"' in bytes(asked.body)
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+
+
+OUTSIDE: Final = (
+    *("/x", "../x", "a/../../x", "link/x", "to-file", "", "."),
+    *(".git/hooks/x", "a/.GIT/x", ".supervisor/x"),
+)
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+async def test_a_path_that_is_not_the_models_is_refused_and_nothing_is_written(
+    world: GatewayWorld, path: str
+) -> None:
+    (world.room.project / "link").symlink_to(world.room.project.parent)
+    (world.room.project / "to-file").symlink_to(world.room.program)
+    before = tree(world.room.project)
+    world.names([{"path": "fine.py", "content": "x"}, {"path": path, "content": "x"}])
+    failed = await failure(world)
+    assert failed.failure is WorkerFailure.WROTE_OUTSIDE
+    assert "nothing was written" in failed.message
+    assert tree(world.room.project) == before
+
+
+async def test_an_answer_that_does_not_fit_writes_nothing(world: GatewayWorld) -> None:
+    world.answers(WRONG, **{"a.py": "x"})
+    assert (await failure(world)).failure is WorkerFailure.INVALID
+    assert tree(world.room.project) == {}
+
+
+@pytest.mark.parametrize("names", [["a.py", "folder"], ["a.py", "file/x.py"], ["a.py", "a.py"]])
+def test_files_that_cannot_be_written_leave_all_as_it_was(tmp_path: Path, names: list[str]) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("old")
+    before = tree(tmp_path)
+    with pytest.raises((OutsideError, OSError, UnusableFileError)):
+        write_files(str(tmp_path), tuple(WrittenFile(name, "new") for name in names))
+    assert tree(tmp_path) == before
+
+
+def test_a_write_that_fails_puts_those_before_it_back(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text("old")
+    before = tree(tmp_path)
+    names = ("old.py", "new/b.py", "a", "a/c.py")  # the last needs a folder where the third is a file
+    with pytest.raises(OSError, match="exists"):
+        write_files(str(tmp_path), tuple(WrittenFile(name, "new") for name in names))
+    assert tree(tmp_path) == before
+
+
+def test_a_new_file_has_the_mode_of_any_other_new_file(tmp_path: Path) -> None:
+    (tmp_path / "usual").write_text("")
+    write_files(str(tmp_path), (WrittenFile("a.py", "x"),))
+    assert (tmp_path / "a.py").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+async def test_a_form_that_the_service_does_not_know_is_left_away(world: GatewayWorld) -> None:
+    world.model.add(ReplyRule(HttpErrorReply(400, message="response_format is not supported"), times=2))
+    world.answers(GOOD, **{"a.py": "x"})
+    assert (await world.room.run()).answer.ok
+    assert "response_format" not in bytes(world.model.requests[2].body).decode()
+
+
+@pytest.mark.parametrize(("status", "told"), [(401, "the key was refused"), (404, "does not know the model")])
+async def test_a_service_that_refuses_is_told_without_the_key(
+    world: GatewayWorld, status: int, told: str
+) -> None:
+    world.model.add(ReplyRule(HttpErrorReply(status, message=f"bad {KEY}"), times=None))
+    failed = await failure(world, environment={"LITELLM_API_KEY": KEY})
+    assert failed.failure is WorkerFailure.EXITED
+    assert told in failed.message
+    assert KEY not in failed.message
+
+
+async def test_a_service_that_is_not_there_starts_nothing(world: GatewayWorld) -> None:
+    world.model.close()
+    failed = await failure(world, seconds=10.0)
+    assert failed.failure in (WorkerFailure.NOT_STARTED, WorkerFailure.TIMED_OUT)
+
+
+MISSING: Final = [
+    ({"gateway_url": ""}, {}, "names no gateway"),
+    ({"gateway_url": "https://model.invalid"}, {}, "needs a key in LITELLM_API_KEY"),
+    ({"gateway_url": "http://model.invalid"}, {"LITELLM_API_KEY": KEY}, "must be https"),
+    ({"gateway_url": "ftp://x"}, {}, "no http or https URL"),
+    ({"gateway_url": "", "backend": "auto"}, {"LITELLM_BASE_URL": "http://localhost:1"}, "names no gateway"),
+    ({"gateway_model": ""}, {}, "workers.gateway_model names no model"),
+]
+
+
+@pytest.mark.parametrize(("settings", "environment", "told"), MISSING)
+async def test_what_a_gateway_lacks_is_told_before_anything_is_asked(
+    world: GatewayWorld, settings: dict[str, str], environment: dict[str, str], told: str
+) -> None:
+    usual: dict[str, Any] = {"backend": "gateway", "gateway_url": world.model.url, "gateway_model": "coder-1"}
+    world.room.settings = Settings(workers=WorkerSettings(**usual | settings))
+    failed = await failure(world, environment=environment)
+    assert (failed.failure, world.model.requests) == (WorkerFailure.NOT_STARTED, ())
+    assert told in failed.message
+
+
+async def test_the_address_of_the_environment_and_the_prices_of_the_settings_count(
+    world: GatewayWorld,
+) -> None:
+    models = {"cheap": NamedModel(model="coder-2", input_cents=100, output_cents=1000)}
+    world.room.settings = Settings(models=models, workers=WorkerSettings(backend="gateway"))
+    world.answers(GOOD)
+    done = await world.room.run(model="cheap", environment={"LITELLM_BASE_URL": world.model.url})
+    assert (done.model, world.model.requests[0].model) == ("coder-2", "coder-2")
+    assert done.cents is not None
+    assert done.cents > 0
+
+
+async def test_a_file_that_cannot_be_shown_starts_nothing(world: GatewayWorld) -> None:
+    failed = await failure(world, files=("../secret",))
+    assert (failed.failure, world.model.requests) == (WorkerFailure.NOT_STARTED, ())
+    assert os.fspath(world.room.project) not in failed.message
