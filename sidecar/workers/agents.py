@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.hosts.claude_code.headless import find_claude
+from sidecar.hosts.claude_code.headless import RETRIES, find_claude
 from sidecar.hosts.command import AGENT_OUTPUT_KEPT, AgentInvocation, build_invocation
 from sidecar.hosts.names import WORKER_MARKER
 from sidecar.hosts.opencode.link import get_session_context
@@ -79,7 +79,8 @@ class ClaudeProgram(Program):
             *((f"--allowedTools={','.join(named)}",) if named else ()),
             *(("--model", model) if model else ()),
         )
-        return AgentInvocation(command=command, environment=task.environment, stdin=encode(prompt)), model
+        told = {**RETRIES, **task.environment}
+        return AgentInvocation(command=command, environment=told, stdin=encode(prompt)), model
 
     def _program(self, task: WorkerTask[A]) -> str:
         return find_claude(task.environment, _untrusted_folder(task))

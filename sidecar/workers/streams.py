@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 OUTPUT_LIMIT: Final = 20_000
 """Characters of an agent's words that are kept: the last ones."""
+HEARD_LIMIT: Final = 262_144
+"""Characters of an agent's words that are passed on while it works: masking a flood holds up the sidecar."""
 LINE_LIMIT: Final = 4_194_304
 """Characters of one line; the rest of a longer one is dropped."""
 CALL_SHOWN: Final = 200
@@ -60,6 +62,7 @@ class AgentStream:
     def __init__(self, hear: Callable[[str], None]) -> None:
         self._hear = hear
         self._line = ""
+        self._told = 0
         self.text = ""
         self.answer = ""
         self.fault = ""
@@ -85,9 +88,11 @@ class AgentStream:
 
     def _end_line(self) -> None:
         line, self._line = strip_control_codes(self._line), ""
-        if line.strip() and (said := self._read(line)):
+        if line.strip() and (said := last_characters(self._read(line), OUTPUT_LIMIT)):
             self.output = last_characters(f"{self.output}\n{said}" if self.output else said, OUTPUT_LIMIT)
-            self._hear(f"{said}\n")
+            self._told += len(said)
+            if self._told <= HEARD_LIMIT:
+                self._hear(f"{said}\n")
 
     def _read(self, line: str) -> str:
         """Take one line, and return what a person is told of it."""

@@ -99,6 +99,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/run.md",
         "docs/settings.md",
         "docs/tools.md",
+        "docs/workers.md",
     ],
 )
 def test_every_link_leads_somewhere(page: str) -> None:

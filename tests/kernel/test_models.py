@@ -1,4 +1,4 @@
-"""What an answer costs."""
+"""What a model is called, and what an answer costs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.kernel.models import TokenUsage, answer_price_cents, token_count_or_zero
-from sidecar.kernel.settings import ModelPrice
+from sidecar.kernel.models import (
+    TokenUsage,
+    answer_price_cents,
+    host_model_name,
+    model_prices,
+    service_model_name,
+    token_count_or_zero,
+)
+from sidecar.kernel.settings import JudgeSettings, ModelPrice, NamedModel, ServiceSettings, Settings
 
 PRICES: Final = {
     "big": ModelPrice(input=300, output=1500, cached=30),
@@ -63,3 +70,12 @@ def test_more_tokens_never_cost_less(sent: int, kept: int, got: int) -> None:
 @pytest.mark.parametrize("claimed", [-1, 10**10, 1.5, "7", None, True, [], {}])
 def test_what_is_no_number_of_tokens_counts_nothing(claimed: Any) -> None:
     assert token_count_or_zero(claimed) == 0
+
+
+def test_a_named_model_serves_judging_too_with_its_name_its_tier_and_its_price() -> None:
+    models = {"mine": NamedModel(model="m-1", input_cents=1, output_cents=2, tier="medium")}
+    settings = Settings(models=models, price={"big": PRICES["big"]})
+    assert host_model_name(settings) == "m-1", "the judge's own setting is the tier"
+    assert service_model_name(ServiceSettings(model="mine"), settings) == "m-1"
+    assert host_model_name(Settings(judge=JudgeSettings(model="large"), models=models)) == "opus"
+    assert model_prices(settings) == {"big": PRICES["big"], "m-1": ModelPrice(input=1, output=2)}

@@ -13,8 +13,10 @@ from sidecar.kernel.settings import (
     GateSettings,
     JudgeSettings,
     ModelPrice,
+    NamedModel,
     RuleSettings,
     Settings,
+    WorkerSettings,
 )
 from sidecar.platform.configuration import ConfigurationFile, user_config_folder
 
@@ -295,4 +297,54 @@ def test_rules_prices_and_services_are_read_and_each_error_of_theirs_is_told(pat
     assert errors == (
         "4: rules.narration: Invalid enum value 'loud' (got 'loud'); the default 'on' is in force",
         "10: price.model-b: needs output; it is ignored",
+    )
+
+
+def test_workers_and_named_models_are_read_and_each_error_is_told(path: Path) -> None:
+    path.write_text(
+        """
+        [workers]
+        backend = "command"
+        parallel = 17
+        seconds = 300
+        gateway_url = "http://localhost:4000"
+        [workers.models]
+        tdd_red = "small"
+        tdd_green = 3
+        [models.cheap]
+        model = "p/mini"
+        input_cents = 10
+        output_cents = 40
+        tier = "small"
+        [models.half]
+        model = "p/half"
+        input_cents = 10
+        [models.twice]
+        model = "p/max"
+        input_cents = 1
+        output_cents = 2
+        [models.none]
+        tier = "tiny"
+        [price."p/max"]
+        input = 3
+        output = 4
+        """
+    )
+    settings, errors = load(path)
+    assert settings.workers == WorkerSettings(
+        seconds=300, gateway_url="http://localhost:4000", models={"tdd_red": "small"}
+    )
+    assert settings.models == {
+        "cheap": NamedModel(model="p/mini", input_cents=10, output_cents=40, tier="small"),
+        "half": NamedModel(model="p/half"),
+        "twice": NamedModel(model="p/max"),
+    }
+    assert errors == (
+        '3: workers.backend: needs workers.command; "auto" is in force',
+        "4: workers.parallel: Expected `int` <= 16 (got 17); the default 2 is in force",
+        "9: workers.models.tdd_green: Expected `str`, got `int` (got 3); it is ignored",
+        "15: models.half: needs both input_cents and output_cents, or neither; it has no price",
+        '18: models.twice: its price is that of [price."p/max"] too: name it once; that one is in force',
+        "22: models.none: needs model; it is ignored",
+        "23: models.none.tier: Invalid enum value 'tiny' (got 'tiny'); it is ignored",
     )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
 
 
+RETRIES: Final = {"CLAUDE_CODE_MAX_RETRIES": "2"}
+"""How often Claude Code retries a failed request; it honours the model's Retry-After."""
 COST_LIMIT: Final = 1000.0
 """Dollars; a higher cost reported by Claude Code is not believed."""
 NULL: Final = Raw(b"null")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sidecar.hosts.claude_code.headless import ClaudeResult, explain_claude_failure, find_claude
+from sidecar.hosts.claude_code.headless import RETRIES, ClaudeResult, explain_claude_failure, find_claude
 from sidecar.hosts.names import WORKER_MARKER
 from sidecar.judging.backends.answer import (
     NoVerdictError,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 
 BACKEND: Final = "claude-cli"
-RETRIES: Final = "2"
-"""How often Claude Code retries a failed request; it honours the model's Retry-After."""
 MISSING: Final = "`claude` is not on the session's PATH"
 OUTPUT_LIMIT: Final = 1 << 21
 """Bytes of Claude Code's output that are kept, half from each end; its own limit is far below."""
@@ -78,7 +76,7 @@ class _ClaudeCliRequest:
         self._program = _find_program(environment)
         if not self._program:
             raise NoVerdictError(MISSING)
-        self._environment = {**environment, WORKER_MARKER: "1", "CLAUDE_CODE_MAX_RETRIES": RETRIES}
+        self._environment = {**environment, WORKER_MARKER: "1", **RETRIES}
         self._hearing = hearing
 
     async def answer(self, prompt: JudgePrompt) -> str:
