@@ -30,10 +30,13 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
+from sidecar.systems.tdd.skills import Skills
 from sidecar.wiring.supervision import Supervision, begin_marker_work
 
 
-def build_toolbox(built: Supervision, journals: SessionJournals, modules: tuple[str, ...]) -> Toolbox:
+def build_toolbox(
+    built: Supervision, journals: SessionJournals, skills: Skills, modules: tuple[str, ...]
+) -> Toolbox:
     """Build the agent's tools of these modules; takes some milliseconds."""
     services = built.services
     texts = ToolTexts(markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8")))
@@ -44,6 +47,7 @@ def build_toolbox(built: Supervision, journals: SessionJournals, modules: tuple[
         journals=journals,
         people=built.people,
         rubrics=services.rubrics,
+        skills=skills,
         words=texts,
     )
     tools = load_tools(context, modules)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.offer import SystemOffer
+from sidecar.platform.paths import user_paths
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.iteration import iteration_methods
 from sidecar.wiring.rubric import build_guides
 from sidecar.wiring.servers import build_toolbox, inbox_methods, may_call_unasked, tool_methods
@@ -19,6 +22,7 @@ from sidecar.wiring.supervision import (
     report_saved_files,
     supervision_methods,
 )
+from sidecar.wiring.tdd import build_skills
 
 REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
 
@@ -36,7 +40,11 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
     control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)
     journals = SessionJournals(services.journals)
-    toolbox = cache(partial(build_toolbox, supervision, journals, (*SUPERVISION.tools, *ITERATION.tools)))
+    for line in ChangeApplier(user_paths().state).roll_back():
+        services.incidents.report(f"Supervisor: {line}.")
+    skills = build_skills(user_paths().state, services, services, services.steering)
+    modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools)
+    toolbox = cache(partial(build_toolbox, supervision, journals, skills, modules))
     if supervision.supervisor.saved is not None:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {

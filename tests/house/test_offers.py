@@ -14,8 +14,9 @@ from sidecar.kernel.offer import SystemOffer
 from sidecar.servers import tools
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.tdd.offer import OFFER as TDD
 
-OFFERS = (SUPERVISION, ITERATION)
+OFFERS = (SUPERVISION, ITERATION, TDD)
 
 
 def test_every_module_with_tools_speaks_for_one_system() -> None:

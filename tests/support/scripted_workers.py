@@ -25,7 +25,12 @@ class ScriptedWorkers:
         self._steps = list(steps)
         self.tasks: list[WorkerTask[Any]] = []
 
-    async def run(self, task: WorkerTask[A], settings: Settings, hear: Callable[[str], None]) -> WorkerRun[A]:
+    async def run(
+        self,
+        task: WorkerTask[A],
+        settings: Settings,  # noqa: ARG002 - the port's
+        hear: Callable[[str], None],  # noqa: ARG002 - the port's
+    ) -> WorkerRun[A]:
         step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
         self.tasks.append(task)
         answer = msgspec.convert(step(Path(task.project)), task.answer)

@@ -112,6 +112,8 @@ def _file_versions(project: Path, copy: Path, change: FileChange) -> _FileVersio
         raise ApplyError(f"{change.path} cannot be applied: {error}") from error
     if (None if before is None else decode_file_content(before).text) != change.before:
         raise ApplyError(f"{change.path} was changed meanwhile, so nothing was applied. Try again")
+    if (None if after is None else decode_file_content(after).text) != change.after:
+        raise ApplyError(f"{change.path} was changed while the tests ran, so nothing was applied")
     return _FileVersions(change.path, before, after, mode)
 
 

@@ -196,7 +196,7 @@ async def _answer_list(context: ToolContext, call: ToolInvocation, _given: NoArg
         for one in known.skills.values()
     )
     lines = [
-        context.words.say("skill-line", name=one.name, about=one.about, answer=", ".join(one.answer))
+        context.words.say("skill-line", skill=one.name, about=one.about, answer=", ".join(one.answer))
         for one in skills
     ]
     text = "\n".join((*lines, *known.problems))
@@ -209,8 +209,8 @@ def _request(
     """Build the request. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
     project = Path(call.session.project, root)
-    if not project.is_dir() or not project.resolve().is_relative_to(Path(call.session.project).resolve()):
-        raise RefusalError(context.words.say("no-project-root", folder=clip_printable(root)))
+    if "\0" in root or not project.resolve().is_relative_to(Path(call.session.project).resolve()):
+        raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
     return SkillRequest(project=str(project), environment=environment, values=values)
 
 

@@ -7,6 +7,7 @@ one that cannot be read, is a problem that is told, and the next of that name se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -44,30 +45,38 @@ class SkillRegistry:
     def known(self, project: str) -> KnownSkills:
         """Return the skills that may be used in a project. Never raises for a faulty file."""
         skills, problems = dict[str, Skill](), list[str]()
-        for path, read in self._found(project):
-            try:
-                skill = self._read(project, path, read)
-            except FileNotFoundError:
-                continue  # held: it was not there when the agent began
-            except BadInputError as error:
-                problems.append(str(error))
-            except (UnusableFileError, OSError, UnicodeDecodeError) as error:
-                problems.append(f"{path}: {error}")
-            else:
-                skills[skill.name] = skill
+        for path, text in self._texts():
+            _add_skill(skills, problems, path, text)
+        for path in project_skill_files(project):
+            _add_skill(skills, problems, path, partial(self._approved_text, project, path))
         return KnownSkills(skills, tuple(problems))
 
-    def _read(self, project: str, path: Path, read: Path) -> Skill:
-        """Read a skill. Raises BadInputError if it is at fault or not approved, and what reading raises."""
-        text = read_whole(read, SKILL_LIMIT, follow=True).decode()
-        gate = skill_gate(project, path, text) if path.is_relative_to(project) else None
-        if gate is not None and not self._approved(project, gate):
-            raise BadInputError(f"{path}: not approved, so not used. The user types: supervisor trust")
-        return parse_skill(text, str(path))
+    def _texts(self) -> Iterator[tuple[Path, Callable[[], str]]]:
+        """Yield the files that need no approval, the user's last; one that is held is as it was."""
+        for path in sorted(self._shipped.glob("*.md")):
+            yield path, partial(_read_text, path)
+        for path in sorted(self._user.glob("*.md")) if self._user else ():
+            yield path, partial(_read_text, self._files.path_in_force(path))
 
-    def _found(self, project: str) -> Iterator[tuple[Path, Path]]:
-        """Yield each file and the path to read it from, the nearest last."""
-        yield from ((path, path) for path in sorted(self._shipped.glob("*.md")))
-        own = sorted(self._user.glob("*.md")) if self._user else []
-        yield from ((path, self._files.path_in_force(path)) for path in own)
-        yield from ((path, path) for path in project_skill_files(project))
+    def _approved_text(self, project: str, path: Path) -> str:
+        text = _read_text(path)
+        if not self._approved(project, skill_gate(project, path, text)):
+            raise BadInputError(f"{path}: not approved, so not used. The user types: supervisor trust")
+        return text
+
+
+def _read_text(path: Path) -> str:
+    return read_whole(path, SKILL_LIMIT, follow=True).decode()
+
+
+def _add_skill(skills: dict[str, Skill], problems: list[str], path: Path, read: Callable[[], str]) -> None:
+    try:
+        skill = parse_skill(read(), str(path))
+    except FileNotFoundError:
+        return  # it is held, and was not there when the agent began
+    except BadInputError as error:
+        problems.append(str(error))
+    except (UnusableFileError, OSError, UnicodeDecodeError) as error:
+        problems.append(f"{path}: {error}")
+    else:
+        skills[skill.name] = skill

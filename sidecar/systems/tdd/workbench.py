@@ -18,6 +18,7 @@ from sidecar.kernel.session import Environment
 from sidecar.platform.scratch import scratch_folder
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
+from sidecar.workers.policy import route_model
 from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
 OUTPUT_LENGTH: Final = 4_000
@@ -123,7 +124,7 @@ class Workbench:
             prompt=self.skill.prompt(values),
             answer=self.skill.answer,
             tools=self.skill.tools,
-            model=self.request.model or self.skill.model,
+            model=route_model(self.request.model, self.skill.name, settings, preset=self.skill.model),
             project=copy.project,
             environment=copy.environment,
             files=tuple(filter(None, (values.get("test_path", ""), values.get("impl_path", "")))),

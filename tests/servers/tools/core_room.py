@@ -43,6 +43,7 @@ from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository
 from support.memory_stores import ManualClock
 from support.projects import lay
+from support.skills import skills_over
 
 LIMIT: Final = 60.0
 """Bound of every wait, in seconds: real tests run meanwhile."""
@@ -102,6 +103,7 @@ class CoreRoom:
             journals=SessionJournals(self.services.journals),
             people=people,
             rubrics=self.services.rubrics,
+            skills=skills_over(self.services, state=folder / "state"),
             words=real_words(),
         )
         self.toolbox = Toolbox(

@@ -17,8 +17,10 @@ from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.tdd.offer import OFFER as TDD
 from support.cases import KEY, goal, session
 from support.fakes import Fakes, prompt
+from support.skills import skills_over
 
 CONDITION: Final = "the parser accepts comments"
 DEFAULT: Final = ("core", "journal")
@@ -35,7 +37,7 @@ class Desk:
         self.fakes = Fakes()
         self.fakes.store.save(session(goal=goal(CONDITION)))
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
-        self.on: tuple[str, ...] = DEFAULT
+        self.on: tuple[str, ...] = (*DEFAULT, "tdd")
         context = ToolContext(
             checks=self.fakes.supervisor.checks,
             clock=self.fakes.clock,
@@ -43,9 +45,10 @@ class Desk:
             journals=SessionJournals(self.fakes.journals),
             people=self.people,
             rubrics=self.fakes.services.rubrics,
+            skills=skills_over(self.fakes.services),
             words=ToolTexts(real_sections()),
         )
-        self.tools = load_tools(context, (*SUPERVISION.tools, *ITERATION.tools))
+        self.tools = load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools))
         self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on)
 
     @property

@@ -32,6 +32,10 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "task_depends": {"id": "T2", "depends_on": "T1"},
     "note_add": {"content": "it is slow", "type": "learning"},
     "iteration_summary": {"summary": "wrote the parser"},
+    "skill_run": {"skill": "review", "request": "the parser"},
+    "tdd_green": {"test_path": "tests/test_parser.py"},
+    "tdd_red": {"spec": "the parser accepts comments"},
+    "tdd_refactor": {"test_path": "tests/test_parser.py", "impl_path": "parser.py"},
 }
 """Arguments that fit, of every tool that needs some, in a session with two tasks."""
 TOOLS: Final = tuple(tool.name for tool in Desk().tools)
@@ -66,6 +70,7 @@ def test_the_journal_has_its_eleven_tools(desk: Desk) -> None:
 )
 def test_the_default_list_is_short_as_hosts_send_it(desk: Desk, prefix: str, more: dict[str, Any]) -> None:
     """Hosts send a model name, description and input schema of every tool; what a tool gives they do not."""
+    desk.on = DEFAULT
     sent = [
         {"name": prefix + one.name, "description": one.description, "input_schema": one.input_schema | more}
         for one in desk.toolbox.offers()

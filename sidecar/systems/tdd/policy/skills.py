@@ -117,7 +117,7 @@ def parse_skill(content: str, source: str) -> Skill:
     parts = FRONT.fullmatch(content)
     if parts is None:
         raise BadInputError(
-            f"{source}: a skill begins with a head between two lines `---` and needs a text below"
+            f"{source}: a skill begins with a head between two lines `---`, its text is below"
         )
     try:
         front = msgspec.yaml.decode(parts["front"], type=_Front)

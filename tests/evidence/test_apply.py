@@ -1,0 +1,164 @@
+"""Changes of a copy come into the project whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.tree import apply
+from sidecar.evidence.tree.apply import UNFINISHED_FOLDER, ApplyError, ChangeApplier
+from sidecar.kernel.changes import FileChange
+from sidecar.platform.files import write_whole
+
+DEAD = 2**22 + 1
+"""No process has this id: it is above the greatest that Linux gives."""
+
+
+class Site:
+    """A project and a copy of it, in which three files were changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.copy, self.state = folder / "project", folder / "copy", folder / "state"
+        for top in (self.project, self.copy):
+            top.mkdir()
+            (top / "a.py").write_text("old\n")
+            (top / "gone.py").write_text("gone\n")
+        (self.project / "a.py").chmod(0o755)
+        (self.copy / "a.py").write_text("new\n")
+        (self.copy / "gone.py").unlink()
+        (self.copy / "deep" / "er").mkdir(parents=True)
+        (self.copy / "deep/er/b.py").write_text("b\n")
+        self.changes: tuple[FileChange, ...] = (
+            FileChange(path="a.py", before="old\n", after="new\n"),
+            FileChange(path="deep/er/b.py", after="b\n"),
+            FileChange(path="gone.py", before="gone\n"),
+        )
+
+    def apply(self, *more: FileChange) -> None:
+        ChangeApplier(self.state).apply(self.project, self.copy, (*self.changes, *more))
+
+    def files(self) -> dict[str, str]:
+        found = (path for path in sorted(self.project.rglob("*")) if path.is_file())
+        return {str(path.relative_to(self.project)): path.read_text() for path in found}
+
+    def notes(self) -> list[Path]:
+        return sorted((self.state / UNFINISHED_FOLDER).glob("*.json"))
+
+
+OLD = {"a.py": "old\n", "gone.py": "gone\n"}
+NEW = {"a.py": "new\n", "deep/er/b.py": "b\n"}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def test_written_removed_and_new_files_come_with_their_modes(site: Site) -> None:
+    site.apply()
+
+    assert site.files() == NEW
+    assert (site.project / "a.py").stat().st_mode & 0o777 == 0o755
+    assert site.notes() == []
+
+
+def test_a_move_takes_the_file_along(site: Site) -> None:
+    (site.copy / "moved.py").write_text("gone\n")
+    site.changes = (FileChange(path="moved.py", old_path="gone.py", before="gone\n", after="gone\n"),)
+    site.apply()
+
+    assert site.files() == {"a.py": "old\n", "moved.py": "gone\n"}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (FileChange(path="mine.py", before="theirs\n", after="x\n"), "changed meanwhile"),
+        (FileChange(path="link.py", after="x\n", link=True), "a link"),
+        (FileChange(path="big.bin", unread="it is no text"), "no text"),
+        (FileChange(path="out/x.py", after="x\n"), "leads out of the project"),
+        (FileChange(path="../x.py", after="x\n"), "leads out of the project"),
+        (FileChange(path="tests.py", after="as it was before the tests ran\n"), "while the tests ran"),
+    ],
+)
+def test_what_cannot_be_applied_leaves_all_as_it_was(site: Site, more: FileChange, said: str) -> None:
+    (site.project / "mine.py").write_text("mine\n")
+    (site.project / "out").symlink_to(site.copy)
+    for name in ("mine.py", "tests.py"):
+        (site.copy / name).write_text("x\n")
+    before = site.files()
+
+    with pytest.raises(ApplyError, match=said):
+        site.apply(more)
+    assert site.files() == before
+
+
+def test_a_disk_that_fills_up_in_the_middle_leaves_all_as_it_was(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = write_whole
+
+    def full(path: Path, data: bytes, *, durable: bool = False) -> None:
+        if path.name == "b.py":
+            raise OSError(28, "No space left on device")
+        write(path, data, durable=durable)
+
+    monkeypatch.setattr(apply, "write_whole", full)
+    with pytest.raises(OSError, match="No space"):
+        site.apply()
+    assert site.files() == OLD
+    assert site.notes() == []
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing that the code wants to do afterwards is done."""
+
+
+def killed_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave what a process that was killed after the first file leaves behind, under the id of a dead one."""
+    write, unlink = write_whole, Path.unlink
+
+    def dies(path: Path, data: bytes, *, durable: bool = False) -> None:
+        if path.name == "b.py":
+            raise Killed
+        write(path, data, durable=durable)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(apply, "write_whole", dies)
+        patches.setattr(
+            Path, "unlink", lambda path, **more: None if path.suffix == ".json" else unlink(path, **more)
+        )
+        with pytest.raises(Killed):
+            site.apply()
+    (note,) = site.notes()
+    note.rename(note.with_name(note.name.replace(str(os.getpid()), str(DEAD), 1)))
+
+
+def test_what_a_killed_process_left_in_part_is_undone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_in_the_middle(site, monkeypatch)
+    assert site.files() != OLD
+
+    (said,) = ChangeApplier(site.state).roll_back()
+    assert str(site.project) in said
+    assert site.files() == OLD
+    assert ChangeApplier(site.state).roll_back() == ()
+
+
+def test_what_somebody_wrote_since_is_left_and_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_in_the_middle(site, monkeypatch)
+    (site.project / "a.py").write_text("mine\n")
+
+    (said,) = ChangeApplier(site.state).roll_back()
+    assert "not a.py, changed since" in said
+    assert site.files() == {**OLD, "a.py": "mine\n"}
+
+
+def test_a_living_process_finishes_its_own_work(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_in_the_middle(site, monkeypatch)
+    (note,) = site.notes()
+    note.rename(note.with_name(note.name.replace(str(DEAD), str(os.getpid()), 1)))
+
+    assert ChangeApplier(site.state).roll_back() == ()
+    assert site.notes() != []

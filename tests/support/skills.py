@@ -1,0 +1,41 @@
+"""Skills over the services of a test, with workers that a test wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sidecar.evidence.tree.apply import ChangeApplier
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.markdown import markdown_sections
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.tdd.ports import SkillServices
+from sidecar.systems.tdd.registry import SkillRegistry
+from sidecar.systems.tdd.skills import Skills
+from sidecar.workers.ports import Workers
+from support.scripted_workers import ScriptedWorkers, Step
+
+
+def skills_over(
+    services: Services,
+    steps: Sequence[Step] = (),
+    *,
+    state: Path = Path("nowhere"),
+    user: Path | None = None,
+    workers: Workers | None = None,
+) -> Skills:
+    """`user`: the user's folder of skills. Nothing of a project is approved but what `trust` there says."""
+    texts = plugin_root() / "rubric"
+    return Skills(
+        SkillServices(
+            applier=ChangeApplier(state),
+            catalog=services.catalog,
+            configuration=services.configuration,
+            gates=services.gates,
+            registry=SkillRegistry(texts / "skills", user, lambda _, __: False),
+            secrets=services.secrets,
+            texts=markdown_sections((texts / "tdd.md").read_text(encoding="utf-8")),
+            workers=workers or ScriptedWorkers(steps),
+            workspace=services.workspace,
+        )
+    )

@@ -1,0 +1,292 @@
+"""Skills on real projects with real test runners; only the worker is played."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sidecar.platform.steering import UNHELD
+from sidecar.systems.tdd.policy.phases import Phase
+from sidecar.systems.tdd.skills import Skills
+from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
+from sidecar.wiring.evidence import build_evidence
+from sidecar.wiring.platform import build_platform
+from sidecar.wiring.tdd import build_skills
+from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.git_projects import everything
+from support.scripted_workers import ScriptedWorkers, Step, writes
+
+pytestmark = pytest.mark.process
+
+PYTHON = {
+    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\n',
+    "calc.py": "def add(a, b):\n    return a + b\n",
+    "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+}
+NODE = {
+    "package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
+    "calc.js": "export const add = (a, b) => a + b;\n",
+    "calc.test.js": 'import test from "node:test"; import assert from "node:assert";\n'
+    'import { add } from "./calc.js";\ntest("adds", () => assert.equal(add(1, 2), 3));\n',
+}
+SPEC = {"spec": "sub(a, b) subtracts b from a"}
+SUB_TEST = "from calc import sub\n\n\ndef test_sub():\n    assert sub(30, 13) == 17\n"
+SUB_TEST_JS = (
+    'import test from "node:test"; import assert from "node:assert";\n'
+    'import { sub } from "./calc.js";\ntest("subtracts", () => assert.equal(sub(30, 13), 17));\n'
+)
+SUB = PYTHON["calc.py"] + "\n\ndef sub(a, b):\n    return a - b\n"
+WRITES_TEST = writes({"tests/test_sub.py": SUB_TEST}, file_path="tests/test_sub.py")
+PASSES_AT_ONCE = writes({"tests/test_sub.py": "def test_sub():\n    assert 30 - 13 == 17\n"})
+RED_DONE = PYTHON | {"tests/test_sub.py": SUB_TEST}
+GREEN = {"test_path": "tests/test_sub.py"}
+REFACTOR = {"test_path": "tests/test_calc.py", "impl_path": "calc.py"}
+
+Play = Callable[..., Any]
+
+
+class Room:
+    """A project, and skills whose workers do what a test wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.state = folder / "project", folder / "state"
+        self.state.mkdir()
+        self.workers = ScriptedWorkers(())
+        self.told: list[str] = []
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def lay(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            (self.project / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.project / name).write_text(text)
+
+    def skills(self, *steps: Step) -> Skills:
+        self.workers = ScriptedWorkers(steps)
+        evidence = build_evidence(self.state, UNHELD)
+        return build_skills(self.state, build_platform(self.state), evidence, UNHELD, self.workers)
+
+    async def phase(
+        self, phase: Phase, files: dict[str, str], values: dict[str, str], *steps: Step, **more: Any
+    ) -> SkillResult:
+        self.lay(files)
+        return await self.skills(*steps).run_phase(phase, self.request(values, **more), self.told.append)
+
+    def request(self, values: dict[str, str], **more: Any) -> SkillRequest:
+        wish = {"approved": True, **more}
+        return SkillRequest(project=str(self.project), environment=self.environment, values=values, **wish)
+
+    def holds(self, files: dict[str, str]) -> bool:
+        """Whether the project holds these files and nothing else."""
+        there = {name: content.decode() for name, (_, content) in everything(self.project).items()}
+        return there == files
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+async def test_a_failing_test_comes_into_the_project(room: Room) -> None:
+    result = await room.phase(Phase.RED, PYTHON, SPEC, WRITES_TEST)
+
+    assert (result.status, result.verified, result.file_path) == ("pass", True, "tests/test_sub.py")
+    assert "cannot import name 'sub'" in result.runner_output
+    assert room.holds(RED_DONE)
+    assert (result.attempts, result.tokens, result.cents, result.model_used) == (1, 100, 0.5, "self")
+
+
+async def test_a_worker_that_says_pass_is_not_believed(room: Room) -> None:
+    """Its answer has the shape that was asked for, and says that all is well."""
+    result = await room.phase(Phase.RED, PYTHON, SPEC, PASSES_AT_ONCE, PASSES_AT_ONCE)
+
+    assert (result.status, result.verified) == ("fail", False)
+    assert "passes at once" in result.message
+    assert room.holds(PYTHON)
+
+
+async def test_the_next_attempt_is_told_why_and_begins_anew(room: Room) -> None:
+    result = await room.phase(Phase.RED, PYTHON, SPEC, writes({"calc.py": SUB}), WRITES_TEST)
+
+    assert (result.verified, result.attempts) == (True, 2)
+    first, second = (task.prompt for task in room.workers.tasks)
+    assert "was refused" not in first
+    assert "no product code, but these files changed: calc.py" in second
+    assert room.holds(RED_DONE)
+
+
+async def test_the_same_once_more_ends_it(room: Room) -> None:
+    result = await room.phase(Phase.RED, PYTHON, SPEC, PASSES_AT_ONCE)
+
+    assert (result.attempts, len(room.workers.tasks)) == (2, 2)
+    assert "the same twice" in result.message
+
+
+async def test_three_attempts_are_the_most(room: Room) -> None:
+    steps = [writes({f"tests/test_{number}.py": "def test_x():\n    assert True\n"}) for number in range(4)]
+    result = await room.phase(Phase.RED, PYTHON, SPEC, *steps)
+
+    assert (result.status, result.attempts, len(room.workers.tasks)) == ("fail", 3, 3)
+
+
+async def test_what_was_refused_is_kept_if_that_was_asked(room: Room) -> None:
+    result = await room.phase(Phase.RED, PYTHON, SPEC, PASSES_AT_ONCE, keep=True)
+
+    assert not result.verified
+    assert result.files == ("tests/test_sub.py",)
+    assert (room.project / "tests/test_sub.py").exists()
+
+
+async def test_a_file_that_somebody_changed_meanwhile_is_a_conflict(room: Room) -> None:
+    def meanwhile(folder: Path) -> dict[str, Any]:
+        room.lay({"tests/test_sub.py": "# mine\n"})
+        return WRITES_TEST(folder)
+
+    result = await room.phase(Phase.RED, PYTHON, SPEC, meanwhile)
+
+    assert (result.status, result.verified) == ("fail", False)
+    assert "tests/test_sub.py was changed meanwhile" in result.message
+    assert room.holds({**PYTHON, "tests/test_sub.py": "# mine\n"})
+
+
+@pytest.mark.parametrize("failure", [WorkerFailure.TIMED_OUT, WorkerFailure.NOT_STARTED])
+async def test_a_worker_that_fails_is_an_error_and_only_some_are_tried_again(
+    room: Room, failure: WorkerFailure
+) -> None:
+    def fails(_folder: Path) -> dict[str, Any]:
+        raise WorkerError(failure, f"the worker: {failure}", "its output", tokens=7)
+
+    result = await room.phase(Phase.RED, PYTHON, SPEC, fails, WRITES_TEST)
+
+    again = failure is WorkerFailure.TIMED_OUT
+    assert result.verified is again
+    assert result.tokens == (107 if again else 7)
+    if not again:
+        assert (result.status, result.message) == ("error", "the worker: not-started\nits output")
+        assert result.cents is None
+
+
+async def test_code_that_makes_the_test_pass_comes_into_the_project(room: Room) -> None:
+    result = await room.phase(Phase.GREEN, RED_DONE, GREEN, writes({"calc.py": SUB}))
+
+    assert result.verified
+    assert room.holds({**RED_DONE, "calc.py": SUB})
+    assert "cannot import name 'sub'" in room.workers.tasks[0].prompt
+
+
+async def test_values_of_the_test_in_the_code_are_told(room: Room) -> None:
+    code = SUB.replace("a - b", "17")
+    result = await room.phase(Phase.GREEN, RED_DONE, GREEN, writes({"calc.py": code}))
+
+    assert result.verified
+    assert "repeats values of the test (17)" in result.message
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"tests/test_sub.py": "def test_sub():\n    pass\n"}, "these files changed: tests/test_sub.py"),
+        ({"calc.py": SUB, "tests/test_calc.py": None}, "these files changed: tests/test_calc.py"),
+        ({"calc.py": SUB.replace("a + b", "a")}, "fail now: tests/test_calc.py::test_add"),
+        ({"calc.py": SUB.replace("a - b", "a")}, "does not pass: tests/test_sub.py::test_sub"),
+    ],
+    ids=["edits the test", "deletes another test", "breaks another test", "does not do it"],
+)
+async def test_green_drops(room: Room, files: dict[str, str | None], said: str) -> None:
+    result = await room.phase(Phase.GREEN, RED_DONE, GREEN, writes(files))
+
+    assert (result.status, result.verified) == ("fail", False)
+    assert said in result.message
+    assert room.holds(RED_DONE)
+
+
+async def test_green_wants_something_red(room: Room) -> None:
+    result = await room.phase(Phase.GREEN, PYTHON, {"test_path": "tests/test_calc.py"}, WRITES_TEST)
+
+    assert (result.status, room.workers.tasks) == ("error", [])
+    assert "tdd_red" in result.message
+
+
+async def test_a_refactoring_that_breaks_a_test_leaves_every_byte_as_it_was(room: Room) -> None:
+    room.lay(PYTHON)
+    (room.project / "calc.py").write_bytes(b"# \xff latin\r\n" + PYTHON["calc.py"].encode())
+    before = everything(room.project)
+    worse = writes({"calc.py": "def add(first, second):\n    return first\n", "new.py": "x = 1\n"})
+    result = await room.skills(worse).run_phase(Phase.REFACTOR, room.request(REFACTOR), room.told.append)
+
+    assert (result.status, result.verified) == ("fail", False)
+    assert everything(room.project) == before
+
+
+async def test_a_refactoring_under_green_tests_comes_into_the_project(room: Room) -> None:
+    code = "def add(first, second):\n    return first + second\n"
+    result = await room.phase(Phase.REFACTOR, PYTHON, REFACTOR, writes({"calc.py": code}))
+
+    assert result.verified
+    assert room.holds({**PYTHON, "calc.py": code})
+
+
+async def test_node_red_and_green(room: Room) -> None:
+    red = await room.phase(Phase.RED, NODE, SPEC, writes({"sub.test.js": SUB_TEST_JS}))
+    code = NODE["calc.js"] + "export const sub = (a, b) => a - b;\n"
+    green = await room.phase(Phase.GREEN, {}, {"test_path": red.file_path}, writes({"calc.js": code}))
+
+    assert (red.verified, red.file_path, green.verified) == (True, "sub.test.js", True)
+    assert room.holds({**NODE, "sub.test.js": SUB_TEST_JS, "calc.js": code})
+
+
+async def test_the_first_module_of_an_empty_project(room: Room) -> None:
+    """The missing module is what the test is about, and no fault of the installation."""
+    room.project.mkdir()
+    test = {
+        "test_slug.py": "from slug import slugify\n\ndef test_slug():\n    assert slugify('a b') == 'a-b'\n"
+    }
+    command = {"test_cmd": "python -m pytest -q"}
+    spec = {"spec": "slugify turns spaces into hyphens"}
+    red = await room.phase(Phase.RED, {}, spec, writes(dict(test)), **command)
+    code = {"slug.py": "def slugify(text):\n    return text.replace(' ', '-')\n"}
+    green = await room.phase(Phase.GREEN, {}, {"test_path": "test_slug.py"}, writes(dict(code)), **command)
+
+    assert (red.verified, green.verified) == (True, True), (red.message, green.message)
+    assert room.holds(test | code)
+
+
+async def test_without_a_runner_it_says_what_to_give(room: Room) -> None:
+    result = await room.phase(Phase.RED, {"a.txt": "a\n"}, SPEC, WRITES_TEST)
+
+    assert (result.status, room.workers.tasks) == ("error", [])
+    assert "give `test_cmd`" in result.message
+
+
+async def test_a_command_of_the_project_wants_approval(room: Room) -> None:
+    result = await room.phase(Phase.RED, NODE, SPEC, WRITES_TEST, approved=False)
+
+    assert (result.status, room.workers.tasks) == ("error", [])
+    assert "supervisor trust" in result.message
+
+
+async def test_a_skill_answers_and_what_it_wrote_is_dropped(room: Room) -> None:
+    room.lay(PYTHON)
+    found = {
+        "verdict": "rejected",
+        "summary": "s",
+        "issues": [{"severity": "major", "file": "a", "description": "d"}],
+    }
+
+    def reviews(folder: Path) -> dict[str, Any]:
+        (folder / "calc.py").write_text("")
+        return found
+
+    result = await room.skills(reviews).run("review", room.request({"request": "calc.py"}), room.told.append)
+
+    assert result.status == "pass"
+    answer = msgspec.json.decode(result.answer)
+    assert (answer["verdict"], answer["issues"][0]["line"]) == ("rejected", 0)
+    assert "calc.py" in room.workers.tasks[0].prompt
+    assert room.holds(PYTHON)
