@@ -208,10 +208,17 @@ def _request(
 ) -> SkillRequest:
     """Build the request. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
-    project = Path(call.session.project, root)
-    if "\0" in root or not project.resolve().is_relative_to(Path(call.session.project).resolve()):
-        raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
-    return SkillRequest(project=str(project), environment=environment, values=values)
+    if not _is_inside(call.session.project, root):
+        raise RefusalError(context.words.say("no-project-root", folder=clip_printable(root)))
+    project = str(Path(call.session.project, root))
+    return SkillRequest(project=project, environment=environment, values=values)
+
+
+def _is_inside(project: str, root: str) -> bool:
+    try:
+        return Path(project, root).resolve().is_relative_to(Path(project).resolve())
+    except (OSError, ValueError):
+        return False
 
 
 def _masked(context: ToolContext, call: ToolInvocation, result: SkillResult) -> SkillResult:
