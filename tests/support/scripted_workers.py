@@ -22,7 +22,7 @@ class ScriptedWorkers:
     """Implements `Workers`: one step for each run, the last one again and again."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = list(steps)
+        self.steps = list(steps)
         self.tasks: list[WorkerTask[Any]] = []
 
     async def run(
@@ -31,7 +31,7 @@ class ScriptedWorkers:
         settings: Settings,  # noqa: ARG002 - the port's
         hear: Callable[[str], None],  # noqa: ARG002 - the port's
     ) -> WorkerRun[A]:
-        step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
         self.tasks.append(task)
         answer = msgspec.convert(step(Path(task.project)), task.answer)
         return WorkerRun(answer=answer, model=task.model or "self", tokens=100, cents=0.5)

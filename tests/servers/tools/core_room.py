@@ -38,11 +38,13 @@ from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.systems.tdd.offer import OFFER as TDD
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository
 from support.memory_stores import ManualClock
 from support.projects import lay
+from support.scripted_workers import ScriptedWorkers
 from support.skills import skills_over
 
 LIMIT: Final = 60.0
@@ -94,6 +96,7 @@ class CoreRoom:
             store=SessionFiles(state),
             workspace=workspace,
         )
+        self.workers = ScriptedWorkers(())
         self.supervisor = Supervisor(self.services)
         people = CommandLineService(self.services, self.supervisor)
         context = ToolContext(
@@ -103,14 +106,14 @@ class CoreRoom:
             journals=SessionJournals(self.services.journals),
             people=people,
             rubrics=self.services.rubrics,
-            skills=skills_over(self.services, state=folder / "state"),
+            skills=skills_over(self.services, state=folder / "state", workers=self.workers),
             words=real_words(),
         )
         self.toolbox = Toolbox(
-            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools)),
+            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools)),
             context.words,
             people.session,
-            lambda: ("core",),
+            lambda: ("core", "tdd"),
         )
 
     def reopened(self) -> CoreRoom:
