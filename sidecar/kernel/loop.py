@@ -1,0 +1,190 @@
+"""The task loop of a session: where it stands, what failed, and what was decided."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from sidecar.kernel.session import SessionKey
+
+
+class CommandType(StrEnum):
+    """What a loop session is for."""
+
+    PLAN = "plan"
+    IMPLEMENT = "implement"
+    BUG = "bug"
+    ISSUE = "issue"
+
+
+class ExecutionMode(StrEnum):
+    """ECO begins with the cheapest model and escalates later."""
+
+    NORMAL = "normal"
+    ECO = "eco"
+
+
+class LoopStatus(StrEnum):
+    """The status of a loop session."""
+
+    INITIALIZING = "initializing"
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class LoopState(StrEnum):
+    """What the loop is doing, or waits for."""
+
+    IDLE = "idle"
+    INITIALIZING = "initializing"
+    SELECTING_AGENT = "selecting_agent"
+    EXECUTING = "executing"
+    AWAITING_QUALITY_GATES = "awaiting_quality_gates"
+    EVALUATING_RESULTS = "evaluating_results"
+    ESCALATING = "escalating"
+    ACTIVATING_BUG_COUNCIL = "activating_bug_council"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class Tier(StrEnum):
+    """The rungs of the escalation ladder, the lowest first."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+    COUNCIL = "council"
+
+
+class GateVerdict(StrEnum):
+    """What all gates of one report amount to."""
+
+    PASS = "pass"  # noqa: S105 - a verdict
+    FAIL = "fail"
+    HALT = "halt"
+    COULD_NOT_RUN = "could-not-run"
+
+
+class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One gate of a report.
+
+    `errors` are the first five, `more` is how many there are beyond them. `critical` counts critical findings
+    of a security gate. `failing` are the names of tests that fail.
+    """
+
+    id: str
+    kind: str
+    verdict: GateVerdict
+    required: bool = False
+    errors: tuple[str, ...] = ()
+    more: int = 0
+    failing: tuple[str, ...] = ()
+    critical: int = 0
+    reason: str = ""
+
+
+class LoopFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One report that was not accepted. `model` is a name or a tier."""
+
+    iteration: int
+    task: str
+    model: str
+    agent: str = ""
+    errors: tuple[str, ...] = ()
+    gates_failed: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    summary: str = ""
+
+
+class Escalation(Struct, frozen=True, kw_only=True):
+    """One step up the ladder. `at` is seconds since the epoch."""
+
+    from_tier: Tier
+    to_tier: Tier
+    reason: str
+    iteration: int
+    at: float
+
+
+class CouncilMember(StrEnum):
+    """The five perspectives of the bug council."""
+
+    ROOT_CAUSE_ANALYST = "root_cause_analyst"
+    CODE_ARCHAEOLOGIST = "code_archaeologist"
+    PATTERN_MATCHER = "pattern_matcher"
+    SYSTEMS_THINKER = "systems_thinker"
+    ADVERSARIAL_TESTER = "adversarial_tester"
+
+
+class CouncilProposal(Struct, frozen=True, kw_only=True):
+    """What one member found. `confidence` is 0 to 100."""
+
+    member: CouncilMember
+    findings: tuple[str, ...]
+    hypothesis: str
+    suggested_fix: str
+    confidence: int
+
+
+class CouncilDecision(Struct, frozen=True, kw_only=True):
+    """What the council decided. `votes` are the weights of each member's proposal; `dissent` is kept."""
+
+    winner: CouncilMember
+    votes: tuple[tuple[CouncilMember, float], ...]
+    root_cause: str
+    recommended_fix: str
+    additional_context: str = ""
+    dissent: tuple[str, ...] = ()
+
+
+class LoopCheckpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A state to come back to. `tree` is the id of the files' checkpoint, "" where none was made.
+
+    `loop` is the loop as JSON, `statuses` are the tasks' statuses then.
+    """
+
+    id: str
+    at: float
+    description: str = ""
+    tree: str = ""
+    loop: str = ""
+    statuses: tuple[tuple[str, str], ...] = ()
+
+
+class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The loop of one session.
+
+    `task` is the id of the task at work, "" for none. `agent` works on it. `iteration` counts the reports on
+    this task, `consecutive_failures` those since the last step up. `gates` are the results of the last
+    report. `spent_cents` is None where a price was unknown. `council_met`: a council has decided on this
+    task. `begun_at` is seconds since the epoch.
+    """
+
+    key: SessionKey
+    revision: int = 0
+    command: str = ""
+    command_type: CommandType = CommandType.IMPLEMENT
+    mode: ExecutionMode = ExecutionMode.NORMAL
+    status: LoopStatus = LoopStatus.INITIALIZING
+    state: LoopState = LoopState.IDLE
+    tier: Tier = Tier.SMALL
+    task: str = ""
+    agent: str = ""
+    iteration: int = 0
+    consecutive_failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    spent_cents: float | None = 0.0
+    gates: tuple[GateResult, ...] = ()
+    failures: tuple[LoopFailure, ...] = ()
+    escalations: tuple[Escalation, ...] = ()
+    proposals: tuple[CouncilProposal, ...] = ()
+    decision: CouncilDecision | None = None
+    council_met: bool = False
+    checkpoints: tuple[LoopCheckpoint, ...] = ()
+    end_reason: str = ""
+    begun_at: float = 0.0

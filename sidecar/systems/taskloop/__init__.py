@@ -1,0 +1,1 @@
+"""The task loop: an agent works through tasks, and gates decide what is done."""

@@ -1,0 +1,318 @@
+"""How a loop goes on: what a report is answered, when a stronger model takes over, when it is enough.
+
+Each function takes a loop and returns it changed. Which step may follow which is the table in transitions.py.
+
+- A task is completed by one thing: a report after which every required gate passed, in scope, with nothing
+  weakened. No tool and no word of the agent completes it otherwise.
+- A report that is not accepted is a failure. After `threshold` of them in a row, or where the agent is stuck,
+  the next rung of the ladder works on it: small, medium, large, then the council, once for each task.
+- After `max_iterations` reports on one task, or failures after the council, the task has failed, and a person
+  is asked. So does a critical security finding, at once.
+- What was spent only grows. At the user's limit nothing more is begun.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilDecision,
+    Escalation,
+    ExecutionMode,
+    GateResult,
+    GateVerdict,
+    Loop,
+    LoopFailure,
+    LoopStatus,
+    Tier,
+)
+from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
+
+KEPT_FAILURES: Final = 100
+"""Failures that a loop remembers; the event log has all."""
+SAME_TIMES: Final = 3
+"""The same files, test or error this many times in a row means that the agent is stuck."""
+NAMED_TASKS: Final = 10
+"""Tasks that an error names."""
+LADDER: Final = (Tier.SMALL, Tier.MEDIUM, Tier.LARGE, Tier.COUNCIL)
+
+
+class LoopLimits(Struct, frozen=True, kw_only=True):
+    """What the settings say. `complexity` is the highest for each tier below the council.
+
+    `max_cents` bounds what the loop may cost, None for no limit. `eco_tier` is where an eco session begins.
+    """
+
+    max_iterations: int = 10
+    threshold: int = 2
+    eco_threshold: int = 4
+    eco_tier: Tier = Tier.SMALL
+    complexity: tuple[int, int, int] = (4, 8, 14)
+    stuck_detection: bool = True
+    max_cents: float | None = None
+
+
+class Action(StrEnum):
+    """What a report is answered with."""
+
+    COMPLETE = "complete"
+    ITERATE = "iterate"
+    ESCALATE = "escalate"
+    COUNCIL = "council"
+    HALT = "halt"
+    FAIL = "fail"
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What was found out about a report of the agent.
+
+    `files` are those that really changed, `outside` those of them that the task's scope does not hold.
+    `weakened` says which checks were changed so that a failure went away. `model` is a name or a tier.
+    """
+
+    gates: tuple[GateResult, ...]
+    files: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    weakened: tuple[str, ...] = ()
+    summary: str = ""
+    model: str = ""
+
+
+class Ruling(Struct, frozen=True, kw_only=True):
+    """The loop after a report, what to do, and why: names of sections in rubric/loop.md with their values."""
+
+    loop: Loop
+    action: Action
+    verdict: GateVerdict
+    reason: str
+    stuck: str = ""
+
+
+# --- sessions and tasks -------------------------------------------------------------------------------------
+
+
+def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMode, now: float) -> Loop:
+    """Begin a loop session. What earlier ones spent stays counted. Raises LoopOrderError."""
+    begun = take_step(take_step(loop, Step.START), Step.BEGIN)
+    return Loop(
+        key=loop.key,
+        revision=loop.revision,
+        command=command,
+        command_type=kind,
+        mode=mode,
+        status=LoopStatus.RUNNING,
+        state=begun.state,
+        input_tokens=loop.input_tokens,
+        output_tokens=loop.output_tokens,
+        spent_cents=loop.spent_cents,
+        checkpoints=loop.checkpoints,
+        begun_at=now,
+    )
+
+
+def end_session(loop: Loop, status: LoopStatus, reason: str, open_tasks: tuple[str, ...] = ()) -> Loop:
+    """End or pause a session. Raises LoopOrderError; one is complete after a report that was accepted."""
+    if status is LoopStatus.PAUSED:
+        take_step(loop, Step.FAIL)  # nothing to pause where nothing can fail
+        return replace(loop, status=status, end_reason=reason)
+    if status is LoopStatus.COMPLETED and open_tasks:
+        raise LoopOrderError("loop-open-tasks", tasks=", ".join(open_tasks[:NAMED_TASKS]))
+    if status is LoopStatus.COMPLETED and gates_verdict(loop.gates) is not GateVerdict.PASS:
+        raise LoopOrderError("loop-nothing-passed")
+    step = Step.END if status is LoopStatus.COMPLETED else Step.FAIL
+    return replace(take_step(loop, step), status=status, end_reason=reason)
+
+
+def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopLimits) -> Loop:
+    """Give a task to an agent. Raises LoopOrderError. A task that is begun again keeps its failures."""
+    after = take_step(loop, Step.TASK)  # also the task at work, which goes on where it was paused
+    again = loop.task == task
+    return replace(
+        after,
+        status=LoopStatus.RUNNING,
+        task=task,
+        agent=agent,
+        tier=loop.tier if again else first_tier(loop.mode, complexity, limits),
+        iteration=loop.iteration if again else 0,
+        consecutive_failures=loop.consecutive_failures if again else 0,
+        council_met=loop.council_met and again,
+        proposals=loop.proposals if again else (),
+        decision=loop.decision if again else None,
+        gates=(),
+    )
+
+
+def first_tier(mode: ExecutionMode, complexity: int, limits: LoopLimits) -> Tier:
+    """Return the rung on which a task of this complexity (1 to 14) begins."""
+    if mode is ExecutionMode.ECO:
+        return limits.eco_tier
+    return next(
+        (tier for tier, most in zip(LADDER, limits.complexity, strict=False) if complexity <= most),
+        Tier.LARGE,
+    )
+
+
+def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> Loop:
+    """Add what a model took; never less than before. `cents` is None where its price is unknown."""
+    spent = None if cents is None or loop.spent_cents is None else loop.spent_cents + max(0.0, cents)
+    return replace(
+        loop,
+        input_tokens=loop.input_tokens + max(0, read),
+        output_tokens=loop.output_tokens + max(0, written),
+        spent_cents=spent,
+    )
+
+
+def over_limit(loop: Loop, limits: LoopLimits) -> bool:
+    """Whether the user's limit of money is reached."""
+    return limits.max_cents is not None and (loop.spent_cents or 0.0) >= limits.max_cents
+
+
+# --- reports ------------------------------------------------------------------------------------------------
+
+
+def gates_verdict(gates: Iterable[GateResult]) -> GateVerdict:
+    """Return what gates amount to: required ones decide; a critical finding halts."""
+    gates = tuple(gates)
+    if any(gate.verdict is GateVerdict.HALT for gate in gates):
+        return GateVerdict.HALT
+    required = [gate.verdict for gate in gates if gate.required]
+    for verdict in (GateVerdict.FAIL, GateVerdict.COULD_NOT_RUN):
+        if verdict in required:
+            return verdict
+    return GateVerdict.PASS if required else GateVerdict.COULD_NOT_RUN
+
+
+def begin_report(loop: Loop) -> Loop:
+    """Take a report; the gates run next. Raises LoopOrderError."""
+    if loop.status is LoopStatus.PAUSED:
+        raise LoopOrderError("loop-paused", task=loop.task or "T1")
+    return take_step(loop, Step.REPORT)
+
+
+def rule_report(loop: Loop, report: Report, limits: LoopLimits, now: float) -> Ruling:
+    """Answer a report, in the state `awaiting_quality_gates`. Raises LoopOrderError."""
+    loop = replace(take_step(loop, Step.GATES_RAN), gates=report.gates, iteration=loop.iteration + 1)
+    verdict = gates_verdict(report.gates)
+    if verdict is GateVerdict.HALT:
+        loop = replace(take_step(loop, Step.BLOCK), task="", status=LoopStatus.PAUSED)
+        return Ruling(loop=loop, action=Action.HALT, verdict=verdict, reason="loop-halt")
+    if verdict is GateVerdict.PASS and not report.outside and not report.weakened:
+        loop = replace(take_step(loop, Step.COMPLETE), task="", consecutive_failures=0)
+        return Ruling(loop=loop, action=Action.COMPLETE, verdict=verdict, reason="loop-complete")
+    loop = _add_failure(loop, report)
+    stuck = find_stuck(loop) if limits.stuck_detection else ""
+    if loop.iteration >= limits.max_iterations:
+        return _fail(loop, verdict, "loop-iterations")
+    if over_limit(loop, limits):
+        return _fail(loop, verdict, "loop-spent")
+    if stuck or loop.consecutive_failures >= _threshold(loop, limits):
+        reason = "loop-stuck" if stuck else "loop-threshold"
+        return _step_up(take_step(loop, Step.ESCALATE), verdict, reason, stuck, now)
+    reason = _failure_reason(report, verdict)
+    return Ruling(loop=take_step(loop, Step.ITERATE), action=Action.ITERATE, verdict=verdict, reason=reason)
+
+
+def ask_for_escalation(loop: Loop, reason: str, now: float) -> Ruling:
+    """Step up because the agent asks for it, while a task is at work. Raises LoopOrderError."""
+    loop = take_step(loop, Step.ESCALATE)
+    return _step_up(loop, gates_verdict(loop.gates), reason, "", now)
+
+
+def accept_decision(loop: Loop, decision: CouncilDecision) -> Loop:
+    """Go on with what the council decided, on the highest model. Raises LoopOrderError."""
+    return replace(
+        take_step(loop, Step.DECIDED),
+        tier=Tier.LARGE,
+        decision=decision,
+        council_met=True,
+        consecutive_failures=0,
+    )
+
+
+def find_stuck(loop: Loop) -> str:
+    """Say what is the same in the last three failures of the task at work; "" where nothing is."""
+    mine = [failure for failure in loop.failures if failure.task == loop.task][-SAME_TIMES:]
+    if len(mine) < SAME_TIMES:
+        return ""
+    if same := _in_all([failure.failing for failure in mine]):
+        return f"the same test failed {SAME_TIMES} times: {same}"
+    if same := _in_all([failure.errors for failure in mine]):
+        return f"the same error {SAME_TIMES} times: {same}"
+    files = {failure.files for failure in mine}
+    if len(files) == 1 and mine[0].files:
+        return f"the same files changed {SAME_TIMES} times without progress: {', '.join(mine[0].files[:3])}"
+    return ""
+
+
+# --- steps --------------------------------------------------------------------------------------------------
+
+
+def _threshold(loop: Loop, limits: LoopLimits) -> int:
+    return limits.eco_threshold if loop.mode is ExecutionMode.ECO else limits.threshold
+
+
+def _step_up(loop: Loop, verdict: GateVerdict, reason: str, stuck: str, now: float) -> Ruling:
+    """Take the next rung; above the last one is the council, and above that nothing."""
+    if loop.council_met:
+        return _fail(loop, verdict, "loop-after-council")
+    above = LADDER[LADDER.index(loop.tier) + 1]
+    step = Escalation(from_tier=loop.tier, to_tier=above, reason=reason, iteration=loop.iteration, at=now)
+    council = above is Tier.COUNCIL
+    loop = replace(
+        take_step(loop, Step.COUNCIL if council else Step.ESCALATED),
+        tier=above,
+        consecutive_failures=0,
+        escalations=(*loop.escalations, step),
+        proposals=(),
+    )
+    action = Action.COUNCIL if council else Action.ESCALATE
+    return Ruling(loop=loop, action=action, verdict=verdict, reason=reason, stuck=stuck)
+
+
+def _fail(loop: Loop, verdict: GateVerdict, reason: str) -> Ruling:
+    loop = replace(take_step(loop, Step.FAIL), status=LoopStatus.FAILED, end_reason=reason)
+    return Ruling(loop=loop, action=Action.FAIL, verdict=verdict, reason=reason)
+
+
+def _add_failure(loop: Loop, report: Report) -> Loop:
+    bad = [gate for gate in report.gates if gate.required and gate.verdict is not GateVerdict.PASS]
+    failure = LoopFailure(
+        iteration=loop.iteration,
+        task=loop.task,
+        model=report.model or loop.tier,
+        agent=loop.agent,
+        errors=tuple(
+            dict.fromkeys(error for gate in bad for error in gate.errors or (gate.reason,) if error)
+        ),
+        gates_failed=tuple(gate.id for gate in bad),
+        failing=tuple(dict.fromkeys(name for gate in bad for name in gate.failing)),
+        files=report.files,
+        summary=report.summary,
+    )
+    return replace(
+        loop,
+        consecutive_failures=loop.consecutive_failures + 1,
+        failures=(*loop.failures, failure)[-KEPT_FAILURES:],
+    )
+
+
+def _failure_reason(report: Report, verdict: GateVerdict) -> str:
+    if report.outside:
+        return "loop-outside"
+    if report.weakened:
+        return "loop-weakened"
+    return "loop-failed" if verdict is GateVerdict.FAIL else "loop-could-not-run"
+
+
+def _in_all(lists: list[tuple[str, ...]]) -> str:
+    """Return the first text that is in all of these, "" where there is none."""
+    times = Counter(text for texts in lists for text in dict.fromkeys(texts))
+    return next((text for text in lists[-1] if times[text] == len(lists)), "")

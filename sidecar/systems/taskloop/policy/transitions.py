@@ -1,0 +1,97 @@
+"""Which step of the loop may follow which. docs/loop.md draws this table.
+
+A crash leaves the state as it was saved last: while gates ran, that is `awaiting_quality_gates`, from which
+a report may be given again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.loop import Loop, LoopState
+
+
+class Step(StrEnum):
+    """What happens in a loop."""
+
+    START = "session_start"
+    BEGIN = "begin"
+    TASK = "task_start"
+    REPORT = "report_completion"
+    GATES_RAN = "gates_ran"
+    COMPLETE = "complete"
+    ITERATE = "iterate"
+    ESCALATE = "escalate"
+    ESCALATED = "escalated"
+    COUNCIL = "council"
+    DECIDED = "council_submit"
+    BLOCK = "block"
+    FAIL = "fail"
+    END = "session_end"
+
+
+S = LoopState
+TRANSITIONS: Final[Mapping[LoopState, Mapping[Step, LoopState]]] = {
+    S.IDLE: {Step.START: S.INITIALIZING},
+    S.INITIALIZING: {Step.BEGIN: S.SELECTING_AGENT},
+    S.SELECTING_AGENT: {Step.TASK: S.EXECUTING, Step.END: S.COMPLETED, Step.FAIL: S.FAILED},
+    S.EXECUTING: {
+        Step.REPORT: S.AWAITING_QUALITY_GATES,
+        Step.ESCALATE: S.ESCALATING,
+        Step.TASK: S.EXECUTING,
+        Step.BLOCK: S.SELECTING_AGENT,
+        Step.FAIL: S.FAILED,
+    },
+    S.AWAITING_QUALITY_GATES: {
+        Step.REPORT: S.AWAITING_QUALITY_GATES,
+        Step.GATES_RAN: S.EVALUATING_RESULTS,
+        Step.FAIL: S.FAILED,
+    },
+    S.EVALUATING_RESULTS: {
+        Step.COMPLETE: S.SELECTING_AGENT,
+        Step.ITERATE: S.EXECUTING,
+        Step.ESCALATE: S.ESCALATING,
+        Step.BLOCK: S.SELECTING_AGENT,
+        Step.FAIL: S.FAILED,
+    },
+    S.ESCALATING: {
+        Step.ESCALATED: S.EXECUTING,
+        Step.COUNCIL: S.ACTIVATING_BUG_COUNCIL,
+        Step.FAIL: S.FAILED,
+    },
+    S.ACTIVATING_BUG_COUNCIL: {Step.DECIDED: S.EXECUTING, Step.FAIL: S.FAILED},
+    S.COMPLETED: {Step.START: S.INITIALIZING},
+    S.FAILED: {Step.START: S.INITIALIZING},
+}
+"""The next state, by state and step. What is not here may not happen."""
+
+CALL_FIRST: Final[Mapping[LoopState, str]] = {
+    S.IDLE: "session_start",
+    S.INITIALIZING: "task_start",
+    S.SELECTING_AGENT: "task_start",
+    S.EXECUTING: "report_completion",
+    S.AWAITING_QUALITY_GATES: "report_completion",
+    S.EVALUATING_RESULTS: "report_completion",
+    S.ESCALATING: "escalate",
+    S.ACTIVATING_BUG_COUNCIL: "council_submit",
+    S.COMPLETED: "session_start",
+    S.FAILED: "session_start",
+}
+"""The tool that goes on from a state."""
+
+
+class LoopOrderError(ToolRuleError):
+    """A tool was called out of order, and nothing changed."""
+
+
+def take_step(loop: Loop, step: Step) -> Loop:
+    """Return the loop after a step. Raises LoopOrderError, which names the tool to call first."""
+    after = TRANSITIONS[loop.state].get(step)
+    if after is None:
+        raise LoopOrderError("loop-order", state=loop.state, step=step, first=CALL_FIRST[loop.state])
+    return replace(loop, state=after)

@@ -1,0 +1,247 @@
+"""The rules of the task loop: each answer to a report, the ladder, and every legal history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilDecision,
+    CouncilMember,
+    ExecutionMode,
+    GateResult,
+    GateVerdict,
+    Loop,
+    LoopState,
+    LoopStatus,
+    Tier,
+)
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.taskloop.policy.loop import (
+    LADDER,
+    Action,
+    LoopLimits,
+    Report,
+    Ruling,
+    accept_decision,
+    ask_for_escalation,
+    begin_report,
+    end_session,
+    first_tier,
+    record_tokens,
+    rule_report,
+    start_session,
+    start_task,
+)
+from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, TRANSITIONS, LoopOrderError, Step
+from support.table import over_table
+
+LIMITS = LoopLimits()
+FRESH = Loop(key=SessionKey("claude-code", "s1"))
+GOOD = GateResult(id="tests", kind="tests", verdict=GateVerdict.PASS, required=True)
+BAD = replace(GOOD, verdict=GateVerdict.FAIL, errors=("boom",), failing=("test_a",))
+ADVICE = replace(BAD, id="lint", required=False)
+UNRUN = replace(GOOD, verdict=GateVerdict.COULD_NOT_RUN, reason="no pytest")
+CRITICAL = GateResult(id="security", kind="security", verdict=GateVerdict.HALT, critical=1)
+DECISION = CouncilDecision(
+    winner=CouncilMember.ROOT_CAUSE_ANALYST, votes=(), root_cause="r", recommended_fix="f"
+)
+
+
+def started(mode: ExecutionMode = ExecutionMode.NORMAL, complexity: int = 3) -> Loop:
+    return start_task(start_session(FRESH, "c", CommandType.BUG, mode, 1.0), "T1", "a", complexity, LIMITS)
+
+
+def report(loop: Loop, *gates: GateResult, limits: LoopLimits = LIMITS, **more: Any) -> Ruling:
+    return rule_report(begin_report(loop), Report(gates=gates, **more), limits, 2.0)
+
+
+def failed(loop: Loop, number: int) -> Ruling:
+    """Fail in another way each time, so that nothing looks stuck."""
+    gate = replace(BAD, errors=(f"error {number}",), failing=(f"test_{number}",))
+    return report(loop, gate, files=(f"{number}.py",))
+
+
+RULED: dict[str, tuple[tuple[GateResult, ...], dict[str, Any], Action, LoopState]] = {
+    "all pass": ((GOOD,), {}, Action.COMPLETE, LoopState.SELECTING_AGENT),
+    "an advisory gate fails": ((GOOD, ADVICE), {}, Action.COMPLETE, LoopState.SELECTING_AGENT),
+    "a required gate fails": ((BAD,), {}, Action.ITERATE, LoopState.EXECUTING),
+    "one could not run": ((UNRUN,), {}, Action.ITERATE, LoopState.EXECUTING),
+    "none is required": ((ADVICE,), {}, Action.ITERATE, LoopState.EXECUTING),
+    "there is none": ((), {}, Action.ITERATE, LoopState.EXECUTING),
+    "a file out of scope": ((GOOD,), {"outside": ("x.py",)}, Action.ITERATE, LoopState.EXECUTING),
+    "a weakened check": ((GOOD,), {"weakened": ("test_a",)}, Action.ITERATE, LoopState.EXECUTING),
+    "a critical finding": ((GOOD, CRITICAL), {}, Action.HALT, LoopState.SELECTING_AGENT),
+}
+
+
+@over_table("case", RULED)
+def test_a_report_is_answered(case: str) -> None:
+    gates, more, action, state = RULED[case]
+    ruled = report(started(), *gates, **more)
+
+    assert (ruled.action, ruled.loop.state) == (action, state)
+    assert ruled.loop.iteration == 1
+    assert ruled.loop.consecutive_failures == (1 if action is Action.ITERATE else 0)
+
+
+@pytest.mark.parametrize(("mode", "each"), [(ExecutionMode.NORMAL, 2), (ExecutionMode.ECO, 4)])
+def test_the_ladder_is_climbed_after_failures_in_a_row(mode: ExecutionMode, each: int) -> None:
+    limits = replace(LIMITS, max_iterations=100)
+    loop, seen = started(mode), list[Action]()
+    while loop.state is LoopState.EXECUTING:
+        number = len(seen)
+        ruled = rule_report(
+            begin_report(loop),
+            Report(gates=(replace(BAD, errors=(f"e{number}",), failing=(f"t{number}",)),)),
+            limits,
+            2.0,
+        )
+        seen.append(ruled.action)
+        loop = ruled.loop
+
+    step = [Action.ITERATE] * (each - 1)
+    assert seen == [*step, Action.ESCALATE, *step, Action.ESCALATE, *step, Action.COUNCIL]
+    assert [one.to_tier for one in loop.escalations] == list(LADDER[1:])
+
+
+def test_after_the_council_there_is_nothing_above() -> None:
+    loop = started(complexity=14)
+    for number in range(2):
+        loop = failed(loop, number).loop
+    loop = accept_decision(loop, DECISION)
+    assert (loop.state, loop.tier, loop.council_met) == (LoopState.EXECUTING, Tier.LARGE, True)
+    loop = failed(loop, 2).loop
+    ruled = failed(loop, 3)
+
+    assert (ruled.action, ruled.reason, ruled.loop.status) == (
+        Action.FAIL, "loop-after-council", LoopStatus.FAILED,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("same", "said"),
+    [
+        ({"failing": ("test_a",)}, "the same test failed 3 times: test_a"),
+        ({"errors": ("boom",)}, "the same error 3 times: boom"),
+        ({"files": ("a.py",)}, "the same files changed 3 times without progress: a.py"),
+    ],
+)
+@pytest.mark.parametrize("detected", [True, False])
+def test_who_is_stuck_is_not_asked_the_same_again(
+    same: dict[str, tuple[str, ...]], said: str, *, detected: bool
+) -> None:
+    limits = replace(LIMITS, threshold=50, stuck_detection=detected)
+    loop, rulings = started(), list[Ruling]()
+    for number in range(3):
+        parts = {"failing": (f"t{number}",), "errors": (f"e{number}",), "files": (f"{number}.py",)} | same
+        gate = replace(BAD, errors=parts["errors"], failing=parts["failing"])
+        rulings.append(report(loop, gate, limits=limits, files=parts["files"]))
+        loop = rulings[-1].loop
+
+    assert [one.action for one in rulings[:2]] == [Action.ITERATE] * 2
+    assert (rulings[2].action, rulings[2].stuck) == (
+        (Action.ESCALATE, said) if detected else (Action.ITERATE, "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [(replace(LIMITS, max_iterations=1), "loop-iterations"), (replace(LIMITS, max_cents=5.0), "loop-spent")],
+)
+def test_the_users_limits_win(limits: LoopLimits, reason: str) -> None:
+    ruled = report(record_tokens(started(), 10, 10, 5.0), BAD, limits=limits)
+
+    assert (ruled.action, ruled.reason) == (Action.FAIL, reason)
+
+
+@over_table(
+    "complexity,tier", [(1, "small"), (4, "small"), (5, "medium"), (8, "medium"), (9, "large"), (14, "large")]
+)
+def test_the_first_model_is_by_complexity(complexity: int, tier: str) -> None:
+    assert first_tier(ExecutionMode.NORMAL, complexity, LIMITS) == tier
+    assert first_tier(ExecutionMode.ECO, complexity, replace(LIMITS, eco_tier=Tier.MEDIUM)) == "medium"
+
+
+def test_a_session_is_complete_after_an_accepted_report_and_with_no_open_task() -> None:
+    fresh = start_session(FRESH, "c", CommandType.PLAN, ExecutionMode.NORMAL, 1.0)
+    with pytest.raises(LoopOrderError) as nothing:
+        end_session(fresh, LoopStatus.COMPLETED, "")
+    done = report(started(), GOOD).loop
+    with pytest.raises(LoopOrderError) as left:
+        end_session(done, LoopStatus.COMPLETED, "", ("T2",))
+
+    assert (nothing.value.rule, left.value.rule) == ("loop-nothing-passed", "loop-open-tasks")
+    assert end_session(done, LoopStatus.COMPLETED, "").status is LoopStatus.COMPLETED
+
+
+def test_a_paused_loop_goes_on_with_its_task_where_it_was() -> None:
+    loop = failed(started(), 0).loop
+    paused = end_session(loop, LoopStatus.PAUSED, "lunch")
+    with pytest.raises(LoopOrderError):
+        begin_report(paused)
+    again = start_task(paused, "T1", "a", 3, LIMITS)
+
+    assert replace(again, end_reason="", gates=()) == replace(loop, gates=())
+
+
+def test_each_state_has_a_way_on_and_names_its_tool() -> None:
+    reached = {after for steps in TRANSITIONS.values() for after in steps.values()} | {LoopState.IDLE}
+
+    assert reached == set(LoopState) == set(TRANSITIONS) == set(CALL_FIRST)
+    assert {step for steps in TRANSITIONS.values() for step in steps} == set(Step)
+
+
+# --- every legal history ------------------------------------------------------------------------------------
+
+REPORTS = st.builds(
+    Report,
+    gates=st.lists(st.sampled_from([GOOD, BAD, ADVICE, UNRUN, CRITICAL]), max_size=3).map(tuple),
+    outside=st.sampled_from([(), ("x.py",)]),
+    weakened=st.sampled_from([(), ("test_a",)]),
+)
+
+
+@given(data=st.data())
+def test_no_history_completes_on_a_failing_gate_or_moves_but_by_the_table(data: st.DataObject) -> None:
+    limits = LoopLimits(
+        max_iterations=data.draw(st.integers(1, 6)), max_cents=data.draw(st.sampled_from([None, 3.0]))
+    )
+    mode = data.draw(st.sampled_from(list(ExecutionMode)))
+    loop = start_session(FRESH, "c", CommandType.BUG, mode, 1.0)
+    for _ in range(30):
+        before, tier = loop, LADDER.index(loop.tier)
+        match loop.state:
+            case LoopState.SELECTING_AGENT:
+                loop = start_task(loop, data.draw(st.sampled_from(["T1", "T2"])), "a", 3, limits)
+            case LoopState.EXECUTING if data.draw(st.booleans()):
+                begun = begin_report(loop)
+                begun = msgspec.json.decode(msgspec.json.encode(begun), type=Loop)  # killed while gates ran
+                given_report = data.draw(REPORTS)
+                ruled = rule_report(begin_report(begun), given_report, limits, 2.0)
+                loop = ruled.loop
+                passed = GOOD in given_report.gates and not {BAD, UNRUN, CRITICAL} & set(given_report.gates)
+                clean = passed and not given_report.outside and not given_report.weakened
+                assert (ruled.action is Action.COMPLETE) is clean
+                assert loop.iteration == before.iteration + 1 <= limits.max_iterations
+            case LoopState.EXECUTING:
+                loop = ask_for_escalation(loop, "stuck", 2.0).loop
+            case LoopState.ACTIVATING_BUG_COUNCIL:
+                loop = accept_decision(loop, DECISION)
+                assert not before.council_met
+            case LoopState.FAILED:
+                assert loop.status is LoopStatus.FAILED
+                break
+            case _:
+                raise AssertionError(loop.state)
+        loop = record_tokens(loop, data.draw(st.integers(-5, 5)), 1, data.draw(st.sampled_from([0.0, 1.0])))
+        assert loop.input_tokens >= before.input_tokens
+        assert (loop.spent_cents or 0) >= (before.spent_cents or 0)
+        same_task = loop.task == before.task and loop.council_met == before.council_met
+        assert not same_task or 0 <= LADDER.index(loop.tier) - tier <= 1
