@@ -4,9 +4,9 @@ Rules of this file:
 
 - Nothing waits for a person: what is not allowed is refused by the host. In Claude Code, edits pass inside
   the work folder (mode acceptEdits) and the other tools by name; MCP servers are not loaded. In OpenCode,
-  all permissions but those of the task's tools are refused, and so are folders outside.
-- The user's own settings, hooks and plugins stay in force, because they may guard what an agent does. Our
-  hooks skip a process with WORKER_MARKER.
+  the worker is an agent with the permissions of the task's tools alone; folders outside are refused.
+- The user's own settings, hooks and plugins stay in force, because they may guard what an agent does; but
+  OpenCode's permissions are the worker's. Our hooks skip a process with WORKER_MARKER.
 - A command is started as the user wrote it; which tools it may use is the user's to say there.
 - The prompt is passed on standard input, which other users of the machine cannot see.
 """
@@ -40,6 +40,8 @@ from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, w
 CLOSING_FILE: Final = "worker.md"
 """The end of the prompt for agents that cannot enforce a schema."""
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
+OPENCODE_AGENT: Final = "supervisor-worker"
+TITLE: Final = "Supervisor's worker"
 
 
 class Program:
@@ -99,7 +101,16 @@ class OpenCodeProgram(Program):
         now = get_session_context()
         own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
         model = opencode_model(task.model, settings, own)
-        command = (self._program(task), "run", "--format", "json", "--title", "Supervisor's worker")
+        command = (
+            self._program(task),
+            "run",
+            "--format",
+            "json",
+            "--title",
+            TITLE,
+            "--agent",
+            OPENCODE_AGENT,
+        )
         told = {**task.environment, OPENCODE_CONFIG: _permit(task)}
         return (
             AgentInvocation(
@@ -226,14 +237,21 @@ def _untrusted_folder(task: WorkerTask[A]) -> str:
 
 
 def _permit(task: WorkerTask[A]) -> str:
-    """Return the user's inline configuration with the permissions of this task. The last match counts."""
+    """Return the user's inline configuration with an agent that has the permissions of this task.
+
+    The last rule that matches counts, and those of an agent come after all others. In `permission` itself,
+    the order would depend on which keys the user's own configuration has.
+    """
     try:
         content = msgspec.json.decode(task.environment.get(OPENCODE_CONFIG) or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         content = {}
     known = worker_data().permissions
     allowed = {known[tool]: "allow" for tool in task.tools if tool in known}
-    content["permission"] = {"*": "deny", **allowed, "external_directory": "deny"}
+    permission = {"*": "deny", **allowed, "external_directory": "deny"}
+    told = content.get("agent")
+    worker = {"mode": "primary", "description": TITLE, "permission": permission}
+    content["agent"] = {**(told if isinstance(told, dict) else {}), OPENCODE_AGENT: worker}
     return msgspec.json.encode(content).decode()
 
 
