@@ -90,6 +90,11 @@ async def test_a_flood_is_bounded_and_its_end_is_kept(room: Room) -> None:
     assert len(failed.output) <= 20_000
 
 
+async def test_an_object_before_the_last_message_is_no_answer(host: Room) -> None:
+    host.plays(f"say(json.dumps({GOOD})); end('I changed my mind.')")
+    assert (await failure(host)).failure is WorkerFailure.UNPARSABLE
+
+
 async def test_an_answer_after_a_flood_counts(room: Room) -> None:
     room.plays(f"for n in range(5000): say(f'line {{n}} ' + 'x' * 1000)\nanswer({GOOD})")
     assert (await room.run()).answer.ok
