@@ -6,7 +6,7 @@ import os
 
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.ports import SecretDetector, SpendingStore
-from sidecar.workers.agents import AgentBackend, ClaudeProgram, CommandProgram, OpenCodeProgram
+from sidecar.workers.agents import PROGRAMS, AgentBackend
 from sidecar.workers.gateway import GatewayBackend
 from sidecar.workers.service import WorkerService
 
@@ -14,7 +14,6 @@ from sidecar.workers.service import WorkerService
 def build_workers(spending: SpendingStore, secrets: SecretDetector) -> WorkerService:
     """Build the real workers. `spending`: where judging counts too."""
     texts = plugin_root() / "rubric"
-    programs = (ClaudeProgram(), OpenCodeProgram(), CommandProgram())
-    agents = {program.name: AgentBackend(program, texts) for program in programs}
+    agents = {program.name: AgentBackend(program, texts) for program in PROGRAMS}
     gateway = GatewayBackend(texts, os.environ, secrets.masker)
     return WorkerService({**agents, "gateway": gateway}, spending, secrets)

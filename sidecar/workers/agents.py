@@ -4,9 +4,9 @@ Rules of this file:
 
 - Nothing waits for a person: what is not allowed is refused by the host. In Claude Code, edits pass inside
   the work folder (mode acceptEdits) and the other tools by name; MCP servers are not loaded. In OpenCode,
-  all permissions but those of the task's tools are refused, and so are folders outside.
-- The user's own settings, hooks and plugins stay in force, because they may guard what an agent does. Our
-  hooks skip a process with WORKER_MARKER.
+  the worker is an agent with the permissions of the task's tools alone; folders outside are refused.
+- The user's own settings, hooks and plugins stay in force, because they may guard what an agent does; but
+  OpenCode's permissions are the worker's. Our hooks skip a process with WORKER_MARKER.
 - A command is started as the user wrote it; which tools it may use is the user's to say there.
 - The prompt is passed on standard input, which other users of the machine cannot see.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from sidecar.hosts.claude_code.headless import RETRIES, find_claude
 from sidecar.hosts.command import AGENT_OUTPUT_KEPT, AgentInvocation, build_invocation
@@ -40,94 +41,76 @@ from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, w
 CLOSING_FILE: Final = "worker.md"
 """The end of the prompt for agents that cannot enforce a schema."""
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
+OPENCODE_AGENT: Final = "supervisor-worker"
+TITLE: Final = "Supervisor's worker"
 
 
-class Program:
-    """How one kind of agent is started and heard."""
+Start = Callable[[WorkerTask[Any], str, str, Settings], tuple[AgentInvocation, str]]
+"""Takes task, program and prompt; returns what is started, and the model, "" for the host's own."""
+
+
+class Program(Struct, frozen=True):
+    """How one kind of agent is started and heard. `enforces`: it holds the model to the schema itself."""
 
     name: str
+    start: Start
     stream: type[AgentStream]
-    closing: bool = True
-    """Whether the schema must be told in the prompt, because the program cannot enforce one."""
+    enforces: bool = False
 
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
-        """Return why it cannot be started, "" if it can."""
-        raise NotImplementedError
-
-    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
-        """Return what is started, and the name of the model, "" for the host's own."""
-        raise NotImplementedError
-
-
-class ClaudeProgram(Program):
-    """`claude -p`. It enforces the schema itself."""
-
-    name = "claude"
-    stream = ClaudeStream
-    closing = False
-
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
-        return "" if self._program(task) else "`claude` is not on the session's PATH"
-
-    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
-        model = claude_model(task.model, settings)
-        named = [tool for tool in task.tools if tool not in worker_data().claude["edits"]]
-        command = (
-            *(self._program(task), "-p", "--output-format", "stream-json", "--verbose"),
-            *("--no-session-persistence", "--strict-mcp-config", "--permission-mode", "acceptEdits"),
-            *("--json-schema", schema_text(task.answer), f"--tools={','.join(task.tools)}"),
-            *((f"--allowedTools={','.join(named)}",) if named else ()),
-            *(("--model", model) if model else ()),
-        )
-        told = {**RETRIES, **task.environment}
-        return AgentInvocation(command=command, environment=told, stdin=encode(prompt)), model
-
-    def _program(self, task: WorkerTask[A]) -> str:
-        return find_claude(task.environment, _untrusted_folder(task))
+    def find(self, task: WorkerTask[A], settings: Settings) -> str:
+        """Return the program's path, "" if it is not there."""
+        if self.name == "command":
+            return next(iter(settings.workers.command), "")
+        # A repository does not speak for its owner: no program of the project is started.
+        project = session_project(task.environment) or task.project
+        if self.name == "claude":
+            return find_claude(task.environment, project)
+        return processes.find_program(self.name, task.environment, project)
 
 
-class OpenCodeProgram(Program):
-    """`opencode run`."""
-
-    name = "opencode"
-    stream = OpenCodeStream
-
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
-        return "" if self._program(task) else "`opencode` is not on the session's PATH"
-
-    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
-        now = get_session_context()
-        own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
-        model = opencode_model(task.model, settings, own)
-        command = (self._program(task), "run", "--format", "json", "--title", "Supervisor's worker")
-        told = {**task.environment, OPENCODE_CONFIG: _permit(task)}
-        return (
-            AgentInvocation(
-                command=(*command, *(("--model", model) if model else ())),
-                environment=told,
-                stdin=encode(prompt),
-            ),
-            model if model != own else "",
-        )
-
-    def _program(self, task: WorkerTask[A]) -> str:
-        return processes.find_program("opencode", task.environment, _untrusted_folder(task))
+def _start_claude(
+    task: WorkerTask[Any], program: str, prompt: str, settings: Settings
+) -> tuple[AgentInvocation, str]:
+    model = claude_model(task.model, settings)
+    named = [tool for tool in task.tools if tool not in worker_data().claude["edits"]]
+    command = (
+        *(program, "-p", "--output-format", "stream-json", "--verbose"),
+        *("--no-session-persistence", "--strict-mcp-config", "--permission-mode", "acceptEdits"),
+        *("--json-schema", schema_text(task.answer), f"--tools={','.join(task.tools)}"),
+        *((f"--allowedTools={','.join(named)}",) if named else ()),
+        *(("--model", model) if model else ()),
+    )
+    told = {**RETRIES, **task.environment}
+    return AgentInvocation(command=command, environment=told, stdin=_encode(prompt)), model
 
 
-class CommandProgram(Program):
-    """The command in the settings."""
+def _start_opencode(
+    task: WorkerTask[Any], program: str, prompt: str, settings: Settings
+) -> tuple[AgentInvocation, str]:
+    now = get_session_context()
+    own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
+    model = opencode_model(task.model, settings, own)
+    command = (
+        *(program, "run", "--format", "json", "--title", TITLE, "--agent", OPENCODE_AGENT),
+        *(("--model", model) if model else ()),
+    )
+    told = {**task.environment, OPENCODE_CONFIG: _permit(task)}
+    given = AgentInvocation(command=command, environment=told, stdin=_encode(prompt))
+    return given, model if model != own else ""
 
-    name = "command"
-    stream = AgentStream
 
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
-        return "" if settings.workers.command else "workers.command names no program"
+def _start_command(
+    task: WorkerTask[Any], _program: str, prompt: str, settings: Settings
+) -> tuple[AgentInvocation, str]:
+    asked = AgentTask(prompt=prompt, project=task.project, environment=task.environment, seconds=task.seconds)
+    return build_invocation(settings.workers.command, asked, "", ()), ""
 
-    def invocation(self, task: WorkerTask[A], prompt: str, settings: Settings) -> tuple[AgentInvocation, str]:
-        asked = AgentTask(
-            prompt=prompt, project=task.project, environment=task.environment, seconds=task.seconds
-        )
-        return build_invocation(settings.workers.command, asked, "", ()), ""
+
+PROGRAMS: Final = (
+    Program("claude", _start_claude, ClaudeStream, enforces=True),
+    Program("opencode", _start_opencode, OpenCodeStream),
+    Program("command", _start_command, AgentStream),
+)
 
 
 class AgentBackend:
@@ -139,14 +122,22 @@ class AgentBackend:
         self._texts = texts
 
     def absence(self, task: WorkerTask[A], settings: Settings) -> str:
-        return self._program.absence(task, settings)
+        name = self._program.name
+        if self._program.find(task, settings):
+            return ""
+        return (
+            "workers.command names no program"
+            if name == "command"
+            else f"`{name}` is not on the session's PATH"
+        )
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
     ) -> Worked[A]:
         """Raises WorkerError, and OSError if the closing text cannot be read."""
         stream = self._program.stream(hear)
-        given, model = self._program.invocation(task, self._prompt(task), settings)
+        program = self._program.find(task, settings)
+        given, model = self._program.start(task, program, self._prompt(task), settings)
         cost.calls = 1
 
         def feed(text: str) -> None:
@@ -175,7 +166,7 @@ class AgentBackend:
         return Worked(validate_answer(answer, task.answer, stream.output), model or SELF, stream.output)
 
     def _prompt(self, task: WorkerTask[A]) -> str:
-        if not self._program.closing:
+        if self._program.enforces:
             return task.prompt
         closing = (self._texts / CLOSING_FILE).read_text(encoding="utf-8")
         return f"{task.prompt}\n\n{fill_template(closing, {'schema': schema_text(task.answer)})}"
@@ -220,23 +211,24 @@ def _lies_inside(path: str, roots: list[str]) -> bool:
     return any(real.is_relative_to(root) for root in roots)
 
 
-def _untrusted_folder(task: WorkerTask[A]) -> str:
-    """Return the folder whose programs are not started: a repository does not speak for its owner."""
-    return session_project(task.environment) or task.project
-
-
 def _permit(task: WorkerTask[A]) -> str:
-    """Return the user's inline configuration with the permissions of this task. The last match counts."""
+    """Return the user's inline configuration with an agent that has the permissions of this task.
+
+    The last rule that matches counts, and those of an agent come after all others. In `permission` itself,
+    the order would depend on which keys the user's own configuration has.
+    """
     try:
         content = msgspec.json.decode(task.environment.get(OPENCODE_CONFIG) or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         content = {}
     known = worker_data().permissions
     allowed = {known[tool]: "allow" for tool in task.tools if tool in known}
-    content["permission"] = {"*": "deny", **allowed, "external_directory": "deny"}
+    permission = {"*": "deny", **allowed, "external_directory": "deny"}
+    told = content.get("agent")
+    worker = {"mode": "primary", "description": TITLE, "permission": permission}
+    content["agent"] = {**(told if isinstance(told, dict) else {}), OPENCODE_AGENT: worker}
     return msgspec.json.encode(content).decode()
 
 
-def encode(prompt: str) -> bytes:
-    """Return a prompt as it is passed on standard input."""
+def _encode(prompt: str) -> bytes:
     return prompt.encode("utf-8", "replace")

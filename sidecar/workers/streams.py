@@ -51,6 +51,12 @@ def worker_data() -> WorkerData:
     return known
 
 
+class _Typed(Struct, frozen=True):
+    """A line of a host's form, of whatever kind."""
+
+    type: str
+
+
 class AgentStream:
     """The output of one agent, line by line. This one knows no form: any program.
 
@@ -97,6 +103,14 @@ class AgentStream:
     def _read(self, line: str) -> str:
         """Take one line, and return what a person is told of it."""
         return line
+
+    def _read_other(self, line: str) -> str:
+        """Take a line that did not fit: nothing is told of one of the host's form, any other as it is."""
+        try:
+            msgspec.json.decode(line, type=_Typed)
+        except (msgspec.DecodeError, RecursionError):
+            return line
+        return ""
 
     def _finish(self, said: str) -> None:
         self.text = said
@@ -149,7 +163,7 @@ class ClaudeStream(AgentStream):
         try:
             found = msgspec.json.decode(line, type=_ClaudeLine)
         except (msgspec.DecodeError, RecursionError):
-            return line
+            return self._read_other(line)
         if found.type == "result":
             self._end(found)
             return ""
@@ -221,7 +235,7 @@ class OpenCodeStream(AgentStream):
         try:
             found = msgspec.json.decode(line, type=_OpenCodeLine)
         except (msgspec.DecodeError, RecursionError):
-            return line
+            return self._read_other(line)
         part = found.part
         if found.type == "text":
             again = part.message_id == self._message

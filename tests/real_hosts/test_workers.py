@@ -138,6 +138,7 @@ def worker(program: tuple[str, str, Path], model: ScriptedModel, tmp_path: Path)
             yield Worker(under, claude_calls, reply_structured, frozenset({*TOOLS, "StructuredOutput"}))
     else:
         with supervised_opencode(OpenCode.prepare(binary, tmp_path, model.url), model) as under:
+            under.host.configure(permission={"bash": {"*": "ask"}, "external_directory": "allow"})
             offered = frozenset({"bash", "read", "write", "edit"})
             yield Worker(under, opencode_calls, opencode_answers, offered)
 

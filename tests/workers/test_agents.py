@@ -90,16 +90,30 @@ async def test_a_flood_is_bounded_and_its_end_is_kept(room: Room) -> None:
     assert len(failed.output) <= 20_000
 
 
+async def test_an_object_before_the_last_message_is_no_answer(host: Room) -> None:
+    host.plays(f"say(json.dumps({GOOD})); end('I changed my mind.')")
+    assert (await failure(host)).failure is WorkerFailure.UNPARSABLE
+
+
 async def test_an_answer_after_a_flood_counts(room: Room) -> None:
     room.plays(f"for n in range(5000): say(f'line {{n}} ' + 'x' * 1000)\nanswer({GOOD})")
     assert (await room.run()).answer.ok
     assert 100_000 < len("".join(room.heard)) < 300_000, "a flood is not passed on whole"
 
 
+ODD_LINES: Final = r"""
+os.write(1, b'\xff\x1b[31mred\n{}\n[1]\n{"type": 3}\n{"type": "a", "message": 3, "part": 3}\n')
+"""
+
+
 async def test_bytes_that_are_no_text_and_lines_of_no_form_are_heard_as_they_are(host: Room) -> None:
-    host.plays(rf"os.write(1, b'\xff\x1b[31mred\n{{}}\n[1]\n{{\"type\": 3}}\n'); answer({GOOD})")
+    host.plays(f"{ODD_LINES}\nanswer({GOOD})")
     await host.run()
-    assert host.heard[0] == "\N{REPLACEMENT CHARACTER}red\n"
+    odd = ["\N{REPLACEMENT CHARACTER}red\n", "{}\n", "[1]\n", '{"type": 3}\n']
+    assert host.heard[:4] == odd
+    assert len(host.heard) == (4 if host.kind == "claude" else 5), (
+        "and what is of the host's form is not told"
+    )
 
 
 async def test_secrets_are_masked_in_all_that_is_told(room: Room) -> None:
@@ -167,11 +181,12 @@ async def test_opencode_may_use_the_named_tools_alone_and_keeps_inline_settings(
     tmp_path: Path,
 ) -> None:
     room = Room(tmp_path, "opencode")
-    mine = {**room.task().environment, "OPENCODE_CONFIG_CONTENT": '{"theme": "x", "permission": "ask"}'}
+    mine = {**room.task().environment, "OPENCODE_CONFIG_CONTENT": '{"theme": "x", "agent": {"mine": {}}}'}
     given = await arguments(room, model="a/b", environment=mine)
     assert given[given.index("--model") + 1] == "a/b"
     told = json.loads(given[-1])
-    assert list(told["permission"].items()) == [
+    assert given[given.index("--agent") + 1] == "supervisor-worker"
+    assert list(told["agent"]["supervisor-worker"]["permission"].items()) == [
         ("*", "deny"),
         ("bash", "allow"),
         ("read", "allow"),
@@ -179,6 +194,7 @@ async def test_opencode_may_use_the_named_tools_alone_and_keeps_inline_settings(
         ("external_directory", "deny"),
     ]
     assert told["theme"] == "x"
+    assert set(told["agent"]) == {"mine", "supervisor-worker"}
 
 
 HANGS: Final = """
