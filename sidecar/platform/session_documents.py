@@ -43,8 +43,8 @@ REFUSED_KEY_SHOWN: Final = 40
 MAX_WRITTEN: Final = 100
 """Documents, those written last, that can be restored."""
 README: Final = """\
-This folder belongs to Supervisor (`supervisor status` says more): one state, one journal and one record per
-session. Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
+This folder belongs to Supervisor (`supervisor status` says more): one state and one journal per session.
+Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
 set aside; the file of the same name with .why says why. They are never read again and may be removed.
 """
 UNDECODABLE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -22,11 +22,13 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.goal import Goal
+from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.ports import Processes, RecordEntry, Steering
+from sidecar.platform.log_readings import DailySpending, StopHistory
+from sidecar.platform.ports import Processes, Steering
 from sidecar.platform.secrets import SecretForms
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
@@ -34,12 +36,11 @@ from support.cases import KEY, PROJECT, RUBRIC, stopped
 from support.memory_stores import (
     FixedConfiguration,
     FixedRubrics,
+    LoggedRecord,
     ManualClock,
+    MemoryEventLog,
     MemoryJournals,
-    MemoryRecord,
     MemorySessionStore,
-    MemorySpending,
-    MemoryStopHistory,
     MemorySwitches,
     NoProcesses,
     NoSteering,
@@ -142,15 +143,15 @@ class FailingStore(MemorySessionStore):
         super().save(session)
 
 
-class FailingRecord(MemoryRecord):
-    """A record on a disk that may be full."""
+class FailingLog(MemoryEventLog):
+    """A log on a disk that may be full."""
 
     full = False
 
-    def append(self, key: SessionKey, entry: RecordEntry) -> None:
+    def append(self, event: LoggedEvent) -> int:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        super().append(key, entry)
+        return super().append(event)
 
 
 @dataclass
@@ -164,9 +165,8 @@ class Fakes:
     old_checks: ScriptedOldChecks = field(default_factory=ScriptedOldChecks)
     judge: HeldJudge = field(default_factory=HeldJudge)
     journals: MemoryJournals = field(default_factory=MemoryJournals)
-    stop_history: MemoryStopHistory = field(default_factory=MemoryStopHistory)
-    spending: MemorySpending = field(default_factory=MemorySpending)
-    record: FailingRecord = field(default_factory=FailingRecord)
+    log: FailingLog = field(default_factory=FailingLog)
+    kept: StopHistory | None = None
     store: FailingStore = field(default_factory=FailingStore)
     steering: Steering = field(default_factory=NoSteering)
     processes: Processes = field(default_factory=NoProcesses)
@@ -175,6 +175,9 @@ class Fakes:
     workspace: WatchedWorkspace = field(default_factory=WatchedWorkspace)
 
     def __post_init__(self) -> None:
+        self.record = LoggedRecord(self.log)
+        self.spending = DailySpending(self.log, self.clock)
+        self.stop_history = self.kept or StopHistory(self.log)
         self.services = Services(
             catalog=self.catalog,
             clock=self.clock,
@@ -186,7 +189,7 @@ class Fakes:
             stop_history=self.stop_history,
             messages=PlainMessages(),
             spending=self.spending,
-            record=self.record,
+            log=self.log,
             incidents=Incidents(),
             processes=self.processes,
             rubrics=FixedRubrics(RUBRIC),

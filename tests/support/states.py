@@ -10,7 +10,7 @@ import msgspec
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import state as digest_chain
-from sidecar.platform.session_store import RecordFiles, SessionFiles
+from sidecar.platform.session_store import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def document(state: Path) -> dict[str, Any]:
 
 
 def reasons(folder: Path) -> tuple[str, ...]:
-    return RecordFiles(folder).set_aside(KEY)
+    return SessionFiles(folder).set_aside(KEY)
 
 
 def half(state: Path) -> None:

@@ -14,9 +14,10 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import read_record
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
@@ -122,8 +123,8 @@ class CommandLineService:
             text=describe_session(session, settings) + self._shared_id_note(session.key),
             exit_code=session_exit_code(session).value,
             off=off,
-            story=self._services.record.read(session.key),
-            set_aside=self._services.record.set_aside(session.key),
+            story=read_record(self._services.log, session.key),
+            set_aside=self._services.store.set_aside(session.key),
             rubric=rubric.origin,
             spending=spending,
             troubles=troubles,

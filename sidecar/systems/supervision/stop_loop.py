@@ -28,11 +28,12 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import SUPERVISION
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
@@ -296,14 +297,12 @@ class StopLoop:
         return ruling
 
     def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
-        """Append an entry about this stop to the record."""
+        """Append what was decided about this stop to the log."""
         now, mask = self._services.clock.now(), self._services.secrets.masker(inquiry.stop.environment)
         said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
-        entry = RecordEntry(
-            at=now,
-            event="stop",
+        judged = StopJudged(
             decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
-            detail=mask(said),
+            detail=mask(said)[:MAX_DETAIL],
             continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
             stage=inquiry.stage,
             tree=inquiry.project_state.tree,
@@ -318,9 +317,17 @@ class StopLoop:
             seconds=round(now - begun, 3),
         )
         try:
-            self._services.record.append(inquiry.stop.key, entry)
+            self._services.log.append(
+                LoggedEvent(
+                    at=now,
+                    system=SUPERVISION,
+                    session=inquiry.stop.key,
+                    project=inquiry.stop.project,
+                    data=judged,
+                )
+            )
         except SAVE_ERRORS as error:
-            log.warning("%s: the record could not be written: %s", inquiry.stop.key.id, error)
+            log.warning("%s: the log could not be written: %s", inquiry.stop.key.id, error)
 
 
 def _gate_line(run: GateRun) -> str:

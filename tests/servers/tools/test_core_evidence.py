@@ -12,8 +12,8 @@ from servers.tools.core_room import CoreRoom, settled
 from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue
 from sidecar.kernel.events import SessionEnded
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.ports import RecordEntry
 from support.cases import (
     KEY,
     PROJECT,

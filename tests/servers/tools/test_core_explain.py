@@ -11,9 +11,9 @@ from servers.tools.core_room import real_words, settled
 from servers.tools.desk import CONDITION, Desk
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION
-from sidecar.platform.ports import RecordEntry
 from sidecar.systems.supervision.policy.explaining import Next
 from support.cases import (
     KEY,
