@@ -16,6 +16,7 @@ from sidecar.wiring.servers import build_toolbox, inbox_methods, may_call_unaske
 from sidecar.wiring.supervision import (
     build_services,
     build_supervision,
+    log_methods,
     report_saved_files,
     supervision_methods,
 )
@@ -27,6 +28,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     """Build the methods of the socket. `services`: replacements for the real ones, for tests and studies."""
     guides = build_guides() if services is None else None
     services = services or build_services()
+    services.log.trim()
     control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
     supervision = build_supervision(
         services, guides, lambda name: may_call_unasked(toolbox(), name), gap=control.gap
@@ -35,12 +37,12 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     control.refuses_order = supervision.people.refusal
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
     control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)
-    journals = SessionJournals(services.journals)
+    journals = SessionJournals(services.journals, services.log, services.clock)
     toolbox = cache(partial(build_toolbox, supervision, journals, (*SUPERVISION.tools, *ITERATION.tools)))
     if supervision.supervisor.saved is not None:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
-        **_offered(SUPERVISION, supervision_methods(supervision)),
+        **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),
         **_offered(ITERATION, iteration_methods(services, journals)),
         **tool_methods(control, toolbox, supervision),
         **inbox_methods(control, supervision),

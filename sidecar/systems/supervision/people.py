@@ -163,7 +163,7 @@ class CommandLineService:
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
         """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""
-        self._check("on" if toggle.on else "off", toggle.project or "", pid)
+        self.check_order("on" if toggle.on else "off", toggle.project or "", pid)
         self._services.switches.turn(on=toggle.on, project=toggle.project)
         where = toggle.project or "you, everywhere"
         return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
@@ -174,7 +174,7 @@ class CommandLineService:
 
     def accept(self, asked: HeldEditsRequest, pid: int = 0) -> tuple[str, ...]:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
-        self._check("accept", "", pid)
+        self.check_order("accept", "", pid)
         return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
 
     def is_agent(self, pid: int) -> bool:
@@ -192,13 +192,13 @@ class CommandLineService:
     def refusal(self, name: str, pid: int) -> str:
         """Say why a process may not give this order, "" where it may."""
         try:
-            self._check(name, "", pid)
+            self.check_order(name, "", pid)
         except BadInputError as error:
             return str(error)
         return ""
 
-    def _check(self, name: str, arguments: str, pid: int) -> None:
-        """Refuse an order of an agent; tell the user of one that may be."""
+    def check_order(self, name: str, arguments: str, pid: int) -> None:
+        """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
         origin = self._origin(name, pid)
         if origin.giver is Giver.UNSURE:
             self._services.incidents.report(order_message(name, arguments, origin, None))

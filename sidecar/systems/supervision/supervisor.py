@@ -200,12 +200,23 @@ class Supervisor:
             self._changed(event, lambda session: session)
         return answer
 
+    def forget(self, key: SessionKey) -> bool:
+        """Remove state, journal and kept files of a session; return whether it had a state.
+
+        Raises BadInputError, OSError.
+        """
+        self._end(key)
+        self._generations.supersede(key)
+        session = self._services.store.load(key)
+        if session is not None and session.goal is not None and session.goal.base.snapshot:
+            self._services.workspace.forget(session.goal.base, session.project)
+        self._services.store.forget(key)
+        self._services.journals.forget(key)
+        return session is not None
+
     def _forget(self, event: SessionDeleted) -> HostAnswer:
         """Remove everything stored of a deleted session, except for what was decided about it."""
-        self._end(event.key)
-        self._generations.supersede(event.key)
-        self._services.store.forget(event.key)
-        self._services.journals.forget(event.key)
+        self.forget(event.key)
         self._services.stop_history.forget(event.project, event.key)
         self._note(event, SessionNoted(what="session-deleted", decided="forgotten"))
         return NoReply()
