@@ -14,10 +14,10 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.held_edits import HeldEdit
-from sidecar.kernel.log import RecordEntry
+from sidecar.kernel.log import LoggedEvent, OrderGiven, RecordEntry
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.log_readings import read_record
+from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
@@ -200,6 +200,7 @@ class CommandLineService:
     def check_order(self, name: str, arguments: str, pid: int) -> None:
         """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
         origin = self._origin(name, pid)
+        self._note_order(name, "permitted", origin)
         if origin.giver is Giver.UNSURE:
             self._services.incidents.report(order_message(name, arguments, origin, None))
 
@@ -209,9 +210,23 @@ class CommandLineService:
         log.info("order %s of %s: %s", name, origin.giver, origin.seen)
         if origin.giver is Giver.AGENT:
             why = refusal_of_agents(origin)
+            self._note_order(name, "refused", origin)
             self._services.incidents.report(f"Supervisor: refused `{name}`: {why}.")
             raise BadInputError(why)
         return origin
+
+    def _note_order(self, name: str, decided: str, origin: Origin) -> None:
+        """Append an order that is no session's to the log."""
+        event = LoggedEvent(
+            at=self._services.clock.now(),
+            system=SUPERVISION,
+            data=OrderGiven(name=name, decided=decided),
+            origin=origin.seen,
+        )
+        try:
+            self._services.log.append(event)
+        except (OSError, ValueError) as error:
+            log.warning("the order %s could not be written to the log: %s", name, error)
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""
