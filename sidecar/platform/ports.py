@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +27,17 @@ class Clock(Protocol):
         """Wait for this many seconds."""
 
 
+class StaleSessionError(OSError):
+    """The state was saved by somebody else since it was loaded. Nothing was written."""
+
+    def __init__(self, session: Session, stored: Session | None) -> None:
+        """Name both revisions; a session that is not stored has revision 0."""
+        there = stored.revision if stored is not None else 0
+        super().__init__(
+            errno.ESTALE, f"it was changed meanwhile (revision {there}, expected {session.revision})"
+        )
+
+
 class SessionStore(Protocol):
     """Stores one state per session."""
 
@@ -36,8 +48,11 @@ class SessionStore(Protocol):
         returned. Raises BadInputError for an invalid id, OSError if the state folder cannot be read.
         """
 
-    def save(self, session: Session) -> None:
-        """Write the state whole or not at all. Raises OSError."""
+    def save(self, session: Session) -> Session:
+        """Write the state whole or not at all, and return it with its new revision.
+
+        Raises StaleSessionError if another revision is stored than the one that it was loaded with, OSError.
+        """
 
     def forget(self, key: SessionKey) -> None:
         """Remove a session's state."""

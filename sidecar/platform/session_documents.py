@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -165,8 +166,13 @@ class SessionDocuments(Generic[K]):
         if self._incidents is not None:
             self._incidents.report(f"Supervisor: the {self._form.name} of this session: {what}.", key)
 
-    def save(self, kept: K) -> None:
-        _, previous = self._load(kept.key)  # sets aside what others wrote since, instead of overwriting it
+    def save(self, kept: K, check: Callable[[K | None], None] | None = None) -> None:
+        """Write the document. `check` gets the stored content first, and may raise."""
+        stored, previous = self._load(
+            kept.key
+        )  # sets aside what others wrote since, instead of overwriting it
+        if check is not None:
+            check(stored)
         stem = file_stem(kept.key)
         chain = self._chain(stem)
         link, data = self._document(kept, chain.last.serial + 1, previous)

@@ -7,12 +7,14 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.files import UnusableFileError, list_set_aside, read_whole
 from sidecar.platform.incidents import Incidents
+from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.session_documents import (
     SESSIONS_FOLDER,
     UNDECODABLE_ERRORS,
@@ -45,8 +47,14 @@ class SessionFiles:
     def load(self, key: SessionKey) -> Session | None:
         return self._documents.load(key)
 
-    def save(self, session: Session) -> None:
-        self._documents.save(session)
+    def save(self, session: Session) -> Session:
+        def check(stored: Session | None) -> None:
+            if session.revision != (stored.revision if stored is not None else 0):
+                raise StaleSessionError(session, stored)
+
+        saved = replace(session, revision=session.revision + 1)
+        self._documents.save(saved, check)
+        return saved
 
     def forget(self, key: SessionKey) -> None:
         """Remove the state and its chain; set-aside files stay. Raises BadInputError, OSError."""

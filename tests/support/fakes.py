@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest
@@ -137,10 +139,10 @@ class FailingStore(MemorySessionStore):
             raise OSError(errno.EACCES, "Permission denied")
         return super().load(key)
 
-    def save(self, session: Session) -> None:
+    def save(self, session: Session) -> Session:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        super().save(session)
+        return super().save(session)
 
 
 class FailingLog(MemoryEventLog):
@@ -224,9 +226,10 @@ class Fakes:
         return answer
 
     def state(self, key: SessionKey = KEY) -> Session:
+        """What is stored, but for how often it was saved."""
         session = self.store.load(key)
         assert session is not None
-        return session
+        return replace(session, revision=0)
 
     def goal(self, key: SessionKey = KEY) -> Goal:
         goal = self.state(key).goal

@@ -21,6 +21,7 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import DailySpending, StopHistory, read_record
+from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.session_documents import file_stem
 from sidecar.platform.steering import UnheldFiles
 from sidecar.rubric.reader import LAST_RESORT
@@ -48,8 +49,17 @@ class MemorySessionStore:
     def load(self, key: SessionKey) -> Session | None:
         return self._sessions.get(file_stem(key))
 
-    def save(self, session: Session) -> None:
-        self._sessions[file_stem(session.key)] = session
+    def save(self, session: Session) -> Session:
+        stored = self._sessions.get(file_stem(session.key))
+        if session.revision != (stored.revision if stored is not None else 0):
+            raise StaleSessionError(session, stored)
+        self._sessions[file_stem(session.key)] = saved = replace(session, revision=session.revision + 1)
+        return saved
+
+    def put(self, session: Session) -> None:
+        """Replace the stored state, whatever it is, as if all had led to it."""
+        stored = self.load(session.key)
+        self.save(replace(session, revision=stored.revision if stored is not None else 0))
 
     def forget(self, key: SessionKey) -> None:
         self._sessions.pop(file_stem(key), None)

@@ -30,6 +30,7 @@ from sidecar.kernel.log import EventData, LoggedEvent, OrderGiven, SessionNoted
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.log_readings import SUPERVISION
+from sidecar.platform.ports import StaleSessionError
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
@@ -40,7 +41,7 @@ from sidecar.systems.supervision.policy.origins import order_message, refusal_of
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
-from sidecar.systems.supervision.sessions import RunningJudgings, SessionLineage
+from sidecar.systems.supervision.sessions import SAVE_TRIES, RunningJudgings, SessionLineage, change_session
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop
 
@@ -258,8 +259,12 @@ class Supervisor:
 
     def _changed(self, event: HostEvent, change: Callable[[Session], Session]) -> HostAnswer:
         """Save a change that nobody waits for; a state that cannot be saved is reported at the stop."""
+        first = self._family.session_of(event)
         try:
-            self._services.store.save(self._touched(change(self._family.session_of(event)), event))
+            try:
+                self._services.store.save(self._touched(change(first), event))
+            except StaleSessionError:
+                change_session(self._services.store, event.key, lambda now: self._touched(change(now), event))
         except OSError as error:
             log.warning("%s: the state could not be saved: %s", event.key.id, error)
         return NoReply()
@@ -305,7 +310,7 @@ class Supervisor:
             self._typed.popitem(last=False)
         return reply
 
-    def _carry_out(self, event: CommandTyped) -> CommandReply:
+    def _carry_out(self, event: CommandTyped, tries: int = SAVE_TRIES) -> CommandReply:
         """Carry out a command. It fails closed (law 4): what is not saved and enforced is refused."""
         services, at = self._services, self._services.clock.now()
         settings, errors = services.configuration.load()
@@ -330,6 +335,8 @@ class Supervisor:
             if not looked:
                 services.store.save(self._touched(session, event))
         except OSError as error:
+            if isinstance(error, StaleSessionError) and tries > 1:
+                return self._carry_out(event, tries - 1)
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
             return CommandReply(
                 text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True

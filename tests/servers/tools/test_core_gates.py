@@ -151,7 +151,7 @@ async def test_the_list_says_what_a_stop_runs_and_why(two: Desk) -> None:
     assert text.startswith("At the next stop Supervisor runs")
     assert "- tests: `pytest -q` (advisory): pyproject.toml names pytest" in text
     assert "- lint:web: `npm run lint` (advisory, in web, not approved): package.json" in text
-    two.fakes.store.save(session())
+    two.fakes.store.put(session())
     assert (await two.text("gates")).startswith("No goal is set")
 
 

@@ -150,7 +150,9 @@ async def test_an_order_of_an_agent_is_refused_and_told() -> None:
     assert room.fakes.goal().status == "active"
     assert room.told().count("refused `") == 4
     orders = room.fakes.log.newest(EventFilter(kinds=("order-given",)), 4)
-    assert {(repr(order.data).partition("decided=")[2][:9], order.origin[:16]) for order in orders} == {("'refused'", "supervisor < bas")}
+    assert {(repr(order.data).partition("decided=")[2][:9], order.origin[:16]) for order in orders} == {
+        ("'refused'", "supervisor < bas")
+    }
 
 
 async def test_an_order_of_the_user_is_carried_out_and_not_told() -> None:
