@@ -10,7 +10,10 @@ import msgspec
 from stage import Stage
 from transcripts import Author, append
 
-from sidecar.platform.ports import RecordEntry
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.log_readings import read_record
 
 
 class HostSession:
@@ -41,9 +44,9 @@ class HostSession:
 
     def decided(self) -> str:
         """How the last stop was decided, from the session's record."""
-        for record in self._stage.run.parent.rglob(f"*{self.id}.record.jsonl"):
-            return msgspec.json.decode(record.read_bytes().splitlines()[-1], type=RecordEntry).decided
-        return ""
+        log = EventLogFile(self._stage.run.parent, SystemClock())
+        entries = read_record(log, SessionKey("claude-code", self.id), 1)
+        return entries[0].decided if entries else ""
 
     def _event(self, name: str, **fields: object) -> bytes:
         return msgspec.json.encode(

@@ -22,8 +22,11 @@ from msgspec import Struct
 from opencode_history import Author
 from stage import HERE, Line, Stage, Unfit, staged
 
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import read_record
 
 ROUNDS: Final = 300
 LATE: Final = 0.99
@@ -176,13 +179,10 @@ def _pair(stage: Stage, ours: Host, echo: Host, case: Case, times: int) -> tuple
 
 
 def _checked(stage: Stage, session: str, wanted: str) -> None:
-    for record in stage.run.parent.rglob(f"*{session}.record.jsonl"):
-        entries = [msgspec.json.decode(line, type=RecordEntry) for line in record.read_bytes().splitlines()]
-        decided = [entry.decided for entry in entries if entry.event == "stop"]
-        if decided[-1] == wanted:
-            return
+    entries = read_record(EventLogFile(stage.run.parent, SystemClock()), SessionKey("opencode", session))
+    decided = [entry.decided for entry in entries if entry.event == "stop"]
+    if decided[-1:] != [wanted]:
         raise RuntimeError(f"{session}: decided as {decided[-3:]}, and the benchmark is about {wanted!r}")
-    raise RuntimeError(f"{session}: there is no record")
 
 
 def _figures(case: Case, ours: Series, peer: Series) -> tuple[Figure, Figure]:

@@ -34,6 +34,7 @@ from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase
 from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
@@ -42,7 +43,7 @@ from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import DailySpending, StopHistory, read_record
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.shell import line as shell
 from sidecar.rubric.reader import RubricFiles
@@ -50,11 +51,9 @@ from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.memory_stores import (
+    MemoryEventLog,
     MemoryJournals,
-    MemoryRecord,
     MemorySessionStore,
-    MemorySpending,
-    MemoryStopHistory,
     MemorySwitches,
     NoProcesses,
     NoSteering,
@@ -193,7 +192,7 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
         last_message=ending.message,
     )
     answer = await supervisor.tell(stop)
-    entry = services.record.read(KEY)[-1]
+    entry = read_record(services.log, KEY)[-1]
     return _outcome(ending, answer, listening.case, entry)
 
 
@@ -202,7 +201,7 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
     environment = ground.environment(folder / "home")
     state, texts = folder / "state", plugin_root() / "rubric"
     state.mkdir(mode=0o700)
-    workspace = GitWorkspace(state / "trees")
+    workspace, log = GitWorkspace(state / "trees"), MemoryEventLog()
     return Services(
         catalog=ProjectCatalog(environment, TrustFile(state), detect_gates),
         clock=SystemClock(),
@@ -213,10 +212,10 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
         processes=NoProcesses(),
         journals=MemoryJournals(),
         steering=NoSteering(),
-        stop_history=MemoryStopHistory(),
+        stop_history=StopHistory(log),
         messages=MessageFiles(texts),
-        spending=MemorySpending(),
-        record=MemoryRecord(),
+        spending=DailySpending(log, SystemClock()),
+        log=log,
         rubrics=RubricFiles(texts / "rubric.md", environment),
         secrets=SecretForms(),
         store=MemorySessionStore(),

@@ -39,8 +39,8 @@ from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.installation import HostError
+from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.paths import user_paths
-from sidecar.platform.ports import SpendingStore
 from sidecar.systems.supervision.evaluation import EvaluationOptions, estimate_judge_calls, evaluate_stops
 
 CASE_TOKENS: Final = 8_000
@@ -75,7 +75,7 @@ class EvalServices(Struct, frozen=True):
     judge: Judge
     settings: Settings
     rubric: Callable[[Path | None], Rubric]
-    spending: SpendingStore | None = None
+    spending: DailySpending | None = None
     mask: SecretMask | None = None
     measured: MeasuredFile | None = None
 

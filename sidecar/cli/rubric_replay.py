@@ -32,8 +32,7 @@ from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop, ReplayedStop
 from sidecar.kernel.text import escape_unprintable
-from sidecar.platform.ports import SpendingStore, StopHistory
-from sidecar.platform.stop_history import STOPS_PER_PROJECT
+from sidecar.platform.log_readings import STOPS_PER_PROJECT, DailySpending, StopHistory
 from sidecar.systems.supervision.replay import replay_stops as play
 
 # --- The report: the schema of `--json`, and the terminal output --------------------------------------------
@@ -127,7 +126,7 @@ class ReplayServices(Struct, frozen=True, kw_only=True):
     stop_history: StopHistory
     judge: Judge
     settings: Settings
-    spending: SpendingStore
+    spending: DailySpending
     mask: SecretMask
 
 

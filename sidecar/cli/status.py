@@ -13,8 +13,8 @@ from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo_json
 from sidecar.cli.screen import Screen
 from sidecar.kernel.goal import Spending
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
-from sidecar.platform.ports import RecordEntry
 from sidecar.systems.supervision.people import SessionReport
 from sidecar.systems.supervision.policy.commands import switch_on_command
 

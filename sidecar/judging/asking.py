@@ -16,7 +16,7 @@ from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.masking import SecretMask, mask_case
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
-from sidecar.platform.ports import SpendingStore
+from sidecar.platform.log_readings import DailySpending
 
 DEFAULT_CONCURRENCY = 4
 """Number of stops judged concurrently, unless the caller says otherwise."""
@@ -65,7 +65,7 @@ class JudgeAccess(Struct, frozen=True, kw_only=True):
     judge: Judge
     settings: Settings
     environment: Environment = field(default_factory=dict)
-    spending: SpendingStore | None = None
+    spending: DailySpending | None = None
     mask: SecretMask | None = None
 
     async def ask(self, case: JudgeCase, asked: JudgeUsage) -> JudgeAnswered | JudgeFailed:

@@ -58,7 +58,8 @@ class Session(Struct, frozen=True, kw_only=True):
     the agent was last set to work, None while it rests. `host_process` is the host's process id, 0 for
     unknown. `waited_for` are the ids of background tasks for
     which a stop was already deferred. `judged` is the host's id of the message judged last. `told_limit` is
-    the day on which the user was notified that judging reached its limit.
+    the day on which the user was notified that judging reached its limit. `revision` counts the saves; a
+    state is saved only over the revision that it was loaded with.
     """
 
     key: SessionKey
@@ -79,6 +80,7 @@ class Session(Struct, frozen=True, kw_only=True):
     active_since: float | None = None
     host_process: int = 0
     seen_at: float = 0.0
+    revision: int = 0
 
 
 Environment = Mapping[str, str]

@@ -181,6 +181,13 @@ class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     hooks: RunHooks = RunHooks()
 
 
+class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long events stay in the log, and how big it may become; the oldest go first."""
+
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 90
+    max_megabytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
+
+
 TOOLSET = Literal["core", "journal", "tdd"]
 """Tools that are offered together, because every listed tool costs context in every request of the agent."""
 
@@ -216,4 +223,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     workers: WorkerSettings = WorkerSettings()
     gates: GateSettings = GateSettings()
     gate: dict[str, ConfiguredGate] = {}
+    log: LogSettings = LogSettings()
     run: RunSettings = RunSettings()

@@ -25,7 +25,7 @@ from sidecar import __version__
 from sidecar.platform import installation, processes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sidecar.platform.paths import Paths
 
@@ -127,7 +127,8 @@ class _SidecarConnection:
     """One connection. Methods raise OSError (TimeoutError included) when it breaks."""
 
     def __init__(self, paths: Paths, seconds: float = GREETING_S) -> None:
-        self._heard = bytearray()
+        self.heard: Callable[[str, Raw], None] | None = None
+        self._unread = bytearray()
         with chdir(paths.run):
             self._socket = connect_to_sidecar(seconds)
 
@@ -148,6 +149,8 @@ class _SidecarConnection:
                 raise _error_from_fault(answer.error)
             if answer.result is not UNSET:
                 return _decode_answer(answer.result, kind)
+            if answer.method and self.heard is not None:
+                self.heard(answer.method, answer.params)
 
     def await_end(self, seconds: float) -> None:
         """Wait until the sidecar closes the connection."""
@@ -157,13 +160,13 @@ class _SidecarConnection:
                 self._line()
 
     def _line(self) -> bytes:
-        while (end := self._heard.find(b"\n")) < 0:
+        while (end := self._unread.find(b"\n")) < 0:
             chunk = self._socket.recv(1 << 16)
             if not chunk:
                 raise ConnectionResetError("the sidecar hung up")
-            self._heard += chunk
-        line = bytes(self._heard[:end])
-        del self._heard[: end + 1]
+            self._unread += chunk
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
         return line
 
 
@@ -184,13 +187,23 @@ class SidecarClient:
         self._command = tuple(command) or (sys.executable, "-P", "-m", "sidecar", "serve")
         self._silence_s = silence_s
 
-    def call(self, method: str, params: Struct | None, kind: type[T], *, seconds: float = 60.0) -> T:
+    def call(
+        self,
+        method: str,
+        params: Struct | None,
+        kind: type[T],
+        *,
+        seconds: float = 60.0,
+        heard: Callable[[str, Raw], None] | None = None,
+    ) -> T:
         """Send a request; start the sidecar if none runs, and replace an older one.
 
-        Waits at most `seconds`. Raises SidecarError, or SidecarRefusedError if the sidecar refuses.
+        Waits at most `seconds`; `heard` gets the notifications that come meanwhile. Raises SidecarError, or
+        SidecarRefusedError if the sidecar refuses.
         """
         try:
             with closing(self._reach()) as link:
+                link.heard = heard
                 return link.ask(method, params, kind, silence_s=self._silence_s, seconds=seconds)
         except OSError as error:
             raise SidecarError(f"the sidecar did not answer ({error})", DOCTOR_ADVICE, STOP_ADVICE) from error

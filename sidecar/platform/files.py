@@ -231,11 +231,12 @@ def _sync_folder(folder: Path) -> None:
 # --- setting aside ------------------------------------------------------------------------------------------
 
 
-def set_aside(path: Path, fault: FileFault, why: str) -> None:
+def set_aside(path: Path, fault: FileFault, why: str) -> Path:
     """Rename the file to `<name>.<fault>-<n>` and write the reason, one line, to `<name>.<fault>-<n>.why`.
 
     If there is no file, only the reason is written. n counts through the family: all files whose names are
-    equal up to the first dot. Raises OSError if the file cannot be renamed; it then stays in its place.
+    equal up to the first dot. Returns the new path. Raises OSError if the file
+    cannot be renamed; it then stays in its place.
     """
     taken = [number for number, _ in _find_set_aside(path.parent, _file_family(path))]
     aside = path.with_name(f"{path.name}.{fault}-{max(taken, default=0) + 1}")
@@ -245,6 +246,7 @@ def set_aside(path: Path, fault: FileFault, why: str) -> None:
         write_whole(
             aside.with_name(f"{aside.name}.why"), f"{' '.join(why.split())}\n".encode("utf-8", "replace")
         )
+    return aside
 
 
 def list_set_aside(folder: Path, family: str) -> tuple[str, ...]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import errno
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
 
-from msgspec import Struct
-
-from sidecar.kernel.goal import Spending
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
+from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.origin import Ancestry, Process
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.stop_history import LoadedStops, RecordedStop
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.steering import FilesInForce
 
 
@@ -31,6 +27,17 @@ class Clock(Protocol):
         """Wait for this many seconds."""
 
 
+class StaleSessionError(OSError):
+    """The state was saved by somebody else since it was loaded. Nothing was written."""
+
+    def __init__(self, session: Session, stored: Session | None) -> None:
+        """Name both revisions; a session that is not stored has revision 0."""
+        there = stored.revision if stored is not None else 0
+        super().__init__(
+            errno.ESTALE, f"it was changed meanwhile (revision {there}, expected {session.revision})"
+        )
+
+
 class SessionStore(Protocol):
     """Stores one state per session."""
 
@@ -41,14 +48,20 @@ class SessionStore(Protocol):
         returned. Raises BadInputError for an invalid id, OSError if the state folder cannot be read.
         """
 
-    def save(self, session: Session) -> None:
-        """Write the state whole or not at all. Raises OSError."""
+    def save(self, session: Session) -> Session:
+        """Write the state whole or not at all, and return it with its new revision.
+
+        Raises StaleSessionError if another revision is stored than the one that it was loaded with, OSError.
+        """
 
     def forget(self, key: SessionKey) -> None:
         """Remove a session's state."""
 
     def known(self) -> tuple[SessionKey, ...]:
         """Every session that has a state, the most recently seen first."""
+
+    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
+        """Reasons why files of this session were set aside, oldest first."""
 
 
 class JournalStore(Protocol):
@@ -64,62 +77,32 @@ class JournalStore(Protocol):
         """Remove a session's journal."""
 
 
-class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a session's record: what was decided at one stop or command, and why.
+class EventLog(Protocol):
+    """The one log, append-only: everything that a system decides or does is an event in it.
 
-    `at` is seconds since the epoch. `decided` is a Reason, "continue" or a command's name. `origin` says
-    by which processes an order came that was not typed in the host.
+    All methods raise OSError if the log cannot be used, except where they say otherwise.
     """
 
-    at: float
-    event: str
-    decided: str
-    detail: str = ""
-    continuation: str = ""
-    stage: str = ""
-    tree: str = ""
-    origin: str = ""
-    gates: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
-    rule: str = ""
-    confidence: float | None = None
-    judge: str = ""
-    judge_tokens: int = 0
-    judge_cents: float | None = None
-    seconds: float = 0.0
+    def append(self, event: LoggedEvent) -> int:
+        """Add an event and return its position. Also raises ValueError for text that cannot be encoded."""
 
+    def read(self, wanted: EventFilter, *, after: int = 0, limit: int = 1000) -> tuple[LoggedEvent, ...]:
+        """The first events after a position, oldest first."""
 
-class SessionRecord(Protocol):
-    """The append-only record of a session."""
+    def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
+        """The newest events, oldest first."""
 
-    def append(self, key: SessionKey, entry: RecordEntry) -> None:
-        """Add one entry. Raises OSError."""
+    def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
+        """Remove events, except for the newest `keep`, and return how many."""
 
-    def read(self, key: SessionKey, last: int = 20) -> tuple[RecordEntry, ...]:
-        """The newest entries, oldest first; an incomplete last line is left out."""
+    def trim(self) -> None:
+        """Remove what is older, or more, than the settings allow. Never raises."""
 
-    def report_loss(self, key: SessionKey) -> None:
-        """Report a record that is shorter than this process left it, as an incident of its session."""
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        """Call `heard`, in any thread, after every append of this process until the result is called."""
 
-    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
-        """Reasons why state files of this session were set aside, oldest first."""
-
-
-class StopHistory(Protocol):
-    """Judged stops of each project, stored to be replayed under another rubric."""
-
-    def keep(self, stop: RecordedStop) -> None:
-        """Store a stop. Above a limit the oldest are removed; a stop that is too big is not stored.
-
-        Raises OSError, and ValueError for text that cannot be encoded.
-        """
-
-    def last(self, project: str, number: int) -> LoadedStops:
-        """The newest stops of a project. Never raises: unreadable ones are reported in the result."""
-
-    def forget(self, project: str, key: SessionKey) -> None:
-        """Remove the stops of a session. Never raises."""
+    def tell_losses(self, key: SessionKey) -> None:
+        """Report as an incident if events of a session are gone that this process appended. Never raises."""
 
 
 class FileWatcher(Protocol):
@@ -137,16 +120,6 @@ class SecretDetector(Protocol):
 
     def masker(self, environment: Environment) -> SecretMask:
         """A function that masks secrets in a text: values of this environment, and others by their format."""
-
-
-class SpendingStore(Protocol):
-    """Adds up this user's spending on judging, day by day."""
-
-    def today(self) -> Spending:
-        """Today's spending. Never raises: an unreadable file counts as nothing spent, and is logged."""
-
-    def add(self, tokens: int, cents: float | None, calls: int) -> None:
-        """Add the spending of one judged stop. Raises OSError."""
 
 
 class SwitchStore(Protocol):
@@ -191,21 +164,3 @@ class Configuration(Protocol):
 
     def load(self) -> tuple[Settings, tuple[str, ...]]:
         """The settings in force and every error in the file; wrong values fall back to the defaults."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlatformServices:
-    """The adapters of this module's interfaces."""
-
-    clock: Clock
-    configuration: Configuration
-    incidents: Incidents
-    journals: JournalStore
-    processes: Processes
-    record: SessionRecord
-    secrets: SecretDetector
-    spending: SpendingStore
-    steering: Steering
-    stop_history: StopHistory
-    store: SessionStore
-    switches: SwitchStore

@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -43,8 +44,8 @@ REFUSED_KEY_SHOWN: Final = 40
 MAX_WRITTEN: Final = 100
 """Documents, those written last, that can be restored."""
 README: Final = """\
-This folder belongs to Supervisor (`supervisor status` says more): one state, one journal and one record per
-session. Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
+This folder belongs to Supervisor (`supervisor status` says more): one state and one journal per session.
+Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
 set aside; the file of the same name with .why says why. They are never read again and may be removed.
 """
 UNDECODABLE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -165,8 +166,13 @@ class SessionDocuments(Generic[K]):
         if self._incidents is not None:
             self._incidents.report(f"Supervisor: the {self._form.name} of this session: {what}.", key)
 
-    def save(self, kept: K) -> None:
-        _, previous = self._load(kept.key)  # sets aside what others wrote since, instead of overwriting it
+    def save(self, kept: K, check: Callable[[K | None], None] | None = None) -> None:
+        """Write the document. `check` gets the stored content first, and may raise."""
+        stored, previous = self._load(
+            kept.key
+        )  # sets aside what others wrote since, instead of overwriting it
+        if check is not None:
+            check(stored)
         stem = file_stem(kept.key)
         chain = self._chain(stem)
         link, data = self._document(kept, chain.last.serial + 1, previous)

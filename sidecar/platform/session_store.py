@@ -1,30 +1,20 @@
-"""Session states, journals and records as files; see session_documents for the format of the first two."""
+"""Session states and journals as files; see session_documents for the format."""
 
 from __future__ import annotations
 
-import contextlib
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.files import (
-    FileFault,
-    UnusableFileError,
-    append_line,
-    ensure_folder,
-    lines_backwards,
-    list_set_aside,
-    read_whole,
-    set_aside,
-)
+from sidecar.platform.files import UnusableFileError, list_set_aside, read_whole
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.session_documents import (
     SESSIONS_FOLDER,
     UNDECODABLE_ERRORS,
@@ -32,10 +22,6 @@ from sidecar.platform.session_documents import (
     SessionDocuments,
     file_stem,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 STATE_LIMIT: Final = 1024 * 1024
 """Maximum size of one document in bytes; a usual one has less than 10,000."""
@@ -61,12 +47,22 @@ class SessionFiles:
     def load(self, key: SessionKey) -> Session | None:
         return self._documents.load(key)
 
-    def save(self, session: Session) -> None:
-        self._documents.save(session)
+    def save(self, session: Session) -> Session:
+        def check(stored: Session | None) -> None:
+            if session.revision != (stored.revision if stored is not None else 0):
+                raise StaleSessionError(session, stored)
+
+        saved = replace(session, revision=session.revision + 1)
+        self._documents.save(saved, check)
+        return saved
 
     def forget(self, key: SessionKey) -> None:
-        """Remove the state and its chain; record and set-aside files stay. Raises BadInputError, OSError."""
+        """Remove the state and its chain; set-aside files stay. Raises BadInputError, OSError."""
         self._documents.forget(key)
+
+    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
+        """Raises BadInputError, OSError."""
+        return list_set_aside(self._folder, file_stem(key))
 
     def known(self) -> tuple[SessionKey, ...]:
         """Raises OSError if the folder exists but cannot be read."""
@@ -124,76 +120,3 @@ class JournalFiles:
     def forget(self, key: SessionKey) -> None:
         """Remove the journal and its chain; set-aside files stay. Raises BadInputError, OSError."""
         self._documents.forget(key)
-
-
-# --- Session records as JSON lines, `<host>-<id>.record.jsonl`: bounded, read from the end ------------------
-
-
-ROTATE_AT: Final = 4 * 1024 * 1024
-"""Size in bytes at which a record is renamed to `.1`, replacing the previous `.1`."""
-DETAIL_LIMIT: Final = 16_000
-"""Maximum characters of an entry's detail."""
-
-
-class RecordFiles:
-    """Implements `SessionRecord` in `folder`/sessions, next to the states of SessionFiles."""
-
-    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
-        self._folder = folder / SESSIONS_FOLDER
-        self._incidents = incidents
-        self._sizes: dict[Path, int] = {}
-
-    def append(self, key: SessionKey, entry: RecordEntry) -> None:
-        path = self._path(key)
-        line = _encode_entry(entry)
-        ensure_folder(self._folder)
-        self.report_loss(key)
-        _rotate_record(path, len(line))
-        try:
-            self._sizes[path] = append_line(path, line)
-        except UnusableFileError as unfit:
-            set_aside(path, FileFault.UNREADABLE, str(unfit))
-            self._sizes[path] = append_line(path, line)
-
-    def report_loss(self, key: SessionKey) -> None:
-        path = self._path(key)
-        if self._incidents is None or path not in self._sizes:
-            return
-        size = path.lstat().st_size if path.exists() else 0
-        if size < self._sizes[path]:
-            what = "was removed" if not size else "was cut"
-            self._incidents.report(
-                f"Supervisor: the record of this session {what}, and not by Supervisor.", key
-            )
-
-    def read(self, key: SessionKey, last: int = 20) -> tuple[RecordEntry, ...]:
-        path = self._path(key)
-        newest = islice(_read_entries(path, path.with_name(f"{path.name}.1")), max(last, 0))
-        return tuple(newest)[::-1]
-
-    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
-        return list_set_aside(self._folder, file_stem(key))
-
-    def _path(self, key: SessionKey) -> Path:
-        return self._folder / f"{file_stem(key)}.record.jsonl"
-
-
-def _encode_entry(entry: RecordEntry) -> bytes:
-    if len(entry.detail) > DETAIL_LIMIT:
-        entry = msgspec.structs.replace(entry, detail=f"{entry.detail[: DETAIL_LIMIT - 1]}…")
-    return msgspec.json.encode(entry)
-
-
-def _rotate_record(path: Path, coming: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if path.lstat().st_size + coming >= ROTATE_AT and path.is_file():
-            path.replace(path.with_name(f"{path.name}.1"))
-
-
-def _read_entries(*paths: Path) -> Iterator[RecordEntry]:
-    """Entries, newest first. Invalid lines, left by a process that died while writing, are skipped."""
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError, UnusableFileError):
-            for line in lines_backwards(path, 2 * ROTATE_AT):
-                with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    yield msgspec.json.decode(line, type=RecordEntry)

@@ -1,103 +1,24 @@
-"""Two files of the user's state: spending on judging (spending.json) and off switches (switches.json)."""
+"""Off switches: `switches.json` in the state folder.
+
+The nearest listed folder decides. A file that cannot be read may have contained an "off": Supervisor counts
+as off, with the reason (law 4), until the user switches something.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
-import fcntl
-import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.goal import Spending, add_spending
 from sidecar.platform.files import ensure_folder, set_aside, write_whole
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.state import BrokenStateError, read_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
-if TYPE_CHECKING:
-    from sidecar.platform.ports import Clock
-
-
 VERSION: Final = 1
-SPENDING_FILE_LIMIT: Final = 64 * 1024
-"""Maximum size of the file in bytes."""
-DAYS_KEPT: Final = 31
-"""Number of days that are kept."""
-
-log = logging.getLogger(__name__)
-
-
-class _SpendingDocument(Struct, frozen=True, kw_only=True):
-    """The spending of each day, newest last."""
-
-    version: int = VERSION
-    days: tuple[Spending, ...] = ()
-
-
-class SpendingFile:
-    """Implements `SpendingStore`. The sidecar and `supervisor eval` may write the file at the same time."""
-
-    def __init__(self, folder: Path, clock: Clock, incidents: Incidents | None = None) -> None:
-        self._path = folder / "spending.json"
-        self._clock = clock
-        self._incidents = incidents
-        self._most = Spending(day="")
-
-    def today(self) -> Spending:
-        """What was spent today; never less than this process has seen (law 9)."""
-        day = self._day()
-        try:
-            book = read_state(self._path, _SpendingDocument, SPENDING_FILE_LIMIT)
-        except (BrokenStateError, OSError) as error:
-            log.warning("%s cannot be used: %s", self._path, error)
-            book = _SpendingDocument()
-        return self._at_least_seen(
-            next((spent for spent in book.days if spent.day == day), Spending(day=day))
-        )
-
-    def _at_least_seen(self, spent: Spending) -> Spending:
-        """Return what was spent on a day, which is never less than this process has seen; report it if so."""
-        if self._most.day == spent.day and spent.tokens < self._most.tokens:
-            if self._incidents is not None:
-                said = f"{self._path} says less than was spent today. What was spent counts"
-                self._incidents.report(f"Supervisor: {said}.")
-            return self._most
-        self._most = spent
-        return spent
-
-    def add(self, tokens: int, cents: float | None, calls: int) -> None:
-        ensure_folder(self._path.parent)
-        with self._path.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self._add(tokens, cents, calls)
-
-    def _add(self, tokens: int, cents: float | None, calls: int) -> None:
-        try:
-            book = read_state(self._path, _SpendingDocument, SPENDING_FILE_LIMIT)
-        except BrokenStateError as error:
-            set_aside(self._path, error.fault, str(error))
-            book = _SpendingDocument()
-        day = self._day()
-        spent = self._at_least_seen(next((one for one in book.days if one.day == day), Spending(day=day)))
-        others = tuple(one for one in book.days if one.day != day)
-        self._most = add_spending(spent, tokens, cents, calls)
-        days = (*others, self._most)[-DAYS_KEPT:]
-        write_whole(self._path, msgspec.json.encode(replace(book, days=days)) + b"\n", durable=True)
-
-    def _day(self) -> str:
-        return dt.datetime.fromtimestamp(self._clock.now(), tz=dt.UTC).date().isoformat()
-
-
-# --- Off switches: `switches.json` in the state folder ------------------------------------------------------
-# The nearest listed folder decides. A file that cannot be read may have contained an "off": Supervisor counts
-# as off, with the reason (law 4), until the user switches something.
-
 SWITCH_FILE: Final = "switches.json"
 SWITCH_FILE_LIMIT: Final = 1024 * 1024
 """Maximum size of the file in bytes: enough for about ten thousand projects."""

@@ -222,6 +222,10 @@ class Connection:
         """Send the peer a notification."""
         self._send(encode_call(method, params))
 
+    async def push(self, method: str, params: Struct) -> None:
+        """Send the peer a notification, not faster than it reads."""
+        await self._say(encode_call(method, params))
+
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
         """Send the peer a request and wait for its answer; raises PeerError."""
         if self._writer.is_closing():

@@ -38,6 +38,9 @@ class Peer(Protocol):
     def notify(self, method: str, params: Struct | None = None) -> None:
         """Send it a notification; lost where it has just left."""
 
+    async def push(self, method: str, params: Struct) -> None:
+        """Send it a notification and wait until there is room for the next; lost where it has just left."""
+
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
         """Ask it; return the result's JSON. Raises PeerError where it refuses or leaves. No deadline."""
 

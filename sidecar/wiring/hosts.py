@@ -17,7 +17,7 @@ from sidecar.hosts.ports import HostCodec
 from sidecar.hosts.runs import RunCodec
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.runs import RUN_HOST
-from sidecar.platform.ports import PlatformServices
+from sidecar.platform.services import PlatformServices
 from sidecar.servers.control import Peer, PeerError
 
 

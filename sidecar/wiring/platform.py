@@ -8,15 +8,16 @@ from pathlib import Path
 from sidecar.evidence.gates.trust import TRUST_FILE
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile, user_config_file
+from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.incidents import Incidents
+from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.paths import Paths
-from sidecar.platform.ports import PlatformServices
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
-from sidecar.platform.session_store import JournalFiles, RecordFiles, SessionFiles
+from sidecar.platform.services import PlatformServices
+from sidecar.platform.session_store import JournalFiles, SessionFiles
 from sidecar.platform.steering import STEERING_FOLDER, USER_SKILLS_FOLDER, SteeringFiles
-from sidecar.platform.stop_history import StopHistoryFiles
-from sidecar.platform.user_state import SWITCH_FILE, SpendingFile, SwitchFile
+from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
 
 
 def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
@@ -31,16 +32,18 @@ def build_platform(state: Path) -> PlatformServices:
     """Build the real adapters. `state`: the user's state folder."""
     clock, incidents = SystemClock(), Incidents()
     steering = build_steering(state, incidents)
+    configuration = ConfigurationFile(os.environ, steering)
+    log = EventLogFile(state, clock, lambda: configuration.load()[0].log, incidents)
     return PlatformServices(
         clock=clock,
-        configuration=ConfigurationFile(os.environ, steering),
+        configuration=configuration,
         incidents=incidents,
         journals=JournalFiles(state, incidents),
+        log=log,
         processes=ProcessTable(),
-        record=RecordFiles(state, incidents),
         secrets=SecretForms(),
-        spending=SpendingFile(state, clock, incidents),
-        stop_history=StopHistoryFiles(state),
+        spending=DailySpending(log, clock, incidents),
+        stop_history=StopHistory(log),
         store=SessionFiles(state, incidents),
         steering=steering,
         switches=SwitchFile(state, steering),

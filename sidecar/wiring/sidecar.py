@@ -19,6 +19,7 @@ from sidecar.wiring.servers import build_toolbox, inbox_methods, may_call_unaske
 from sidecar.wiring.supervision import (
     build_services,
     build_supervision,
+    log_methods,
     report_saved_files,
     supervision_methods,
 )
@@ -31,6 +32,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     """Build the methods of the socket. `services`: replacements for the real ones, for tests and studies."""
     guides = build_guides() if services is None else None
     services = services or build_services()
+    services.log.trim()
     control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
     supervision = build_supervision(
         services, guides, lambda name: may_call_unasked(toolbox(), name), gap=control.gap
@@ -39,7 +41,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     control.refuses_order = supervision.people.refusal
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
     control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)
-    journals = SessionJournals(services.journals)
+    journals = SessionJournals(services.journals, services.log, services.clock)
     for line in ChangeApplier(user_paths().state).roll_back():
         services.incidents.report(f"Supervisor: {line}.")
     skills = build_skills(user_paths().state, services, services, services.steering)
@@ -48,7 +50,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     if supervision.supervisor.saved is not None:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
-        **_offered(SUPERVISION, supervision_methods(supervision)),
+        **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),
         **_offered(ITERATION, iteration_methods(services, journals)),
         **tool_methods(control, toolbox, supervision),
         **inbox_methods(control, supervision),

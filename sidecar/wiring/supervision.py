@@ -20,7 +20,9 @@ from sidecar.platform.secrets import SecretForms
 from sidecar.platform.watching import FoldersWatch
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.servers.connection import read_params, struct_handler
-from sidecar.servers.control import Methods, Peer
+from sidecar.servers.control import Methods, Peer, SidecarControl
+from sidecar.servers.events import EventsHandler
+from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.hook_events import HookCall, HookHandler
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.offer import OFFER
@@ -129,6 +131,16 @@ def supervision_methods(built: Supervision) -> Methods:
         "permission": permission,
         "toggle": toggle,
     }
+
+
+def log_methods(built: Supervision, control: SidecarControl) -> Methods:
+    """Build the methods about the log, by name."""
+
+    async def forget(params: Raw, peer: Peer) -> bytes:
+        return msgspec.json.encode(remover.forget(read_params(params, ForgetRequest), peer.pid))
+
+    remover = SessionRemover(built.services, built.supervisor, built.people)
+    return {"events": EventsHandler(built.services.log, built.people.session, control).open, "forget": forget}
 
 
 async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> None:

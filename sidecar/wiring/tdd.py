@@ -10,7 +10,7 @@ from sidecar.evidence.ports import EvidenceServices
 from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.ports import PlatformServices
+from sidecar.platform.services import PlatformServices
 from sidecar.platform.steering import USER_SKILLS_FOLDER, FilesInForce
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.tdd.ports import SkillServices
@@ -36,7 +36,9 @@ def build_skills(
         SkillServices(
             applier=ChangeApplier(state),
             catalog=evidence.catalog,
+            clock=platform.clock,
             configuration=platform.configuration,
+            log=platform.log,
             gates=evidence.gates,
             registry=build_skill_registry(state, files),
             secrets=platform.secrets,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.ports import SecretDetector, SpendingStore
+from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.ports import SecretDetector
 from sidecar.workers.agents import PROGRAMS, AgentBackend
 from sidecar.workers.gateway import GatewayBackend
 from sidecar.workers.service import WorkerService
 
 
-def build_workers(spending: SpendingStore, secrets: SecretDetector) -> WorkerService:
+def build_workers(spending: DailySpending, secrets: SecretDetector) -> WorkerService:
     """Build the real workers. `spending`: where judging counts too."""
     texts = plugin_root() / "rubric"
     agents = {program.name: AgentBackend(program, texts) for program in PROGRAMS}

@@ -14,9 +14,11 @@ from msgspec.structs import replace
 
 from sidecar.hosts.opencode.link import get_session_context
 from sidecar.kernel.budget import reached_worker_limit
+from sidecar.kernel.log import WorkerRan
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
-from sidecar.platform.ports import SecretDetector, SpendingStore
+from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.ports import SecretDetector
 from sidecar.workers.backend import Backend, WorkerCost
 from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
@@ -27,7 +29,7 @@ class WorkerService:
     """Implements `Workers`."""
 
     def __init__(
-        self, backends: Mapping[str, Backend], spending: SpendingStore, secrets: SecretDetector
+        self, backends: Mapping[str, Backend], spending: DailySpending, secrets: SecretDetector
     ) -> None:
         """`backends`: by their names in the settings."""
         self._backends = backends
@@ -41,11 +43,13 @@ class WorkerService:
         mask, cost = self._secrets.masker(task.environment), WorkerCost()
         async with self._place(settings.workers.parallel):
             self._check_limit(settings)
-            backend = self._backends[self._choose(task, settings)]
-            started = asyncio.get_running_loop().time()
+            name = self._choose(task, settings)
+            backend, started, failure = self._backends[name], asyncio.get_running_loop().time(), "cancelled"
             try:
                 worked = await backend.run(task, settings, cost, lambda text: hear(mask(text)))
+                failure = ""
             except WorkerError as error:
+                failure = error.failure
                 raise WorkerError(
                     error.failure,
                     mask(error.message),
@@ -54,11 +58,22 @@ class WorkerService:
                     cents=cost.cents,
                 ) from None
             except OSError as error:
+                failure = WorkerFailure.NOT_STARTED
                 raise WorkerError(
                     WorkerFailure.NOT_STARTED, f"the worker could not be started: {error}"
                 ) from None
             finally:
-                self._pay(cost)
+                self._log_end(
+                    WorkerRan(
+                        backend=name,
+                        model=task.model,
+                        tokens=cost.tokens,
+                        cents=cost.cents,
+                        calls=cost.calls,
+                        seconds=asyncio.get_running_loop().time() - started,
+                        failure=failure,
+                    )
+                )
         return WorkerRun(
             answer=worked.answer,
             model=worked.model,
@@ -87,13 +102,11 @@ class WorkerService:
             )
             raise WorkerError(WorkerFailure.SPENT, said)
 
-    def _pay(self, cost: WorkerCost) -> None:
-        if not cost.calls:
-            return
+    def _log_end(self, ran: WorkerRan) -> None:
         try:
-            self._spending.add(cost.tokens, cost.cents, cost.calls)
+            self._spending.add_worker(ran)
         except OSError as error:
-            log.warning("what a worker cost could not be written down: %s", error)
+            log.warning("the end of a worker could not be written down: %s", error)
 
     @asynccontextmanager
     async def _place(self, parallel: int) -> AsyncIterator[None]:

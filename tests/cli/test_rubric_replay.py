@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,11 @@ from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop
 from sidecar.kernel.verdict import Verdict
+from sidecar.platform.event_log import LOG_FILE
 from sidecar.platform.paths import user_paths
-from sidecar.platform.stop_history import StopHistoryFiles
 from support.cases import UNREACHABLE, abstain
 from support.kept_stops import asked, missing, unasked
+from support.logs import stops_in
 from support.memory_stores import MemorySpending, MemoryStopHistory
 from support.scripted_ports import ScriptedJudge
 
@@ -178,11 +181,12 @@ def test_where_nothing_was_kept_it_says_so(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None:
-    files = StopHistoryFiles(tmp_path / "state")
+    files = stops_in(tmp_path / "state")
     files.keep(asked(project=str(tmp_path)))
-    files.paths(str(tmp_path))[0].write_bytes(b"no stop")
+    with contextlib.closing(sqlite3.connect(tmp_path / "state" / LOG_FILE)) as log, log:
+        log.execute("UPDATE events SET data = x'7801'")
     doors = replace(Bench(tmp_path, SAME).doors(), stop_history=files)
-    with pytest.raises(BadInputError, match=r"\.stop: it is damaged"):
+    with pytest.raises(BadInputError, match="event 1 of the log: it is cut off"):
         asyncio.run(execute_replay(doors, ReplayOptions(folder=str(tmp_path))))
 
 
@@ -257,7 +261,7 @@ def test_the_command_works_by_its_name_on_what_the_sidecar_kept(
 ) -> None:
     bench = Bench(tmp_path, LAX)
     for stop in stops(tmp_path):
-        StopHistoryFiles(user_paths().state).keep(stop)
+        stops_in(user_paths().state).keep(stop)
     with pytest.raises(SystemExit) as end:
         cli.run_command(["rubric", "replay", str(bench.folder)])
     assert end.value.code == CHANGES_FOUND

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from sidecar.cli.status import _decisions_table
-from sidecar.platform.ports import RecordEntry
+from sidecar.kernel.log import RecordEntry
 
 
 @pytest.mark.parametrize(

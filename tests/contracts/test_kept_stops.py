@@ -1,4 +1,4 @@
-"""What all KeptStops do."""
+"""What kept stops do on every EventLog."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import pytest
 
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.stop_history import LoadedStops
-from sidecar.platform.stop_history import StopHistoryFiles
+from sidecar.platform.log_readings import StopHistory
 from support.cases import KEY, PROJECT, UNREACHABLE
 from support.kept_stops import asked, missing, unasked
+from support.logs import stops_in
 from support.memory_stores import MemoryStopHistory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sidecar.platform.ports import StopHistory
 
-
-@pytest.fixture(params=("files", "memory"))
+@pytest.fixture(params=("file", "memory"))
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> StopHistory:
-    return MemoryStopHistory() if request.param == "memory" else StopHistoryFiles(tmp_path / "state")
+    return MemoryStopHistory() if request.param == "memory" else stops_in(tmp_path / "state")
 
 
 def test_of_a_project_that_was_never_judged_nothing_is_kept(kept: StopHistory) -> None:
@@ -44,7 +43,7 @@ def test_the_newest_come_and_no_more_than_were_wanted(kept: StopHistory) -> None
 
 
 def test_of_more_than_20_the_oldest_go(kept: StopHistory) -> None:
-    for number in (*range(1, 22), 0):
+    for number in range(22):
         kept.keep(unasked(at=float(number)))
     assert [stop.at for stop in kept.last(PROJECT, 99).stops] == [float(number) for number in range(2, 22)]
 
@@ -63,3 +62,19 @@ def test_projects_do_not_mix(kept: StopHistory) -> None:
     kept.keep(unasked(at=1.0, project="/one"))
     kept.keep(unasked(at=2.0, project="/two"))
     assert [stop.at for stop in kept.last("/one", 20).stops] == [1.0]
+
+
+def test_a_project_by_another_name_is_the_same(kept: StopHistory, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "name").symlink_to(tmp_path / "real")
+    kept.keep(unasked(project=str(tmp_path / "name")))
+    assert len(kept.last(str(tmp_path / "real"), 1).stops) == 1
+
+
+def test_those_kept_after_a_position_come_once(kept: StopHistory) -> None:
+    kept.keep(unasked(at=1.0))
+    first, position = kept.after(PROJECT, 0)
+    kept.keep(unasked(at=2.0))
+    more, position = kept.after(PROJECT, position)
+    assert [[stop.at for stop in loaded.stops] for loaded in (first, more)] == [[1.0], [2.0]]
+    assert kept.after(PROJECT, position) == (LoadedStops(), position)

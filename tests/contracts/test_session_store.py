@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.session import Continuation, ProgressSnapshot, Session, SessionKey
-from sidecar.platform.ports import SessionStore
+from sidecar.platform.ports import SessionStore, StaleSessionError
 from sidecar.platform.session_store import SessionFiles
 from support.memory_stores import MemorySessionStore
 
@@ -74,23 +74,42 @@ def test_a_session_never_saved_is_unknown(kept: Kept) -> None:
 
 
 def test_what_was_saved_comes_back_whole(kept: Kept) -> None:
-    kept().save(SESSION)
-    assert kept().load(KEY) == SESSION
+    assert kept().save(SESSION) == kept().load(KEY) == replace(SESSION, revision=1)
 
 
-def test_the_last_save_counts(kept: Kept) -> None:
-    store = kept()
+def test_the_last_save_counts_and_each_has_the_next_revision(kept: Kept) -> None:
+    store, session = kept(), SESSION
     for stalls in range(5):
-        store.save(replace(SESSION, stalls=stalls))
-    assert kept().load(KEY) == replace(SESSION, stalls=4)
+        session = store.save(replace(session, stalls=stalls))
+    assert kept().load(KEY) == session == replace(SESSION, stalls=4, revision=5)
+
+
+@pytest.mark.parametrize("revision", [0, 1, 3])
+def test_a_state_that_is_not_the_stored_one_any_more_is_refused(kept: Kept, revision: int) -> None:
+    store = kept()
+    newest = store.save(replace(store.save(SESSION), stalls=1))
+    with pytest.raises(StaleSessionError, match=f"revision 2, expected {revision}"):
+        kept().save(replace(SESSION, stalls=2, revision=revision))
+    assert kept().load(KEY) == newest
+    assert store.save(newest).revision == 3
+
+
+def test_a_state_that_nobody_stored_or_that_was_forgotten_has_no_revision(kept: Kept) -> None:
+    store = kept()
+    with pytest.raises(StaleSessionError, match="revision 0, expected 1"):
+        store.save(replace(SESSION, revision=1))
+    saved = store.save(SESSION)
+    store.forget(KEY)
+    with pytest.raises(StaleSessionError):
+        store.save(saved)
+    assert store.load(KEY) is None
 
 
 def test_sessions_do_not_mix(kept: Kept) -> None:
     store = kept()
-    store.save(SESSION)
-    store.save(Session(key=OTHER, stalls=1))
-    assert store.load(KEY) == SESSION
-    assert store.load(OTHER) == Session(key=OTHER, stalls=1)
+    session, other = store.save(SESSION), store.save(Session(key=OTHER, stalls=1))
+    assert store.load(KEY) == session
+    assert store.load(OTHER) == other
 
 
 def test_a_forgotten_session_is_unknown_and_may_begin_again(kept: Kept) -> None:
@@ -102,7 +121,7 @@ def test_a_forgotten_session_is_unknown_and_may_begin_again(kept: Kept) -> None:
     assert kept().load(KEY) is None
     assert store.known() == (OTHER,)
     store.save(Session(key=KEY, stalls=2))
-    assert kept().load(KEY) == Session(key=KEY, stalls=2)
+    assert kept().load(KEY) == Session(key=KEY, stalls=2, revision=1)
 
 
 def test_forgetting_the_unknown_does_nothing(kept: Kept) -> None:
@@ -151,7 +170,7 @@ def test_a_hostile_name_is_refused_and_hardly_shown(kept: Kept, name: str) -> No
 def test_the_longest_name_will_do(kept: Kept) -> None:
     key = SessionKey("claude-code", "x" * 128)
     kept().save(Session(key=key, stalls=1))
-    assert kept().load(key) == Session(key=key, stalls=1)
+    assert kept().load(key) == Session(key=key, stalls=1, revision=1)
 
 
 def test_host_and_id_that_make_too_long_a_file_name_are_refused(kept: Kept) -> None:
@@ -177,8 +196,8 @@ def test_any_history_leaves_what_was_saved_last(
     for step, name, stalls in history:
         key = SessionKey("opencode", name)
         if step == "save":
-            expected[name] = Session(key=key, stalls=stalls)
-            store.save(expected[name])
+            revision = expected[name].revision if name in expected else 0
+            expected[name] = store.save(Session(key=key, stalls=stalls, revision=revision))
         elif step == "forget":
             expected.pop(name, None)
             store.forget(key)

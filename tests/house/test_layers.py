@@ -34,6 +34,7 @@ WEB = "Only servers.mcp.http serves HTTP"
 HTTP = "Only platform.http speaks HTTP"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
+SQL = "Only platform.event_log speaks SQL"
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ LIES = [
     Lie(HTTP, "another backend speaks HTTP", "judging/backends", "import httpx2"),
     Lie(HTTP, "a system tries again by itself", "systems/supervision", "import stamina"),
     Lie(MARKDOWN, "another rubric module parses", "rubric", "import markdown_it"),
+    Lie(SQL, "a system asks the database", "systems/supervision", "import sqlite3"),
     Lie(WATCHING, "a server watches folders", "servers", "import watchdog.observers"),
 ]
 
@@ -98,6 +100,7 @@ TRUTHS = {
     "platform/processes.py": "import subprocess",
     "rubric/markdown.py": "import markdown_it",
     "platform/watching.py": "import watchdog",
+    "platform/event_log.py": "import sqlite3",
     "platform/grammar.py": "import tree_sitter",
     "servers/mcp/session.py": "import mcp",
     "servers/mcp/lines.py": "import anyio\nimport mcp",

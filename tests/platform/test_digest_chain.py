@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import state as digest_chain
-from sidecar.platform.session_store import SessionFiles
 from support.disks import refuse
-from support.states import KEY, SESSION, folder_in_its_place, link, reasons, saved, to_bytes
+from support.states import KEY, SESSION, UnversionedFiles, folder_in_its_place, link, reasons, saved, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +46,7 @@ def test_an_older_state_put_back_while_we_were_away_shows(folder: Path, state: P
     for stalls in range(2):
         store.save(replace(SESSION, stalls=stalls))
     state.write_bytes(old)
-    assert SessionFiles(folder).load(KEY) is None
+    assert UnversionedFiles(folder).load(KEY) is None
     assert "edited-1" in reasons(folder)[0]
 
 
@@ -56,7 +55,7 @@ def test_a_state_of_another_session_shows(folder: Path, state: Path) -> None:
     saved(folder, Session(key=SessionKey("claude-code", "s2"), stalls=9))
     shutil.copy(other, state)
     shutil.copy(other.with_suffix(".chain"), state.with_suffix(".chain"))
-    assert SessionFiles(folder).load(KEY) is None
+    assert UnversionedFiles(folder).load(KEY) is None
     assert "it belongs to another session" in reasons(folder)[0]
 
 
@@ -64,7 +63,7 @@ def test_a_state_without_its_chain_shows_unless_we_remember(folder: Path, state:
     store = saved(folder, SESSION)
     state.with_suffix(".chain").unlink()
     assert store.load(KEY) == SESSION
-    assert SessionFiles(folder).load(KEY) is None
+    assert UnversionedFiles(folder).load(KEY) is None
     assert "not what Supervisor wrote last" in reasons(folder)[0]
 
 
@@ -75,7 +74,7 @@ def test_a_state_that_was_removed_by_hand_is_noted_once(
     store = saved(folder, SESSION, SESSION)
     state.unlink()
     for _ in range(2):
-        store = SessionFiles(folder) if restarted else store
+        store = UnversionedFiles(folder) if restarted else store
         assert store.load(KEY) is None
     assert reasons(folder) == ("claude-code-s1.json.edited-1: the state was removed, and not by Supervisor",)
 
@@ -93,7 +92,7 @@ def test_state_and_chain_removed_by_hand_show_to_the_process_that_remembers(
 def test_what_supervisor_forgot_is_not_noted_as_removed(folder: Path, state: Path) -> None:
     store = saved(folder, SESSION, SESSION)
     store.forget(KEY)
-    assert SessionFiles(folder).load(KEY) is None
+    assert UnversionedFiles(folder).load(KEY) is None
     assert reasons(folder) == ()
     assert [path.name for path in state.parent.iterdir()] == ["README"]
 
@@ -106,7 +105,7 @@ def test_a_chain_that_is_no_plain_file_is_set_aside_too(
     damage(state.with_suffix(".chain"))
     store.save(replace(SESSION, stalls=1))
     assert "claude-code-s1.chain.unreadable-1" in reasons(folder)[0]
-    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=1)
+    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
 
 
 @pytest.mark.parametrize("damage", [link, folder_in_its_place, to_bytes(b"nothing of ours\n")])
@@ -115,21 +114,21 @@ def test_a_chain_that_says_nothing_vouches_for_nothing_after_a_restart(
 ) -> None:
     saved(folder, SESSION)
     damage(state.with_suffix(".chain"))
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     assert store.load(KEY) is None
     assert "claude-code-s1.json.edited-" in reasons(folder)[-1]
     store.save(replace(SESSION, stalls=1))
-    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=1)
+    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
 
 
 def test_a_torn_line_in_the_chain_does_no_harm(folder: Path, state: Path) -> None:
     saved(folder, SESSION)
     with state.with_suffix(".chain").open("ab") as chain:
         chain.write(b"2 0123")
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     assert store.load(KEY) == SESSION
     store.save(replace(SESSION, stalls=1))
-    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=1)
+    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
 
 
 def test_a_process_that_died_between_chain_and_state_loses_nothing(
@@ -141,7 +140,7 @@ def test_a_process_that_died_between_chain_and_state_loses_nothing(
         store.save(replace(SESSION, stalls=1))
     monkeypatch.undo()
     assert len(state.with_suffix(".chain").read_bytes().splitlines()) == 2
-    assert SessionFiles(folder).load(KEY) == SESSION
+    assert UnversionedFiles(folder).load(KEY) == SESSION
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -150,37 +149,37 @@ def test_any_number_of_failed_saves_loses_nothing(
 ) -> None:
     saved(folder, SESSION)
     monkeypatch.setattr(os, "replace", refuse)
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     for stalls in range(3):
-        store = SessionFiles(folder) if restarted else store
+        store = UnversionedFiles(folder) if restarted else store
         with pytest.raises(OSError, match="read-only"):
             store.save(replace(SESSION, stalls=stalls))
     monkeypatch.undo()
-    assert SessionFiles(folder).load(KEY) == SESSION
+    assert UnversionedFiles(folder).load(KEY) == SESSION
     assert reasons(folder) == ()
 
 
 def test_a_process_that_died_before_its_first_state_is_no_removal(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     monkeypatch.setattr("sidecar.platform.session_documents.write_readme", lambda *_: None)
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(OSError, match="read-only"):
         store.save(SESSION)
     monkeypatch.undo()
-    assert SessionFiles(folder).load(KEY) is None
+    assert UnversionedFiles(folder).load(KEY) is None
     assert reasons(folder) == ()
 
 
 def test_the_chain_stays_short_and_holds(folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digest_chain, "LIMIT", 1000)
     monkeypatch.setattr(digest_chain, "KEPT", 4)
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     for stalls in range(50):
         store.save(replace(SESSION, stalls=stalls))
         assert state.with_suffix(".chain").stat().st_size <= 1000
-        assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=stalls)
+        assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=stalls)
 
 
 def test_a_reader_in_another_process_never_takes_a_write_for_an_edit(
@@ -199,5 +198,5 @@ def test_a_reader_in_another_process_never_takes_a_write_for_an_edit(
         return expects(self, digest)
 
     monkeypatch.setattr(digest_chain.DigestChain, "expects", write_in_between)
-    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=3)
+    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=3)
     assert reasons(folder) == ()

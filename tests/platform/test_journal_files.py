@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.session_store import JournalFiles, SessionFiles
+from sidecar.platform.session_store import JournalFiles
 from sidecar.systems.iteration.policy import journal as rules
 from support.disks import files_of_at_most, refuse
 from support.states import (
     KEY,
     SESSION,
+    UnversionedFiles,
     big,
     by_a_clever_hand,
     by_hand,
@@ -86,7 +87,7 @@ def test_state_and_journal_of_a_session_leave_each_other_alone(folder: Path, pat
     states = saved(folder, SESSION)
     journals = written(folder, JOURNAL)
     half(path)
-    assert (SessionFiles(folder).load(KEY), SessionFiles(folder).known()) == (SESSION, (KEY,))
+    assert (UnversionedFiles(folder).load(KEY), UnversionedFiles(folder).known()) == (SESSION, (KEY,))
     assert JournalFiles(folder).load(KEY) is None
     journals.save(KEY, JOURNAL)
     states.forget(KEY)
@@ -110,7 +111,7 @@ def test_sessions_are_known_without_a_look_at_their_journals(
         return place.read_bytes()[:limit]
 
     monkeypatch.setattr("sidecar.platform.session_store.read_whole", watched)
-    assert SessionFiles(folder).known() == (KEY,)
+    assert UnversionedFiles(folder).known() == (KEY,)
     assert read == ["claude-code-s1.json"]
 
 

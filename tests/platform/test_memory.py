@@ -7,7 +7,7 @@ import asyncio
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
-from support.memory_stores import FixedConfiguration, FixedRubrics, ManualClock, MemoryRecord
+from support.memory_stores import FixedConfiguration, FixedRubrics, ManualClock, MemorySessionStore
 
 
 def test_a_manual_clock_stands_still_until_told() -> None:
@@ -41,7 +41,7 @@ def test_fixed_rubrics_answer_with_the_one_they_were_given() -> None:
 
 
 def test_a_record_in_memory_may_pretend_that_a_state_was_set_aside() -> None:
-    record = MemoryRecord()
+    record = MemorySessionStore()
     record.pretend_aside(SessionKey("opencode", "s1"), "edited-1: by hand")
     assert record.set_aside(SessionKey("opencode", "s1")) == ("edited-1: by hand",)
     assert record.set_aside(SessionKey("opencode", "s2")) == ()

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from sidecar.kernel.session import Session
 from sidecar.platform import state as digest_chain
-from sidecar.platform.session_store import SessionFiles
 from support.states import (
     KEY,
     SESSION,
+    UnversionedFiles,
     big,
     by_a_clever_hand,
     by_hand,
@@ -77,14 +77,14 @@ def test_a_damaged_state_is_set_aside_with_its_reason_and_the_session_goes_on(
     damage(state)
     before = state.lstat()
     if restarted:
-        store = SessionFiles(folder)
+        store = UnversionedFiles(folder)
     assert store.load(KEY) is None
     reason, why = expected
     aside = state.with_name(f"{state.name}.{reason}-1")
     assert (aside.lstat().st_ino, aside.lstat().st_size) == (before.st_ino, before.st_size)
     assert why in reasons(folder)[0]
     store.save(replace(SESSION, stalls=3))
-    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=3)
+    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=3)
     assert len(reasons(folder)) == 1
 
 
@@ -126,7 +126,7 @@ def test_a_document_that_does_not_fit_the_model_is_corrupt(folder: Path, state: 
     state.write_bytes(msgspec.json.encode(last | {"digest": said, "session": msgspec.Raw(body)}))
     chain = state.with_suffix(".chain")
     chain.write_text(f"1 - {said}\n")
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     assert store.load(KEY) is None
     assert "json.corrupt-1: Expected `int`, got `str` - at `$.stalls`" in reasons(folder)[0]
 
@@ -138,5 +138,5 @@ def test_a_field_that_the_model_does_not_know_is_no_damage(folder: Path, state: 
 
     store = saved(folder, Tomorrow(key=KEY, stalls=2))
     assert b'"mood":"calm"' in state.read_bytes()
-    assert SessionFiles(folder).load(KEY) == Session(key=KEY, stalls=2)
+    assert UnversionedFiles(folder).load(KEY) == Session(key=KEY, stalls=2)
     assert store.load(KEY) == Session(key=KEY, stalls=2)

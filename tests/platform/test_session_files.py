@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.session_store import SessionFiles
 from support.disks import files_of_at_most, refuse
-from support.states import KEY, SESSION, document, folder_in_its_place, half, reasons, saved
+from support.states import KEY, SESSION, UnversionedFiles, document, folder_in_its_place, half, reasons, saved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,10 +60,10 @@ def test_a_full_disk_is_an_error_and_the_old_state_holds(folder: Path, room: int
     with files_of_at_most(room), pytest.raises(OSError, match="File too large"):
         store.save(replace(SESSION, stalls=1, judged="x" * 500))
     assert store.load(KEY) == SESSION
-    assert SessionFiles(folder).load(KEY) == SESSION
+    assert UnversionedFiles(folder).load(KEY) == SESSION
     assert reasons(folder) == ()
     store.save(replace(SESSION, stalls=2))
-    assert SessionFiles(folder).load(KEY) == replace(SESSION, stalls=2)
+    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=2)
 
 
 def test_a_read_only_folder_is_an_error_and_the_old_state_holds(folder: Path, state: Path) -> None:
@@ -96,11 +95,11 @@ def test_a_read_only_disk_is_an_error_and_nothing_is_lost(
 def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:
     folder.write_bytes(b"")
     with pytest.raises(NotADirectoryError):
-        SessionFiles(folder).load(KEY)
+        UnversionedFiles(folder).load(KEY)
     with pytest.raises(NotADirectoryError):
-        SessionFiles(folder).save(SESSION)
+        UnversionedFiles(folder).save(SESSION)
     with pytest.raises(NotADirectoryError):
-        SessionFiles(folder).known()
+        UnversionedFiles(folder).known()
 
 
 def test_too_many_open_files_set_nothing_aside(
@@ -141,7 +140,11 @@ def test_only_usable_states_are_known(folder: Path, state: Path) -> None:
     folder_in_its_place(state.with_name("opencode-s1.json"))
     shutil.copy(state, state.with_name("opencode-s9.json"))
     state.with_name("notes.json").write_text("{}")
-    assert SessionFiles(folder).known() == (KEY, SessionKey("opencode", "s3"), SessionKey("opencode", "s2"))
+    assert UnversionedFiles(folder).known() == (
+        KEY,
+        SessionKey("opencode", "s3"),
+        SessionKey("opencode", "s2"),
+    )
 
 
 def test_the_folder_explains_itself(folder: Path, state: Path) -> None:

@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.session_store import SessionFiles
-from support.states import KEY, SESSION, reasons
+from support.states import KEY, SESSION, UnversionedFiles, reasons
 
 LATER = replace(SESSION, stalls=2)
 
@@ -36,7 +35,7 @@ def an_older_one(state: Path) -> None:
 def forged_with_its_chain(state: Path) -> None:
     """As somebody does who knows how the files are made."""
     other = state.parent.parent / "forge"
-    SessionFiles(other).save(replace(SESSION, stalls=0))
+    UnversionedFiles(other).save(replace(SESSION, stalls=0))
     for path in (other / "sessions").glob("claude-code-s1.*"):
         shutil.copy(path, state.with_name(path.name))
 
@@ -59,7 +58,7 @@ def test_a_state_that_is_gone_or_forged_is_restored_and_told(
     tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:
     incidents = Incidents()
-    store = SessionFiles(tmp_path, incidents)
+    store = UnversionedFiles(tmp_path, incidents)
     state = tmp_path / "sessions" / "claude-code-s1.json"
     store.save(SESSION)
     state.with_name("older").write_bytes(state.read_bytes())
@@ -72,14 +71,16 @@ def test_a_state_that_is_gone_or_forged_is_restored_and_told(
     assert store.load(KEY) == LATER
     assert incidents.take(KEY) == ()
     store.save(replace(LATER, stalls=3))
-    assert SessionFiles(tmp_path).load(KEY) == replace(LATER, stalls=3), "another process believes it, too"
+    assert UnversionedFiles(tmp_path).load(KEY) == replace(LATER, stalls=3), (
+        "another process believes it, too"
+    )
 
 
 def test_what_was_harmed_while_no_process_lived_is_set_aside_and_told(tmp_path: Path) -> None:
-    SessionFiles(tmp_path, Incidents()).save(LATER)
+    UnversionedFiles(tmp_path, Incidents()).save(LATER)
     forged(tmp_path / "sessions" / "claude-code-s1.json")
     incidents = Incidents()
-    assert SessionFiles(tmp_path, incidents).load(KEY) is None
+    assert UnversionedFiles(tmp_path, incidents).load(KEY) is None
     (told,) = incidents.take(KEY)
     assert told.endswith("It was set aside, and nothing of it is in force.")
     assert len(reasons(tmp_path)) == 1
@@ -87,7 +88,7 @@ def test_what_was_harmed_while_no_process_lived_is_set_aside_and_told(tmp_path: 
 
 def test_what_a_user_deleted_stays_away(tmp_path: Path) -> None:
     incidents = Incidents()
-    store = SessionFiles(tmp_path, incidents)
+    store = UnversionedFiles(tmp_path, incidents)
     store.save(LATER)
     store.forget(KEY)
     assert store.load(KEY) is None

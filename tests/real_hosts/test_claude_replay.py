@@ -21,7 +21,7 @@ from real_hosts.test_claude_rubric import (
 )
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
 from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.platform.stop_history import StopHistoryFiles
+from support.logs import stops_in
 
 
 @pytest.fixture
@@ -55,6 +55,6 @@ def test_what_a_rubric_would_change_is_told_before_it_counts(under: Supervised) 
     asked = under.supervisor("rubric", "replay", "--backend", "claude-cli", "--yes")
     assert asked.stdout.count("achieved") == 2, asked.stdout + asked.stderr
 
-    kept = StopHistoryFiles(under.state).last(str(under.host.project), 20).stops
+    kept = stops_in(under.state).last(str(under.host.project), 20).stops
     assert [stop.ended for stop in kept] == ["continue", "exhausted"]
     assert "hunter2-and-more" not in str(kept)

@@ -19,6 +19,8 @@ from real_hosts.host import BUSY, Host
 from real_hosts.supervised import Supervised, says, supervised
 from real_hosts.terminal import WAIT_LIMIT_S, Terminal
 from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.kernel.log import EventFilter
+from support.logs import event_log
 
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"
@@ -55,9 +57,9 @@ def turn(terminal: Terminal, answer: str) -> None:
 def known_to_rest(under: Supervised) -> None:
     """Wait until the sidecar knows of the stop, and of who was at work before it began."""
     pause, end = threading.Event(), time.monotonic() + WAIT_LIMIT_S
-    log, records = under.state / "log" / "sidecar.log", under.state / "sessions"
+    log, events = under.state / "log" / "sidecar.log", event_log(under.state)
     while time.monotonic() < end:
-        stops = [file for file in records.glob("*.record.jsonl") if '"event":"stop"' in file.read_text()]
+        stops = events.newest(EventFilter(kinds=("stop-judged",)), 1)
         if stops and "saved files are watched" in log.read_text(errors="replace"):
             return
         pause.wait(0.05)

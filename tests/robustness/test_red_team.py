@@ -176,10 +176,11 @@ async def test_a_state_that_was_harmed_is_restored_and_told(stage: Stage, name: 
 
 
 LOSSES = {
-    "the record": (f"rm {STATE}/sessions/*.record.jsonl", "the record of this session was removed"),
-    "lines of the record": (
-        f"sed -i 1d {STATE}/sessions/*.record.jsonl",
-        "the record of this session was",
+    "the log": (f"rm {STATE}/events.sqlite3*", "the record of this session was removed"),
+    "its events": (
+        f'cd {STATE}; {sys.executable} -c \'import sqlite3; log = sqlite3.connect("events.sqlite3"); '  # noqa: S608, ISC004
+        'log.execute("DELETE FROM events"); log.commit()\'; cd -',
+        "the record of this session was removed",
     ),
 }
 

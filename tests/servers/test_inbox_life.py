@@ -192,6 +192,9 @@ class Looker:
         self.heard.append(method)
         self.opened.set()
 
+    async def push(self, method: str, params: Struct) -> None:
+        raise NotImplementedError
+
     async def ask(self, method: str, params: Struct | None = None) -> Raw:
         raise NotImplementedError
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest
@@ -22,11 +24,13 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.goal import Goal
+from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.ports import Processes, RecordEntry, Steering
+from sidecar.platform.log_readings import DailySpending, StopHistory
+from sidecar.platform.ports import Processes, Steering
 from sidecar.platform.secrets import SecretForms
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
@@ -34,12 +38,11 @@ from support.cases import KEY, PROJECT, RUBRIC, stopped
 from support.memory_stores import (
     FixedConfiguration,
     FixedRubrics,
+    LoggedRecord,
     ManualClock,
+    MemoryEventLog,
     MemoryJournals,
-    MemoryRecord,
     MemorySessionStore,
-    MemorySpending,
-    MemoryStopHistory,
     MemorySwitches,
     NoProcesses,
     NoSteering,
@@ -136,21 +139,21 @@ class FailingStore(MemorySessionStore):
             raise OSError(errno.EACCES, "Permission denied")
         return super().load(key)
 
-    def save(self, session: Session) -> None:
+    def save(self, session: Session) -> Session:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        super().save(session)
+        return super().save(session)
 
 
-class FailingRecord(MemoryRecord):
-    """A record on a disk that may be full."""
+class FailingLog(MemoryEventLog):
+    """A log on a disk that may be full."""
 
     full = False
 
-    def append(self, key: SessionKey, entry: RecordEntry) -> None:
+    def append(self, event: LoggedEvent) -> int:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        super().append(key, entry)
+        return super().append(event)
 
 
 @dataclass
@@ -164,9 +167,8 @@ class Fakes:
     old_checks: ScriptedOldChecks = field(default_factory=ScriptedOldChecks)
     judge: HeldJudge = field(default_factory=HeldJudge)
     journals: MemoryJournals = field(default_factory=MemoryJournals)
-    stop_history: MemoryStopHistory = field(default_factory=MemoryStopHistory)
-    spending: MemorySpending = field(default_factory=MemorySpending)
-    record: FailingRecord = field(default_factory=FailingRecord)
+    log: FailingLog = field(default_factory=FailingLog)
+    kept: StopHistory | None = None
     store: FailingStore = field(default_factory=FailingStore)
     steering: Steering = field(default_factory=NoSteering)
     processes: Processes = field(default_factory=NoProcesses)
@@ -175,6 +177,9 @@ class Fakes:
     workspace: WatchedWorkspace = field(default_factory=WatchedWorkspace)
 
     def __post_init__(self) -> None:
+        self.record = LoggedRecord(self.log)
+        self.spending = DailySpending(self.log, self.clock)
+        self.stop_history = self.kept or StopHistory(self.log)
         self.services = Services(
             catalog=self.catalog,
             clock=self.clock,
@@ -186,7 +191,7 @@ class Fakes:
             stop_history=self.stop_history,
             messages=PlainMessages(),
             spending=self.spending,
-            record=self.record,
+            log=self.log,
             incidents=Incidents(),
             processes=self.processes,
             rubrics=FixedRubrics(RUBRIC),
@@ -221,9 +226,10 @@ class Fakes:
         return answer
 
     def state(self, key: SessionKey = KEY) -> Session:
+        """What is stored, but for how often it was saved."""
         session = self.store.load(key)
         assert session is not None
-        return session
+        return replace(session, revision=0)
 
     def goal(self, key: SessionKey = KEY) -> Goal:
         goal = self.state(key).goal

@@ -7,18 +7,28 @@ from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from sidecar.kernel.goal import Spending, add_spending
+from sidecar.kernel.log import (
+    EventData,
+    EventFilter,
+    LoggedEvent,
+    OrderGiven,
+    RecordEntry,
+    StopJudged,
+    decode_event_data,
+    encode_event_data,
+)
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.stop_history import LoadedStops
+from sidecar.platform.log_readings import DailySpending, StopHistory, read_record
+from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.session_documents import file_stem
 from sidecar.platform.steering import UnheldFiles
 from sidecar.rubric.reader import LAST_RESORT
 from sidecar.systems.supervision.messages import plain_continuation, plain_goal_context
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from sidecar.kernel.effects import Feedback
     from sidecar.kernel.held_edits import AgentWrites, HeldEdit
@@ -26,8 +36,7 @@ if TYPE_CHECKING:
     from sidecar.kernel.origin import Ancestry, Process
     from sidecar.kernel.rubric import Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
-    from sidecar.kernel.stop_history import RecordedStop
-    from sidecar.platform.ports import RecordEntry
+    from sidecar.platform.ports import EventLog
 
 
 class MemorySessionStore:
@@ -35,12 +44,22 @@ class MemorySessionStore:
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
+        self._asides: defaultdict[str, list[str]] = defaultdict(list)
 
     def load(self, key: SessionKey) -> Session | None:
         return self._sessions.get(file_stem(key))
 
-    def save(self, session: Session) -> None:
-        self._sessions[file_stem(session.key)] = session
+    def save(self, session: Session) -> Session:
+        stored = self._sessions.get(file_stem(session.key))
+        if session.revision != (stored.revision if stored is not None else 0):
+            raise StaleSessionError(session, stored)
+        self._sessions[file_stem(session.key)] = saved = replace(session, revision=session.revision + 1)
+        return saved
+
+    def put(self, session: Session) -> None:
+        """Replace the stored state, whatever it is, as if all had led to it."""
+        stored = self.load(session.key)
+        self.save(replace(session, revision=stored.revision if stored is not None else 0))
 
     def forget(self, key: SessionKey) -> None:
         self._sessions.pop(file_stem(key), None)
@@ -48,6 +67,13 @@ class MemorySessionStore:
     def known(self) -> tuple[SessionKey, ...]:
         seen = sorted(self._sessions.values(), key=lambda session: (-session.seen_at, session.key.id))
         return tuple(session.key for session in seen)
+
+    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
+        return tuple(self._asides[file_stem(key)])
+
+    def pretend_aside(self, key: SessionKey, reason: str) -> None:
+        """Let it look as if a state file of this session had been set aside."""
+        self._asides[file_stem(key)].append(reason)
 
 
 # --- Journals that end with the process. --------------------------------------------------------------------
@@ -69,73 +95,87 @@ class MemoryJournals:
         self._journals.pop(file_stem(key), None)
 
 
-# --- Kept stops that go with the process. -------------------------------------------------------------------
+# --- A log as long as the process lives. --------------------------------------------------------------------
 
 
-STOPS: Final = 20
-"""Stops that are kept of a project, as many as in files."""
-
-
-class MemoryStopHistory:
-    """A KeptStops in memory."""
+class MemoryEventLog:
+    """An EventLog that nobody can edit by hand. What it holds went through the same encoding as in a file."""
 
     def __init__(self) -> None:
-        self._stops: dict[str, list[RecordedStop]] = {}
+        self._events: list[LoggedEvent] = []
+        self._last = 0
+        self._listeners: list[Callable[[], None]] = []
 
-    def keep(self, stop: RecordedStop) -> None:
-        every = sorted([*self._stops.get(stop.project, []), stop], key=lambda one: one.at)
-        self._stops[stop.project] = every[-STOPS:]
+    def append(self, event: LoggedEvent) -> int:
+        data = decode_event_data(event.kind, encode_event_data(event.data))
+        self._last += 1
+        self._events.append(replace(event, data=data, position=self._last))
+        for listener in tuple(self._listeners):
+            listener()
+        return self._last
 
-    def forget(self, project: str, key: SessionKey) -> None:
-        others = [one for one in self._stops.get(project, []) if one.inquiry.stop.key != key]
-        self._stops[project] = others
+    def read(self, wanted: EventFilter, *, after: int = 0, limit: int = 1000) -> tuple[LoggedEvent, ...]:
+        found = [one for one in self._events if one.position > after and wanted.selects(one)]
+        return tuple(found[: max(limit, 0)])
 
-    def last(self, project: str, number: int) -> LoadedStops:
-        return LoadedStops(tuple(self._stops.get(project, [])[-number:] if number > 0 else ()))
+    def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
+        return tuple(filter(wanted.selects, self._events))[-number:] if number > 0 else ()
 
+    def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
+        found = list(filter(wanted.selects, self._events))
+        gone = {one.position for one in found[: max(0, len(found) - keep)]}
+        self._events = [one for one in self._events if one.position not in gone]
+        return len(gone)
 
-# --- The story of each session, as long as the process lives. -----------------------------------------------
+    def trim(self) -> None:
+        """Memory has no limits."""
 
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        self._listeners.append(heard)
+        return lambda: self._listeners.remove(heard)
 
-class MemoryRecord:
-    """A Record in memory."""
-
-    def __init__(self) -> None:
-        self._entries: defaultdict[str, list[RecordEntry]] = defaultdict(list)
-        self._asides: defaultdict[str, list[str]] = defaultdict(list)
-
-    def append(self, key: SessionKey, entry: RecordEntry) -> None:
-        self._entries[file_stem(key)].append(entry)
-
-    def read(self, key: SessionKey, last: int = 20) -> tuple[RecordEntry, ...]:
-        entries = self._entries[file_stem(key)]
-        return tuple(entries[-last:]) if last > 0 else ()
-
-    def report_loss(self, key: SessionKey) -> None:
+    def tell_losses(self, key: SessionKey) -> None:
         """Nobody takes anything out of memory."""
 
-    def set_aside(self, key: SessionKey) -> tuple[str, ...]:
-        return tuple(self._asides[file_stem(key)])
 
-    def pretend_aside(self, key: SessionKey, reason: str) -> None:
-        """Let it look as if a state file of this session had been set aside."""
-        self._asides[file_stem(key)].append(reason)
+# --- Readings of a log of their own. ------------------------------------------------------------------------
 
 
-# --- A purse that forgets with the process, and secrets that are known by their value alone. ----------------
+class MemorySpending(DailySpending):
+    """What was spent on a day that does not end."""
+
+    def __init__(self, tokens: int = 0, cents: float = 0.0) -> None:
+        super().__init__(MemoryEventLog(), ManualClock())
+        if tokens:
+            self.add(tokens, cents, 1)
 
 
-class MemorySpending:
-    """A Purse for which it is always the same day."""
+class MemoryStopHistory(StopHistory):
+    """Kept stops in a log of their own."""
 
-    def __init__(self, spent: Spending | None = None) -> None:
-        self._spent = spent or Spending(day="2026-11-22")
+    def __init__(self) -> None:
+        super().__init__(MemoryEventLog())
 
-    def today(self) -> Spending:
-        return self._spent
 
-    def add(self, tokens: int, cents: float | None, calls: int) -> None:
-        self._spent = add_spending(self._spent, tokens, cents, calls)
+class LoggedRecord:
+    """The record of each session, as a log tells it; tests may add lines."""
+
+    def __init__(self, events: EventLog) -> None:
+        self._events = events
+
+    def read(self, key: SessionKey, last: int = 20) -> tuple[RecordEntry, ...]:
+        return read_record(self._events, key, last)
+
+    def append(self, key: SessionKey, entry: RecordEntry) -> None:
+        fields = {
+            name: value for name, value in asdict(entry).items() if name not in ("at", "event", "origin")
+        }
+        data: EventData = StopJudged(**fields)
+        if entry.event != "stop":
+            data = OrderGiven(name=entry.event.partition(" ")[2], decided=entry.decided, detail=entry.detail)
+        self._events.append(
+            LoggedEvent(at=entry.at, system="supervision", session=key, data=data, origin=entry.origin)
+        )
 
 
 # --- Switches that are on again with the next process. ------------------------------------------------------

@@ -30,7 +30,9 @@ def skills_over(
         SkillServices(
             applier=ChangeApplier(state),
             catalog=services.catalog,
+            clock=services.clock,
             configuration=services.configuration,
+            log=services.log,
             gates=services.gates,
             registry=SkillRegistry(texts / "skills", user, lambda _, __: False),
             secrets=services.secrets,

@@ -10,18 +10,27 @@ import msgspec
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import state as digest_chain
-from sidecar.platform.session_store import RecordFiles, SessionFiles
+from sidecar.platform.session_store import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+
+class UnversionedFiles(SessionFiles):
+    """Session files for tests of what happens on disk: every save counts, whatever was saved before."""
+
+    def save(self, session: Session) -> Session:
+        self._documents.save(session)
+        return session
+
 
 KEY = SessionKey("claude-code", "s1")
 SESSION = Session(key=KEY, goal=Goal(id="g1", condition="tests pass"), seen_at=5.0)
 
 
 def saved(folder: Path, *sessions: Session) -> SessionFiles:
-    store = SessionFiles(folder)
+    store = UnversionedFiles(folder)
     for session in sessions:
         store.save(session)
     return store
@@ -33,11 +42,11 @@ def document(state: Path) -> dict[str, Any]:
 
 
 def reasons(folder: Path) -> tuple[str, ...]:
-    return RecordFiles(folder).set_aside(KEY)
+    return SessionFiles(folder).set_aside(KEY)
 
 
 def half(state: Path) -> None:
-    state.write_bytes(state.read_bytes()[: state.stat().st_size // 2])
+    state.write_bytes(state.read_bytes()[: state.stat().st_size // 3])
 
 
 def big(state: Path) -> None:

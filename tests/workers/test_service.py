@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from sidecar.kernel.goal import Spending
 from sidecar.kernel.settings import JudgeSettings, ModelTiers, NamedModel, Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
 from sidecar.workers import policy
@@ -138,7 +137,7 @@ LIMITS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("own", "judge"), LIMITS)
 async def test_above_a_daily_limit_nothing_is_started(own: dict[str, Any], judge: dict[str, Any]) -> None:
     backend = HeldBackend()
-    workers = service({"claude": backend}, MemorySpending(Spending(tokens=1000, cents=50.0)))
+    workers = service({"claude": backend}, MemorySpending(1000, 50.0))
     settings = Settings(workers=WorkerSettings(**own), judge=JudgeSettings(**judge))
     with pytest.raises(WorkerError) as refused:
         await workers.run(task(), settings, print)

@@ -11,8 +11,10 @@ from sidecar.judging.labelled_stops import MEASURED_FILE_NAME, read_measured_fig
 from sidecar.judging.replays import CriteriaFiring, count_firings, fired_criteria
 from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
 from sidecar.kernel.stop_history import CriterionStats, FiringCount, MeasuredPrecision
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.files import file_stamp
-from sidecar.platform.stop_history import StopHistoryFiles, UnreadableStopError, read_stop_file
+from sidecar.platform.log_readings import STOPS_PER_PROJECT, StopHistory
 from sidecar.rubric.files import RejectedRubricError
 from sidecar.rubric.reader import parse_rubric
 from sidecar.servers.rubric_language.checking import RubricCheck
@@ -47,12 +49,11 @@ class RubricAnalysis(Protocol):
 
 
 # --- how often a criterion was reported in a project lately, and its measured precision ---------------------
-# Made for a process that asks repeatedly, such as the language server: a file is read only once, as files of
-# the stop history do not change, and a folder is listed again only after a change.
+# Made for a process that asks repeatedly, such as the language server: a kept stop is read only once.
 
 
-CACHED_FIRINGS: Final = 400
-"""Maximum number of stop history files whose criteria are cached: enough for 20 projects."""
+CACHED_PROJECTS: Final = 20
+"""Maximum number of projects whose criteria are cached."""
 
 log = logging.getLogger(__name__)
 
@@ -62,19 +63,18 @@ class CriterionHistory:
 
     def __init__(self, state: Path) -> None:
         self._state = state
-        self._stops = StopHistoryFiles(state)
-        self._firings: dict[Path, CriteriaFiring | None] = {}
-        self._project: tuple[object, dict[str, FiringCount], int] = (None, {}, 0)
+        self._stops = StopHistory(EventLogFile(state, SystemClock()))
+        self._firings: dict[str, tuple[int, tuple[CriteriaFiring, ...]]] = {}
         self._measured: tuple[object, dict[str, MeasuredPrecision]] = (None, {})
 
     def of(self, project: str, criterion_id: str) -> CriterionStats:
         """Return the statistics of a criterion. Never raises: unreadable files are ignored."""
-        fired, stops = self._fired(project)
-        mine = fired.get(criterion_id, FiringCount())
+        firings = self._fired(project)
+        mine = dict(count_firings(firings)).get(criterion_id, FiringCount())
         known = self._figures().get(criterion_id)
         return CriterionStats(
             fired=mine.times,
-            stops=stops,
+            stops=len(firings),
             last=mine.last,
             measured_right=known.right if known else 0,
             measured_of=known.of if known else 0,
@@ -82,25 +82,19 @@ class CriterionHistory:
             measured_by=known.by if known else "",
         )
 
-    def _fired(self, project: str) -> tuple[dict[str, FiringCount], int]:
-        folder = self._stops.folder(project)
-        now = (folder, _stamp_or_empty(folder) if folder else ())
-        if self._project[0] != now:
-            firings = [one for path in self._stops.paths(project) if (one := self._firing(path))]
-            self._project = (now, dict(count_firings(firings)), len(firings))
-        return self._project[1], self._project[2]
-
-    def _firing(self, path: Path) -> CriteriaFiring | None:
-        """Return the criteria reported at the stop of this file, None if it cannot be read."""
-        if path not in self._firings:
-            try:
-                self._firings[path] = fired_criteria(read_stop_file(path))
-            except (UnreadableStopError, OSError) as error:
-                log.info("%s cannot be read: %s", path, error)
-                self._firings[path] = None
-            if len(self._firings) > CACHED_FIRINGS:
-                del self._firings[next(iter(self._firings))]
-        return self._firings[path]
+    def _fired(self, project: str) -> tuple[CriteriaFiring, ...]:
+        """Return the criteria reported at each of the project's last stops."""
+        position, known = self._firings.pop(project, (0, ()))
+        try:
+            loaded, position = self._stops.after(project, position)
+        except OSError as error:
+            log.info("the log cannot be read: %s", error)
+            return known
+        known = (*known, *map(fired_criteria, loaded.stops))[-STOPS_PER_PROJECT:]
+        self._firings[project] = position, known
+        if len(self._firings) > CACHED_PROJECTS:
+            del self._firings[next(iter(self._firings))]
+        return known
 
     def _figures(self) -> dict[str, MeasuredPrecision]:
         now = _stamp_or_empty(self._state / MEASURED_FILE_NAME)
@@ -139,8 +133,7 @@ class RubricEditorCheck(RubricCheck):
 
     def replay(self, path: str, text: str) -> str:
         """Return in one line what the text would have changed; calls no judge. Slow, so use a thread."""
-        from sidecar.judging.replays import summarize_replays  # noqa: PLC0415 - as above
-        from sidecar.platform.stop_history import STOPS_PER_PROJECT, StopHistoryFiles  # noqa: PLC0415 - policy and all is heavy
+        from sidecar.judging.replays import summarize_replays  # noqa: PLC0415 - policy and all is heavy
         from sidecar.systems.supervision.replay import replay_stops  # noqa: PLC0415 - as above
 
         project = self.project(path)
@@ -150,5 +143,6 @@ class RubricEditorCheck(RubricCheck):
             rubric = parse_rubric(text)
         except RejectedRubricError as error:
             return f"this text cannot serve: {error}"
-        stops = StopHistoryFiles(self._state_folder).last(project, STOPS_PER_PROJECT).stops
+        kept = StopHistory(EventLogFile(self._state_folder, SystemClock()))
+        stops = kept.last(project, STOPS_PER_PROJECT).stops
         return summarize_replays(asyncio.run(replay_stops(stops, rubric)))

@@ -211,7 +211,7 @@ def _request(
     if not _is_inside(call.session.project, root):
         raise RefusalError(context.words.say("no-project-root", folder=clip_printable(root)))
     project = str(Path(call.session.project, root))
-    return SkillRequest(project=project, environment=environment, values=values)
+    return SkillRequest(project=project, environment=environment, values=values, session=call.session.key)
 
 
 def _is_inside(project: str, root: str) -> bool:

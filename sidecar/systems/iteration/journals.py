@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
 from sidecar.kernel.journal import Journal
+from sidecar.kernel.log import JournalChanged, LoggedEvent
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.ports import JournalStore
+from sidecar.platform.ports import Clock, EventLog, JournalStore
+from sidecar.systems.iteration.policy.journal import journal_change
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class SessionJournals:
     """Reads and changes journals. Nothing here awaits, so no change can come between load and save."""
 
-    def __init__(self, store: JournalStore) -> None:
-        """Use this store."""
+    def __init__(
+        self, store: JournalStore, events: EventLog | None = None, clock: Clock | None = None
+    ) -> None:
+        """Use this store; changes are appended to `events`."""
         self._store = store
+        self._events = events
+        self._clock = clock
 
     def of(self, key: SessionKey) -> Journal:
         """Return a session's journal, an empty one where none is saved. Raises OSError, BadInputError."""
@@ -29,4 +38,14 @@ class SessionJournals:
         after, made = change(before)
         if after != before:
             self._store.save(key, after)
+            self._note(key, journal_change(before, after))
         return made
+
+    def _note(self, key: SessionKey, change: JournalChanged) -> None:
+        if self._events is None or self._clock is None:
+            return
+        event = LoggedEvent(at=self._clock.now(), system="iteration", session=key, data=change)
+        try:
+            self._events.append(event)
+        except (OSError, ValueError) as error:
+            log.warning("%s: the log could not be written: %s", key.id, error)

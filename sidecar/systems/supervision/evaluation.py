@@ -40,7 +40,7 @@ from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
-from sidecar.platform.ports import SpendingStore
+from sidecar.platform.log_readings import DailySpending
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 
@@ -59,7 +59,7 @@ class EvaluationOptions(Struct, frozen=True, kw_only=True):
     environment: Environment = field(default_factory=dict)
     at_once: int = DEFAULT_CONCURRENCY
     told: Callable[[EvaluatedStop], None] | None = None
-    spending: SpendingStore | None = None
+    spending: DailySpending | None = None
     mask: SecretMask | None = None
 
 

@@ -15,9 +15,10 @@ from sidecar.judging.replays import ruling_outcome
 from sidecar.kernel.effects import RestReason, Ruling
 from sidecar.kernel.events import NO_RUBRIC, TurnRead
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.session import Environment, Session
 from sidecar.kernel.stop_history import RecordedStop, TimedFact
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import read_record
 from sidecar.systems.supervision.policy.explaining import Left, Next, budget_left, next_stop_handling
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.replay import SKIPPED_STAGE, StopReplay
@@ -65,7 +66,7 @@ class StopExplainer:
 
     async def last(self, session: Session, *, judged: bool = False) -> LastStop | None:
         """Return the last stop of the session's agent, or the last `judged` one; None where there is none."""
-        for entry in reversed(self._services.record.read(session.key, RECORD_ENTRIES_READ)):
+        for entry in reversed(read_record(self._services.log, session.key, RECORD_ENTRIES_READ)):
             if (
                 entry.event == "stop"
                 and entry.decided != RestReason.SUBAGENT

@@ -25,9 +25,10 @@ from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState, PromptSubmitted, ToolCalled
 from sidecar.kernel.events import AnyHostEvent as HostTold
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import read_record
 from sidecar.systems.supervision.policy.commands import switch_on_command
 from sidecar.systems.supervision.ports import Services
 
@@ -129,7 +130,7 @@ class SessionChecks:
         last = next(
             (
                 one
-                for one in reversed(self._services.record.read(session.key, RECORD_ENTRIES_SEARCHED))
+                for one in reversed(read_record(self._services.log, session.key, RECORD_ENTRIES_SEARCHED))
                 if one.gates
             ),
             None,

@@ -14,9 +14,10 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.log import LoggedEvent, OrderGiven, RecordEntry
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
@@ -122,8 +123,8 @@ class CommandLineService:
             text=describe_session(session, settings) + self._shared_id_note(session.key),
             exit_code=session_exit_code(session).value,
             off=off,
-            story=self._services.record.read(session.key),
-            set_aside=self._services.record.set_aside(session.key),
+            story=read_record(self._services.log, session.key),
+            set_aside=self._services.store.set_aside(session.key),
             rubric=rubric.origin,
             spending=spending,
             troubles=troubles,
@@ -162,7 +163,7 @@ class CommandLineService:
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
         """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""
-        self._check("on" if toggle.on else "off", toggle.project or "", pid)
+        self.check_order("on" if toggle.on else "off", toggle.project or "", pid)
         self._services.switches.turn(on=toggle.on, project=toggle.project)
         where = toggle.project or "you, everywhere"
         return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
@@ -173,7 +174,7 @@ class CommandLineService:
 
     def accept(self, asked: HeldEditsRequest, pid: int = 0) -> tuple[str, ...]:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
-        self._check("accept", "", pid)
+        self.check_order("accept", "", pid)
         return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
 
     def is_agent(self, pid: int) -> bool:
@@ -191,14 +192,15 @@ class CommandLineService:
     def refusal(self, name: str, pid: int) -> str:
         """Say why a process may not give this order, "" where it may."""
         try:
-            self._check(name, "", pid)
+            self.check_order(name, "", pid)
         except BadInputError as error:
             return str(error)
         return ""
 
-    def _check(self, name: str, arguments: str, pid: int) -> None:
-        """Refuse an order of an agent; tell the user of one that may be."""
+    def check_order(self, name: str, arguments: str, pid: int) -> None:
+        """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
         origin = self._origin(name, pid)
+        self._note_order(name, "permitted", origin)
         if origin.giver is Giver.UNSURE:
             self._services.incidents.report(order_message(name, arguments, origin, None))
 
@@ -208,9 +210,23 @@ class CommandLineService:
         log.info("order %s of %s: %s", name, origin.giver, origin.seen)
         if origin.giver is Giver.AGENT:
             why = refusal_of_agents(origin)
+            self._note_order(name, "refused", origin)
             self._services.incidents.report(f"Supervisor: refused `{name}`: {why}.")
             raise BadInputError(why)
         return origin
+
+    def _note_order(self, name: str, decided: str, origin: Origin) -> None:
+        """Append an order that is no session's to the log."""
+        event = LoggedEvent(
+            at=self._services.clock.now(),
+            system=SUPERVISION,
+            data=OrderGiven(name=name, decided=decided),
+            origin=origin.seen,
+        )
+        try:
+            self._services.log.append(event)
+        except (OSError, ValueError) as error:
+            log.warning("the order %s could not be written to the log: %s", name, error)
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""

@@ -9,7 +9,7 @@ from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts.ports import Transcripts
 from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import Feedback
-from sidecar.platform.ports import PlatformServices
+from sidecar.platform.services import PlatformServices
 from sidecar.rubric.ports import RubricStore
 
 

@@ -20,8 +20,9 @@ from sidecar.kernel.events import NO_RUBRIC, AgentStopped, HostEvent, ProjectSta
 from sidecar.kernel.evidence import IntegrityFinding
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.session import SessionKey, active_goal
+from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.sessions import change_session
 
 # --- Baselines ----------------------------------------------------------------------------------------------
 # A goal's baseline is stored before the agent sees the goal. The results of its advisory gates are collected
@@ -136,10 +137,13 @@ class Baselines:
 
     def _save(self, key: SessionKey, name: str, change: _GoalChange) -> None:
         """Change the goal if it is still the same; what cannot be saved is reported missing at the stop."""
+
+        def changed(session: Session) -> Session | None:
+            goal = session.goal
+            return replace(session, goal=change(goal)) if goal is not None and goal.id == name else None
+
         try:
-            session = self._services.store.load(key)
-            if session is not None and session.goal is not None and session.goal.id == name:
-                self._services.store.save(replace(session, goal=change(session.goal)))
+            change_session(self._services.store, key, changed)
         except (BadInputError, OSError) as error:
             log.warning("%s: what the goal begins with could not be saved: %s", key.id, error)
 

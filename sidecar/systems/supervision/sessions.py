@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import HostEvent, SessionOrigin, SessionStarted
 from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.ports import SessionStore, StaleSessionError
 from sidecar.systems.supervision.policy import sessions
 from sidecar.systems.supervision.ports import Services
 
@@ -86,6 +87,26 @@ class SessionLineage:
         self._latest.move_to_end(event.host_pid)
         while len(self._latest) > MAX_PROCESSES:
             self._latest.popitem(last=False)
+
+
+SAVE_TRIES = 3
+"""How often a change of a state is applied, where somebody else saved one in between."""
+
+
+def change_session(store: SessionStore, key: SessionKey, change: Callable[[Session], Session | None]) -> None:
+    """Apply a change to a stored state; None changes nothing. Raises OSError, BadInputError."""
+    for left in reversed(range(SAVE_TRIES)):
+        session = store.load(key)
+        changed = change(session) if session is not None else None
+        if changed is None:
+            return
+        try:
+            store.save(changed)
+        except StaleSessionError:
+            if not left:
+                raise
+        else:
+            return
 
 
 # --- Judgings: newer events void older work (law 1: the user wins) ------------------------------------------

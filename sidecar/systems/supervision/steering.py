@@ -239,7 +239,7 @@ class SteeringWatch:
             self._working.pop(stop.key, None)
         elif work is not None:
             self._working[stop.key] = replace(work, blind=True)
-        self._services.record.report_loss(stop.key)
+        self._services.log.tell_losses(stop.key)
         self.owe(stop.key, self._services.incidents.take(stop.key))
         lines = (*self._delivered.pop(stop.key, ()), *self._owed.pop(stop.key, ()))
         if lines and not genuine:

@@ -28,18 +28,21 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import SUPERVISION
+from sidecar.platform.ports import StaleSessionError
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
+from sidecar.systems.supervision.policy.sessions import rebase_ruling
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
 from sidecar.systems.supervision.replay import StopHistoryWriter
-from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError
+from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError, change_session
 from sidecar.systems.supervision.steering import SteeringWatch
 
 QUEUE_POLL_SECONDS = 1.0
@@ -116,7 +119,9 @@ class StopLoop:
             )
             raise
         else:
-            ruling = mask_ruling(self._told(inquiry, self._save(inquiry, ruled)), mask)
+            ruling = mask_ruling(
+                self._told(inquiry, self._save(progress.first.session, inquiry, ruled)), mask
+            )
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
             self._rubrics.set_to_work(stop, human=False)
@@ -145,15 +150,19 @@ class StopLoop:
         goal = inquiry.session.goal
         if goal is None or not inquiry.judge_tokens:
             return inquiry
+
+        def charged(now: Session) -> Session | None:
+            if now.goal is None or now.goal.id != goal.id:
+                return None
+            spent = replace(
+                now.goal.spent,
+                judge_tokens=now.goal.spent.judge_tokens + inquiry.judge_tokens,
+                judge_cents=now.goal.spent.judge_cents + (inquiry.judge_cents or 0.0),
+            )
+            return replace(now, goal=replace(now.goal, spent=spent))
+
         try:
-            now = self._services.store.load(inquiry.stop.key)
-            if now is not None and now.goal is not None and now.goal.id == goal.id:
-                spent = replace(
-                    now.goal.spent,
-                    judge_tokens=now.goal.spent.judge_tokens + inquiry.judge_tokens,
-                    judge_cents=now.goal.spent.judge_cents + (inquiry.judge_cents or 0.0),
-                )
-                self._services.store.save(replace(now, goal=replace(now.goal, spent=spent)))
+            change_session(self._services.store, inquiry.stop.key, charged)
         except SAVE_ERRORS as error:
             log.warning("%s: what judging cost could not be saved: %s", inquiry.stop.key.id, error)
         return inquiry
@@ -281,12 +290,15 @@ class StopLoop:
         news = self._rubrics.rest(inquiry.stop, read=inquiry.turn != Turn())
         return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
 
-    def _save(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
-        """Save before the ruling is sent; a ruling that cannot be saved is not sent (law 6)."""
+    def _save(self, began: Session, inquiry: Inquiry, ruling: Ruling) -> Ruling:
+        """Save before the ruling is sent; a ruling that cannot be saved is not sent (law 6).
+
+        Nor is one on a state that is gone; a touch in between does not matter.
+        """
         if isinstance(ruling, Rest) and ruling.reason in STATELESS_REASONS:
             return ruling
         try:
-            self._services.store.save(replace(inquiry.session, seen_at=self._services.clock.now()))
+            self._save_ruled(began, replace(inquiry.session, seen_at=self._services.clock.now()))
         except SAVE_ERRORS as error:
             why = f"the state could not be saved: {getattr(error, 'strerror', None) or error}"
             log.warning("%s: %s", inquiry.stop.key.id, why)
@@ -295,15 +307,24 @@ class StopLoop:
             )
         return ruling
 
+    def _save_ruled(self, began: Session, ruled: Session) -> None:
+        store = self._services.store
+        try:
+            store.save(ruled)
+        except StaleSessionError:
+            now = store.load(ruled.key)
+            rebased = rebase_ruling(began, ruled, now) if now is not None else None
+            if rebased is None:
+                raise
+            store.save(rebased)
+
     def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
-        """Append an entry about this stop to the record."""
+        """Append what was decided about this stop to the log."""
         now, mask = self._services.clock.now(), self._services.secrets.masker(inquiry.stop.environment)
         said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
-        entry = RecordEntry(
-            at=now,
-            event="stop",
+        judged = StopJudged(
             decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
-            detail=mask(said),
+            detail=mask(said)[:MAX_DETAIL],
             continuation="" if isinstance(ruling, Rest) else ruling.feedback.id,
             stage=inquiry.stage,
             tree=inquiry.project_state.tree,
@@ -318,9 +339,17 @@ class StopLoop:
             seconds=round(now - begun, 3),
         )
         try:
-            self._services.record.append(inquiry.stop.key, entry)
+            self._services.log.append(
+                LoggedEvent(
+                    at=now,
+                    system=SUPERVISION,
+                    session=inquiry.stop.key,
+                    project=inquiry.stop.project,
+                    data=judged,
+                )
+            )
         except SAVE_ERRORS as error:
-            log.warning("%s: the record could not be written: %s", inquiry.stop.key.id, error)
+            log.warning("%s: the log could not be written: %s", inquiry.stop.key.id, error)
 
 
 def _gate_line(run: GateRun) -> str:

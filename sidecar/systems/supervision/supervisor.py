@@ -26,9 +26,11 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.log import EventData, LoggedEvent, OrderGiven, SessionNoted
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
-from sidecar.platform.ports import RecordEntry
+from sidecar.platform.log_readings import SUPERVISION
+from sidecar.platform.ports import StaleSessionError
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
@@ -39,7 +41,7 @@ from sidecar.systems.supervision.policy.origins import order_message, refusal_of
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
-from sidecar.systems.supervision.sessions import RunningJudgings, SessionLineage
+from sidecar.systems.supervision.sessions import SAVE_TRIES, RunningJudgings, SessionLineage, change_session
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop
 
@@ -199,17 +201,25 @@ class Supervisor:
             self._changed(event, lambda session: session)
         return answer
 
+    def forget(self, key: SessionKey) -> bool:
+        """Remove state, journal and kept files of a session; return whether it had a state.
+
+        Raises BadInputError, OSError.
+        """
+        self._end(key)
+        self._generations.supersede(key)
+        session = self._services.store.load(key)
+        if session is not None and session.goal is not None and session.goal.base.snapshot:
+            self._services.workspace.forget(session.goal.base, session.project)
+        self._services.store.forget(key)
+        self._services.journals.forget(key)
+        return session is not None
+
     def _forget(self, event: SessionDeleted) -> HostAnswer:
-        """Remove everything stored of a deleted session, except for its record."""
-        self._end(event.key)
-        self._generations.supersede(event.key)
-        self._services.store.forget(event.key)
-        self._services.journals.forget(event.key)
+        """Remove everything stored of a deleted session, except for what was decided about it."""
+        self.forget(event.key)
         self._services.stop_history.forget(event.project, event.key)
-        self._note(
-            event.key,
-            RecordEntry(at=self._services.clock.now(), event="session-deleted", decided="forgotten"),
-        )
+        self._note(event, SessionNoted(what="session-deleted", decided="forgotten"))
         return NoReply()
 
     def _end(self, key: SessionKey, *, during_call: bool = False) -> None:
@@ -244,16 +254,17 @@ class Supervisor:
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
         self._generations.supersede(event.key)
-        self._note(
-            event.key,
-            RecordEntry(at=self._services.clock.now(), event=what, decided="noted", detail=detail[:300]),
-        )
+        self._note(event, SessionNoted(what=what, detail=detail[:300]))
         return self._changed(event, sessions.mark_agent_idle)
 
     def _changed(self, event: HostEvent, change: Callable[[Session], Session]) -> HostAnswer:
         """Save a change that nobody waits for; a state that cannot be saved is reported at the stop."""
+        first = self._family.session_of(event)
         try:
-            self._services.store.save(self._touched(change(self._family.session_of(event)), event))
+            try:
+                self._services.store.save(self._touched(change(first), event))
+            except StaleSessionError:
+                change_session(self._services.store, event.key, lambda now: self._touched(change(now), event))
         except OSError as error:
             log.warning("%s: the state could not be saved: %s", event.key.id, error)
         return NoReply()
@@ -282,15 +293,15 @@ class Supervisor:
         if told is not None:
             return told
         reply = self._remember(event.key, event.prompt_id, await self._approvals.obey(event))
-        at, decided = self._services.clock.now(), "refused" if reply.refused else "done"
-        detail = self._describe_command(event, reply)
-        self._note(event.key, RecordEntry(at=at, event="command trust", decided=decided, detail=detail))
+        self._note_order(event, reply)
         return reply
 
-    def _describe_command(self, event: CommandTyped, reply: CommandReply) -> str:
-        """Return a command and its answer for the record; cut after masking, which needs a secret whole."""
+    def _note_order(self, event: CommandTyped, reply: CommandReply) -> None:
+        """Append a command and its answer to the log; cut after masking, which needs a secret whole."""
         mask = self._services.secrets.masker(event.environment)
-        return f"{mask(event.arguments)[:300]} -> {mask(reply.text)}"[:1000]
+        detail = f"{mask(event.arguments)[:300]} -> {mask(reply.text)}"[:1000]
+        decided = "refused" if reply.refused else "done"
+        self._note(event, OrderGiven(name=event.name, decided=decided, detail=detail), event.origin)
 
     def _remember(self, key: SessionKey, prompt_id: str, reply: CommandReply) -> CommandReply:
         """Store the answer to this prompt, for the host's second report of it."""
@@ -299,7 +310,7 @@ class Supervisor:
             self._typed.popitem(last=False)
         return reply
 
-    def _carry_out(self, event: CommandTyped) -> CommandReply:
+    def _carry_out(self, event: CommandTyped, tries: int = SAVE_TRIES) -> CommandReply:
         """Carry out a command. It fails closed (law 4): what is not saved and enforced is refused."""
         services, at = self._services, self._services.clock.now()
         settings, errors = services.configuration.load()
@@ -324,18 +335,13 @@ class Supervisor:
             if not looked:
                 services.store.save(self._touched(session, event))
         except OSError as error:
+            if isinstance(error, StaleSessionError) and tries > 1:
+                return self._carry_out(event, tries - 1)
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
             return CommandReply(
                 text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True
             )
-        decided = "refused" if reply.refused else "done"
-        detail = self._describe_command(event, reply)
-        self._note(
-            event.key,
-            RecordEntry(
-                at=at, event=f"command {event.name}", decided=decided, detail=detail, origin=event.origin
-            ),
-        )
+        self._note_order(event, reply)
         return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
 
     def _worded(
@@ -364,11 +370,19 @@ class Supervisor:
         project_state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)
         return replace(reply, text=f"{reply.text}\n{describe_checks(goal, project_state)}")
 
-    def _note(self, key: SessionKey, entry: RecordEntry) -> None:
+    def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:
+        logged = LoggedEvent(
+            at=self._services.clock.now(),
+            system=SUPERVISION,
+            session=event.key,
+            project=event.project,
+            data=data,
+            origin=origin,
+        )
         try:
-            self._services.record.append(key, entry)
-        except OSError as error:
-            log.warning("%s: the record could not be written: %s", key.id, error)
+            self._services.log.append(logged)
+        except (OSError, ValueError) as error:
+            log.warning("%s: the log could not be written: %s", event.key.id, error)
 
 
 def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:

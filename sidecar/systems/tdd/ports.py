@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sidecar.evidence.ports import GateCatalog, GateRunner, Workspace
 from sidecar.evidence.tree.apply import ChangeApplier
-from sidecar.platform.ports import Configuration, SecretDetector
+from sidecar.platform.ports import Clock, Configuration, EventLog, SecretDetector
 from sidecar.systems.tdd.registry import SkillRegistry
 from sidecar.workers.ports import Workers
 
@@ -18,7 +18,9 @@ class SkillServices:
     applier: ChangeApplier
     catalog: GateCatalog
     configuration: Configuration
+    clock: Clock
     gates: GateRunner
+    log: EventLog
     registry: SkillRegistry
     secrets: SecretDetector
     texts: dict[str, str]

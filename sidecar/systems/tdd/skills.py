@@ -12,10 +12,13 @@ Until the end nothing of the project is touched: a worker, a host or a sidecar t
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 from msgspec import Raw
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.log import LoggedEvent, SkillEnded
 from sidecar.systems.tdd.phase_run import PhaseRun
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.policy.skills import Skill
@@ -31,6 +34,8 @@ from sidecar.systems.tdd.workbench import (
     Workbench,
 )
 from sidecar.workers.ports import WorkerError
+
+log = logging.getLogger(__name__)
 
 
 class Skills:
@@ -48,18 +53,47 @@ class Skills:
         """Let a worker do a skill that is no phase; what it writes is dropped. Raises BadInputError."""
         bench = Workbench(self._services, self._find(name, request.project), request, tell)
         try:
-            return await _run_skill(bench)
+            result = await _run_skill(bench)
         except SkillEndedError as ended:
-            return ended.result
+            result = ended.result
+        return self._logged(request, result)
 
     async def run_phase(self, phase: Phase, request: SkillRequest, tell: Tell) -> SkillResult:
         """Carry out a phase of test-driven development. Raises BadInputError."""
         skill = self._find(f"tdd_{phase}", request.project)
         bench = Workbench(self._services, skill, request, tell, phase)
         try:
-            return await PhaseRun(bench, phase).run()
+            result = await PhaseRun(bench, phase).run()
         except SkillEndedError as ended:
-            return bench.complete(ended.result, 0)
+            result = bench.complete(ended.result, 0)
+        return self._logged(request, result)
+
+    def _logged(self, request: SkillRequest, result: SkillResult) -> SkillResult:
+        """Append the end of a skill to the event log, with secrets masked."""
+        services, mask = self._services, self._services.secrets.masker(request.environment)
+        ended = SkillEnded(
+            skill=result.skill,
+            status=result.status,
+            attempts=result.attempts,
+            phase=result.phase,
+            verified=result.verified,
+            files=result.files,
+            message=mask(result.message),
+            tokens=result.tokens,
+            cents=result.cents,
+        )
+        event = LoggedEvent(
+            at=services.clock.now(),
+            system="tdd",
+            data=ended,
+            session=request.session,
+            project=request.project,
+        )
+        try:
+            services.log.append(event)
+        except OSError as error:
+            log.warning("%s: its end could not be written down: %s", result.skill, error)
+        return result
 
     def _find(self, name: str, project: str) -> Skill:
         known = self.known(project)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.ports import CopyVersion
 from sidecar.kernel.changes import FileBaseline
-from sidecar.kernel.session import Environment
+from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.scratch import scratch_folder
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
@@ -37,6 +37,7 @@ class SkillRequest(Struct, frozen=True, kw_only=True):
 
     `model` "" means the skill's own or the default one. `keep`: what the last attempt wrote goes into the
     project even if it was refused. `approved`: a person asked for it, so that a detected command may run.
+    `session` asks, None for a person in a shell.
     """
 
     project: str
@@ -46,6 +47,7 @@ class SkillRequest(Struct, frozen=True, kw_only=True):
     test_cmd: str = ""
     keep: bool = False
     approved: bool = False
+    session: SessionKey | None = None
 
 
 class SkillResult(Struct, frozen=True, kw_only=True):

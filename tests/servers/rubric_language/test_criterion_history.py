@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from sidecar.judging.labelled_stops import (
     MeasuredFile,
     read_measured_figures,
 )
+from sidecar.judging.replays import CriteriaFiring, fired_criteria
 from sidecar.kernel.stop_history import (
     CONTINUE_DECISION,
     CriterionStats,
@@ -19,11 +22,13 @@ from sidecar.kernel.stop_history import (
     GroundTruth,
     RecordedStop,
 )
-from sidecar.platform.stop_history import StopHistoryFiles, read_stop_file
+from sidecar.platform.event_log import LOG_FILE
+from sidecar.platform.log_readings import StopHistory
 from sidecar.servers.rubric_language import desk as criterion_history
 from sidecar.servers.rubric_language.desk import CriterionHistory
 from support.cases import PROJECT, RUBRIC
 from support.kept_stops import asked, missing, unasked
+from support.logs import stops_in
 from support.memory_stores import ManualClock
 
 DAY = 86_400.0
@@ -49,8 +54,8 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stops(state: Path) -> StopHistoryFiles:
-    return StopHistoryFiles(state)
+def stops(state: Path) -> StopHistory:
+    return stops_in(state)
 
 
 @pytest.fixture
@@ -70,7 +75,7 @@ def test_of_what_never_happened_nothing_is_known(state: Path) -> None:
 
 
 def test_what_spoke_lately_and_how_it_was_measured_come_together(
-    state: Path, stops: StopHistoryFiles, measured: MeasuredFile
+    state: Path, stops: StopHistory, measured: MeasuredFile
 ) -> None:
     stops.keep(asked(missing("left-work"), at=1.0))
     stops.keep(unasked(at=2.0))
@@ -91,16 +96,16 @@ def test_what_spoke_lately_and_how_it_was_measured_come_together(
     assert history.of("/another", "left-work").stops == 0
 
 
-def test_a_file_is_read_once_and_a_new_one_is_seen(
-    state: Path, stops: StopHistoryFiles, monkeypatch: pytest.MonkeyPatch
+def test_a_stop_is_read_once_and_a_new_one_is_seen(
+    state: Path, stops: StopHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads: list[Path] = []
+    reads: list[RecordedStop] = []
 
-    def counted(path: Path) -> RecordedStop:
-        reads.append(path)
-        return read_stop_file(path)
+    def counted(stop: RecordedStop) -> CriteriaFiring:
+        reads.append(stop)
+        return fired_criteria(stop)
 
-    monkeypatch.setattr(criterion_history, "read_stop_file", counted)
+    monkeypatch.setattr(criterion_history, "fired_criteria", counted)
     history = CriterionHistory(state)
     stops.keep(asked(at=1.0))
     assert [history.of(PROJECT, name).fired for name in ("left-work", "left-work", "other")] == [1, 1, 0]
@@ -118,11 +123,12 @@ def test_a_new_measurement_is_seen_by_who_asked_before(state: Path, measured: Me
 
 
 def test_damaged_stops_and_figures_say_nothing(
-    state: Path, stops: StopHistoryFiles, measured: MeasuredFile
+    state: Path, stops: StopHistory, measured: MeasuredFile
 ) -> None:
     stops.keep(asked(at=1.0))
     stops.keep(asked(at=2.0))
-    stops.paths(PROJECT)[0].write_bytes(b"damaged")
+    with contextlib.closing(sqlite3.connect(state / LOG_FILE)) as log, log:
+        log.execute("UPDATE events SET data = x'00' WHERE position = 1")
     measured.keep([sent_back("left-work")], RUBRIC, "rules")
     (state / MEASURED_FILE_NAME).write_bytes(b'{"version": 1, "figures": 7}')
     assert CriterionHistory(state).of(PROJECT, "left-work") == CriterionStats(fired=1, stops=1, last=2.0)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.platform.stop_history import StopHistoryFiles
 from sidecar.rubric.policy import new_rubric_text
 from sidecar.servers.rubric_language.desk import RubricEditorCheck
 from support.kept_stops import asked
+from support.logs import stops_in
 
 SHIPPED = Path(__file__).parents[3] / "rubric" / "rubric.md"
 
@@ -23,7 +23,7 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def desk(shop: Path) -> RubricEditorCheck:
-    stops = StopHistoryFiles(shop.parent / "state")
+    stops = stops_in(shop.parent / "state")
     for at in (1.0, 2.0):
         stops.keep(asked(at=at, project=str(shop)))
     return RubricEditorCheck(SHIPPED, {"HOME": str(shop.parent)}, shop.parent / "state")

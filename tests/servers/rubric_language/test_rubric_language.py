@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.platform.stop_history import StopHistoryFiles
 from support.editor import PULL, Editor
 from support.kept_stops import asked
+from support.logs import stops_in
 
 PATTERNS = "## Patterns\n- **DONE**: it is done\n"
 ANTIPATTERNS = "## Antipatterns\n- **TALK**: it is said\n"
@@ -239,7 +239,7 @@ def test_a_termination_ends_it_at_once(editor: Editor) -> None:
 def test_the_lens_replays_the_stops_that_were_kept_of_the_project(
     editor: Editor, file: Path, home_is_a_fresh_folder: Path
 ) -> None:
-    stops = StopHistoryFiles(home_is_a_fresh_folder / ".local" / "state" / "supervisor")
+    stops = stops_in(home_is_a_fresh_folder / ".local" / "state" / "supervisor")
     for at in (1.0, 2.0):
         stops.keep(asked(at=at, project=str(file.parent.parent)))
     editor.initialize()

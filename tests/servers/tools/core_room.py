@@ -21,8 +21,7 @@ from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.platform.secrets import SecretForms
-from sidecar.platform.session_store import RecordFiles, SessionFiles
-from sidecar.platform.stop_history import StopHistoryFiles
+from sidecar.platform.session_store import SessionFiles
 from sidecar.servers.tools.tool import (
     Caller,
     ReportProgress,
@@ -42,6 +41,7 @@ from sidecar.systems.tdd.offer import OFFER as TDD
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository
+from support.logs import event_log, stops_in
 from support.memory_stores import ManualClock
 from support.projects import lay
 from support.scripted_workers import ScriptedWorkers
@@ -90,8 +90,8 @@ class CoreRoom:
             self.fakes.services,
             catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect_gates),
             gates=ProjectGates(workspace=workspace),
-            stop_history=StopHistoryFiles(state),
-            record=RecordFiles(state),
+            log=event_log(state),
+            stop_history=stops_in(state),
             secrets=SecretForms(),
             store=SessionFiles(state),
             workspace=workspace,

@@ -17,7 +17,7 @@ async def test_the_status_tells_goal_budget_and_exit_code(desk: Desk) -> None:
 
 
 async def test_a_session_without_a_goal_is_told_so_and_that_is_no_error(desk: Desk) -> None:
-    desk.fakes.store.save(session())
+    desk.fakes.store.put(session())
     found = await desk.data("status")
     assert (found["status"], found["exit_code"]) == ("none", 3)
     assert "no goal is set" in await desk.text("status")
@@ -25,7 +25,7 @@ async def test_a_session_without_a_goal_is_told_so_and_that_is_no_error(desk: De
 
 async def test_a_session_of_another_host_with_the_same_id_is_not_told_of(desk: Desk) -> None:
     other = SessionKey("marker", KEY.id)
-    desk.fakes.store.save(Session(key=other, project="/elsewhere", goal=goal("another secret goal")))
+    desk.fakes.store.put(Session(key=other, project="/elsewhere", goal=goal("another secret goal")))
     for key in (KEY, other):
         answer = await desk.toolbox.call("status", {}, Caller(bound=key))
         assert as_json(answer.data)["host"] == key.host

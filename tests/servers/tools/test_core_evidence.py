@@ -12,8 +12,8 @@ from servers.tools.core_room import CoreRoom, settled
 from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue
 from sidecar.kernel.events import SessionEnded
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.ports import RecordEntry
 from support.cases import (
     KEY,
     PROJECT,
@@ -41,7 +41,7 @@ async def stop(desk: Desk, **fields: str) -> None:
 
 
 async def test_before_any_stop_was_judged_it_says_so_and_what_is_open(desk: Desk) -> None:
-    desk.fakes.store.save(session())
+    desk.fakes.store.put(session())
     await desk.ask("task_batch_add", tasks=[{"content": f"task {number}"} for number in range(9)])
     await desk.ask("task_status", id="T1", status="completed")
     await desk.ask("note_add", content="the server does not start", type="stuck")
@@ -113,7 +113,7 @@ async def test_another_sessions_stop_in_the_same_project_is_not_told(desk: Desk)
     other = SessionKey("claude-code", "s2")
     desk.fakes.transcripts.script(turn(ran("make theirs"), last_message_id="m2"), session="s2")
     await desk.fakes.tell(prompt(key=other))
-    desk.fakes.store.save(replace(desk.fakes.state(), key=other))
+    desk.fakes.store.put(replace(desk.fakes.state(), key=other))
     desk.fakes.judge.script(complete())
     await desk.fakes.tell(stopped(key=other, environment=ENVIRONMENT))
     await settled(desk.fakes.supervisor)
@@ -123,7 +123,7 @@ async def test_another_sessions_stop_in_the_same_project_is_not_told(desk: Desk)
 
 
 async def test_a_stop_that_was_clear_has_its_facts_all_the_same(desk: Desk) -> None:
-    desk.fakes.store.save(session())
+    desk.fakes.store.put(session())
     await stop(desk)
     found = await desk.data("evidence")
     assert found["decided"] == "nothing-suspicious"

@@ -11,9 +11,9 @@ from servers.tools.core_room import real_words, settled
 from servers.tools.desk import CONDITION, Desk
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION
-from sidecar.platform.ports import RecordEntry
 from sidecar.systems.supervision.policy.explaining import Next
 from support.cases import (
     KEY,
@@ -113,7 +113,7 @@ async def test_an_older_kept_stop_is_not_told_as_the_last(desk: Desk) -> None:
 
 
 async def test_a_secret_in_the_goal_or_in_a_reason_is_masked(desk: Desk) -> None:
-    desk.fakes.store.save(session(goal=goal(f"log in with {SECRET}")))
+    desk.fakes.store.put(session(goal=goal(f"log in with {SECRET}")))
     desk.fakes.record.append(
         KEY, RecordEntry(at=0.0, event="stop", decided="continue", detail=SECRET, gates=(f"x: {SECRET}",))
     )
@@ -172,7 +172,7 @@ async def test_an_interrupted_stop_is_explained(desk: Desk) -> None:
 
 
 async def test_a_skipped_stop_is_explained_and_that_of_a_helper_is_passed_over(desk: Desk) -> None:
-    desk.fakes.store.save(session())
+    desk.fakes.store.put(session())
     desk.fakes.transcripts.script(talk())
     await desk.fakes.rest()
     await desk.fakes.rest(subagent=True)
@@ -196,7 +196,7 @@ async def test_it_says_what_becomes_of_the_next_stop(
     desk: Desk, fields: dict[str, Any], settings: Settings, coming: Next, *, off: bool
 ) -> None:
     use(desk, settings)
-    desk.fakes.store.save(session(**fields))
+    desk.fakes.store.put(session(**fields))
     desk.fakes.switches.turn(on=not off, project=PROJECT)
     assert (await desk.data("explain"))["next_stop"] == coming
     assert real_words().say(f"explain-next-{coming}").split("$")[0].splitlines()[0] in await desk.text(

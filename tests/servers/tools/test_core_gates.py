@@ -14,6 +14,7 @@ from servers.tools.core_room import GOOD, LIMIT, CoreRoom
 from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue, Rest, RestReason
 from sidecar.kernel.gate import Gate, GateOrigin, Outcome
+from sidecar.platform.log_readings import read_record
 from sidecar.servers.tools.gates import BEAT_S
 from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer
 from support.cases import KEY, PROJECT, PYTEST, session, turn
@@ -78,7 +79,7 @@ async def test_an_agent_that_saw_it_fail_is_sent_back_and_one_that_mended_it_is_
     answer = await room.stop(continued=True)
     assert isinstance(answer, Rest)
     assert answer.reason is RestReason.ACHIEVED
-    assert room.services.record.read(KEY)[-1].gates == ("tests: passed",), "it ran anew"
+    assert read_record(room.services.log, KEY)[-1].gates == ("tests: passed",), "it ran anew"
 
 
 @pytest.mark.process
@@ -119,7 +120,7 @@ async def test_a_stop_ends_what_runs_for_the_agent(room: CoreRoom) -> None:
     held.unlink()
     room.fakes.transcripts.script(turn())
     await room.stop()
-    assert room.services.record.read(KEY)[-1].gates[:1] == ("check:1: passed",)
+    assert read_record(room.services.log, KEY)[-1].gates[:1] == ("check:1: passed",)
     with pytest.raises(RefusalError, match="that comes first"):
         await running
     assert await asyncio.wait_for(asyncio.to_thread(pipe.read), LIMIT) == ""
@@ -150,7 +151,7 @@ async def test_the_list_says_what_a_stop_runs_and_why(two: Desk) -> None:
     assert text.startswith("At the next stop Supervisor runs")
     assert "- tests: `pytest -q` (advisory): pyproject.toml names pytest" in text
     assert "- lint:web: `npm run lint` (advisory, in web, not approved): package.json" in text
-    two.fakes.store.save(session())
+    two.fakes.store.put(session())
     assert (await two.text("gates")).startswith("No goal is set")
 
 

@@ -93,7 +93,7 @@ async def test_what_the_goal_speaks_of_is_required_and_comes_first(room: Room) -
 
 
 async def test_what_the_user_typed_with_check_is_listed_too(room: Room) -> None:
-    room.fakes.store.save(with_goal("it is fast", checks=("make bench",)))
+    room.fakes.store.put(with_goal("it is fast", checks=("make bench",)))
     offered = await room.checks.list(room.fakes.state())
     assert [gate.command for gate in offered.gates] == ["make bench", "ruff check", "mypy .", "pytest -q"]
     assert "check:1" in offered.may
@@ -103,7 +103,7 @@ async def test_without_a_goal_stops_run_what_is_configured_only_where_the_user_s
     for says in (False, True):
         room = Room(configuration=FixedConfiguration(Settings(gates=GateSettings(without_goal=says))))
         await room.fakes.tell(prompt())
-        room.fakes.store.save(session())
+        room.fakes.store.put(session())
         assert (await room.checks.list(room.fakes.state())).at_stops is says
 
 
@@ -311,7 +311,7 @@ async def test_a_stop_of_another_session_in_the_same_project_comes_first_too(roo
 async def test_nothing_begins_while_a_stop_is_judged(room: Room) -> None:
     """Between the checks of a stop there are moments in which nothing runs."""
     room.fakes.catalog.gates = ()
-    room.fakes.store.save(with_goal())
+    room.fakes.store.put(with_goal())
     room.fakes.judge.hold()
     judging = asyncio.create_task(room.fakes.supervisor.tell(stopped(environment=ENVIRONMENT)))
     await asyncio.wait_for(room.fakes.judge.asked.wait(), LIMIT)

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
-from sidecar.platform.ports import RecordEntry
+from sidecar.kernel.log import RecordEntry
 from sidecar.systems.supervision.explaining import StopExplainer
 from support.cases import KEY, PROJECT, incomplete, session, with_goal
 from support.fakes import ENVIRONMENT, LIMIT, Fakes

@@ -152,7 +152,7 @@ async def test_an_event_that_nobody_waits_for_holds_no_host_up(
 
 
 async def test_a_record_that_cannot_be_written_breaks_nothing(fakes: Fakes) -> None:
-    fakes.record.full = True
+    fakes.log.full = True
     fakes.transcripts.script(LIE)
     reply = await fakes.reply(command("status"))
     assert not reply.refused
@@ -163,7 +163,7 @@ async def test_a_record_that_cannot_be_written_breaks_nothing(fakes: Fakes) -> N
 
 
 async def test_a_record_that_cannot_be_written_hides_no_letting_go(fakes: Fakes) -> None:
-    fakes.record.full = True
+    fakes.log.full = True
     fakes.store.save(with_goal())
     fakes.judge.hold()
     task = asyncio.create_task(fakes.supervisor.tell(stopped()))

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.kernel.effects import NoReply, RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import SessionDeleted, SessionOrigin
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
+from sidecar.kernel.journal import Journal, NoteKind, Task, TaskStatus
+from sidecar.kernel.log import EventFilter, JournalChanged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.session_store import JournalFiles
 from sidecar.systems.iteration.journals import SessionJournals
@@ -23,7 +25,7 @@ from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.iteration.policy.journal import JournalError
 from support.cases import ASKING, KEY, PROJECT, complete, incomplete, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, prompt, started
-from support.memory_stores import FixedConfiguration, MemoryJournals
+from support.memory_stores import FixedConfiguration, ManualClock, MemoryEventLog, MemoryJournals
 
 OTHER = SessionKey(KEY.host, "s2")
 PID = 4711
@@ -73,6 +75,23 @@ def test_a_change_that_changes_nothing_is_not_written(tmp_path: Path) -> None:
     task = journals.change(KEY, lambda journal: rules.set_task_status(journal, "T1", TaskStatus.REMAINING))
     assert task.id == "T1"
     assert path.read_bytes() == before
+
+
+def test_what_changed_is_an_event_and_what_did_not_is_not() -> None:
+    log, clock = MemoryEventLog(), ManualClock()
+    journals = SessionJournals(MemoryJournals(), log, clock)
+    journals.change(
+        KEY,
+        lambda journal: rules.add_tasks(journal, [("a", TaskStatus.REMAINING), ("b", TaskStatus.REMAINING)]),
+    )
+    journals.change(KEY, lambda journal: rules.set_task_status(journal, "T2", TaskStatus.COMPLETED))
+    journals.change(KEY, lambda journal: rules.set_task_status(journal, "T2", TaskStatus.COMPLETED))
+    journals.change(KEY, lambda journal: (replace(journal, tasks=journal.tasks[:1]), None))
+    added, done, removed = log.read(EventFilter(session=KEY, systems=("iteration",)))
+    assert isinstance(added.data, JournalChanged)
+    assert [task.id for task in added.data.tasks] == ["T1", "T2"]
+    assert done.data == JournalChanged(tasks=(Task(id="T2", content="b", status=TaskStatus.COMPLETED),))
+    assert removed.data == JournalChanged(removed=("T2",))
 
 
 async def test_of_200_clients_at_once_nothing_is_lost_nothing_doubled_and_each_ones_order_is_kept(

@@ -150,7 +150,7 @@ async def test_with_a_session_that_the_user_deletes_its_stops_go(fakes: Fakes) -
 
 async def test_the_host_does_not_wait_for_a_stop_to_be_kept() -> None:
     slow = SlowKept()
-    fakes = Fakes(stop_history=slow)
+    fakes = Fakes(kept=slow)
     fakes.transcripts.script(turn(message="Shall I continue?"))
     await fakes.sent_back()
     assert fakes.stop_history.last(PROJECT, 20).stops == ()
@@ -159,7 +159,7 @@ async def test_the_host_does_not_wait_for_a_stop_to_be_kept() -> None:
 
 
 async def test_what_cannot_be_kept_is_logged_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
-    fakes = Fakes(stop_history=FailingKept())
+    fakes = Fakes(kept=FailingKept())
     fakes.transcripts.script(turn(message="Shall I continue?"))
     sent = await fakes.sent_back()
     assert await settled(fakes) == ()

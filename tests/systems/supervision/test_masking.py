@@ -80,7 +80,7 @@ async def test_no_secret_leaves_by(way: str, scene: Scene) -> None:
 async def test_no_secret_reaches_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     scene = Scene()
-    scene.fakes.record.full = True  # which is logged
+    scene.fakes.log.full = True  # which is logged
     await scene.play()
     assert "could not be written" in caplog.text
     assert not [secret for secret in SECRETS if secret in caplog.text]

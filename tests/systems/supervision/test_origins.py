@@ -13,9 +13,11 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AnyHostEvent
+from sidecar.kernel.log import EventFilter
 from sidecar.kernel.origin import Ancestry, Giver, Process
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.process_table import ProcessTable
+from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.people import (
     CommandLineService,
     CommandRequest,
@@ -140,9 +142,17 @@ async def test_an_order_of_an_agent_is_refused_and_told() -> None:
         await room.order("clear", COMMAND)
     with pytest.raises(BadInputError, match="only the user may do this"):
         room.people.toggle(SwitchRequest(on=False), COMMAND)
+    with pytest.raises(BadInputError, match="only the user may do this"):
+        SessionRemover(room.fakes.services, room.fakes.supervisor, room.people).forget(
+            ForgetRequest(session=KEY.id), COMMAND
+        )
     assert room.people.refusal("stop", COMMAND)
     assert room.fakes.goal().status == "active"
-    assert room.told().count("refused `") == 3
+    assert room.told().count("refused `") == 4
+    orders = room.fakes.log.newest(EventFilter(kinds=("order-given",)), 4)
+    assert {(repr(order.data).partition("decided=")[2][:9], order.origin[:16]) for order in orders} == {
+        ("'refused'", "supervisor < bas")
+    }
 
 
 async def test_an_order_of_the_user_is_carried_out_and_not_told() -> None:

@@ -40,7 +40,7 @@ async def test_a_report_tells_where_the_session_stands_and_how_it_came_there(
 ) -> None:
     fakes.store.save(with_goal(status=GoalStatus.STALLED))
     await fakes.rest()
-    fakes.record.pretend_aside(KEY, "it was edited by hand")
+    fakes.store.pretend_aside(KEY, "it was edited by hand")
     report = people.report(HERE)
     assert (report.session, report.host, report.project) == ("s1", "claude-code", PROJECT)
     assert (report.status, report.exit_code) == ("stalled", 1)

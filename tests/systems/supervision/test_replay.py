@@ -14,13 +14,11 @@ from msgspec.structs import replace
 from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import JudgeFailed
-from sidecar.kernel.goal import Spending
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, RecordedStop, ReplayedStop
 from sidecar.kernel.verdict import Verdict
-from sidecar.platform.stop_history import StopHistoryFiles
 from sidecar.systems.supervision.replay import StopReplay, mask_recorded_stop, replay_stops
 from support.cases import (
     KEY,
@@ -38,6 +36,7 @@ from support.cases import (
 )
 from support.histories import GOALS, rarely, worlds
 from support.kept_stops import LAX, STRICT, asked, kept, missing, unasked
+from support.logs import stops_in
 from support.loops import run
 from support.memory_stores import MemorySpending
 from support.play import World
@@ -76,7 +75,7 @@ def test_under_its_own_rubric_a_stop_that_was_kept_on_disk_has_exactly_the_rulin
     was = kept(before, world, rubric, headless=headless, background=tasks)
     event(f"{was.stop.stage}: {was.stop.ended}")
     with TemporaryDirectory() as folder:
-        files = StopHistoryFiles(Path(folder))
+        files = stops_in(Path(folder))
         files.keep(mask_recorded_stop(was.stop, str))
         (again,) = files.last(PROJECT, 1).stops
     ruled, (done,) = run(_both(again, rubric))
@@ -184,7 +183,7 @@ def test_an_answer_near_the_threshold_is_asked_for_twice_and_both_are_new() -> N
 
 
 def test_a_day_whose_judging_is_spent_asks_nobody_more() -> None:
-    spending = MemorySpending(Spending(day="2026-11-22", tokens=100))
+    spending = MemorySpending(tokens=100)
     settings = Settings(judge=JudgeSettings(daily_tokens=100))
     judge = ScriptedJudge(abstain())
     asking = JudgeAccess(judge=judge, settings=settings, spending=spending)

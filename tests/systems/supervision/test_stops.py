@@ -17,7 +17,7 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import GateSettings, Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction
-from sidecar.platform.session_store import RecordFiles, SessionFiles
+from sidecar.platform.session_store import SessionFiles
 from support.cases import (
     KEY,
     PYTEST,
@@ -33,7 +33,8 @@ from support.cases import (
     with_goal,
 )
 from support.fakes import LIMIT, Fakes
-from support.memory_stores import FixedConfiguration
+from support.logs import event_log
+from support.memory_stores import FixedConfiguration, LoggedRecord
 from support.scripted_gates import FAILED, PASSED
 
 LIE = turn(ran("pytest", 1), message="All tests pass.", last_message_id="m1")
@@ -288,7 +289,7 @@ async def test_a_file_name_that_is_no_utf_8_keeps_nothing_from_being_judged_and_
     answer = await fakes.sent_back()
     assert answer.feedback.kind == "checks-changed"
     assert "shop_\\udcff.py" in answer.feedback.missing[0]
-    RecordFiles(tmp_path).append(KEY, fakes.record.read(KEY)[-1])
+    LoggedRecord(event_log(tmp_path)).append(KEY, fakes.record.read(KEY)[-1])
     SessionFiles(tmp_path).save(fakes.state())
 
 

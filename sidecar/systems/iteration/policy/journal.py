@@ -29,6 +29,7 @@ from sidecar.kernel.journal import (
     TaskStatus,
     completed_task_ids,
 )
+from sidecar.kernel.log import JournalChanged
 from sidecar.kernel.text import clean_line, clean_text
 
 MAX_TASKS: Final = 500
@@ -182,6 +183,19 @@ def mark_session_complete(journal: Journal, now: float) -> Journal:
         more = f"; and {len(left) - MAX_TASKS_NAMED} more" if len(left) > MAX_TASKS_NAMED else ""
         raise JournalError("journal-open-tasks", number=len(left), named=named + more)
     return replace(journal, closed_at=now)
+
+
+def journal_change(before: Journal, after: Journal) -> JournalChanged:
+    """Return what is new or other than before, and the ids of what is gone."""
+    ids = {one.id for many in (before.tasks, before.notes) for one in many}
+    left = {one.id for many in (after.tasks, after.notes) for one in many}
+    return JournalChanged(
+        tasks=tuple(task for task in after.tasks if task not in before.tasks),
+        notes=tuple(note for note in after.notes if note not in before.notes),
+        summaries=tuple(summary for summary in after.summaries if summary not in before.summaries),
+        removed=tuple(sorted(ids - left)),
+        complete=after.closed_at is not None,
+    )
 
 
 def _clean_text(content: str, what: str) -> str:

@@ -97,6 +97,7 @@ UNDO: Final = {
     "on": "Type in a shell: supervisor off",
     "accept": "Take the edit back",
     "trust": "Type in a shell: supervisor trust --revoke",
+    "forget": "What it removed cannot be brought back",
     "stop": "It starts again by itself",
 }
 """What undoes an order that is no session's."""

@@ -15,6 +15,9 @@ from sidecar.kernel.settings import Settings
 CARRIED_OVER = frozenset({GoalStatus.ACTIVE, GoalStatus.PAUSED})
 """Statuses of a goal that a forked session copies."""
 
+TOUCHED_FIELDS = frozenset({"active_since", "host_process", "project", "revision", "seen_at"})
+"""Fields of a session that events change which void no judging."""
+
 
 def reset_after_prompt(session: Session, at: float) -> Session:
     """Reset what was counted in a row, because a person spoke. `at`: seconds since the epoch."""
@@ -50,6 +53,18 @@ def fork_session(parent: Session, key: SessionKey, project: str) -> Session:
 def mark_agent_idle(session: Session) -> Session:
     """Note that the agent is no longer at work: the turn failed or the session was closed."""
     return replace(session, active_since=None)
+
+
+def rebase_ruling(began: Session, ruled: Session, now: Session) -> Session | None:
+    """Return what is to be saved for a ruling on `began`, where `now` is stored meanwhile.
+
+    None where more than a touch came in between: then the ruling is about a state that is gone.
+    """
+    changed = {name for name in Session.__struct_fields__ if getattr(began, name) != getattr(now, name)}
+    if changed - TOUCHED_FIELDS:
+        return None
+    kept = {name: getattr(now, name) for name in changed if name != "seen_at"}
+    return replace(ruled, **kept | {"revision": now.revision})
 
 
 def _reset_goal_counters(goal: Goal) -> Goal:

@@ -1,0 +1,252 @@
+"""The events of the one log: a Struct per kind. A new kind is one more Struct in the union `EventData`.
+
+Texts in an event are masked before it is appended.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.journal import JournalSummary, Note, Task
+from sidecar.kernel.session import SessionKey
+
+MAX_DETAIL: Final = 16_000
+"""Maximum characters of an event's detail."""
+
+
+class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stop-judged"):
+    """A stop was decided. `decided` is "continue" or a RestReason, `detail` says why.
+
+    The other fields are what was found out on the way and what it cost.
+    """
+
+    decided: str
+    detail: str = ""
+    continuation: str = ""
+    stage: str = ""
+    tree: str = ""
+    gates: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    rule: str = ""
+    confidence: float | None = None
+    judge: str = ""
+    judge_tokens: int = 0
+    judge_cents: float | None = None
+    seconds: float = 0.0
+
+
+class OrderGiven(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="order-given"):
+    """A command was typed in a host or a shell. `decided` is "done" or "refused"."""
+
+    name: str
+    decided: str
+    detail: str = ""
+
+
+class SessionNoted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session-noted"):
+    """A host reported something that ended a turn or a session."""
+
+    what: str
+    decided: str = "noted"
+    detail: str = ""
+
+
+class JudgingPaid(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="judging-paid"):
+    """Judging was paid for. `cents` is None where a call had no known price."""
+
+    tokens: int
+    cents: float | None
+    calls: int
+
+
+class WorkerRan(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="worker-ran"):
+    """A worker ended, and what it cost. `failure` says how it failed, "" if it gave an answer."""
+
+    backend: str
+    model: str
+    tokens: int
+    cents: float | None
+    calls: int
+    seconds: float
+    failure: str = ""
+
+
+class SkillEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="skill-ended"):
+    """A skill ended; see systems.tdd.workbench.SkillResult."""
+
+    skill: str
+    status: str
+    attempts: int
+    phase: str = ""
+    verified: bool = False
+    files: tuple[str, ...] = ()
+    message: str = ""
+    tokens: int = 0
+    cents: float | None = None
+
+
+class JournalChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="journal-changed"):
+    """A journal changed: tasks, notes and summaries that are new or other than before, ids that are gone."""
+
+    tasks: tuple[Task, ...] = ()
+    notes: tuple[Note, ...] = ()
+    summaries: tuple[JournalSummary, ...] = ()
+    removed: tuple[str, ...] = ()
+    complete: bool = False
+
+
+class KeptFact(Struct, frozen=True):
+    """A fact of a kept stop. `kind` names its Struct."""
+
+    at: float
+    kind: str
+    fact: Raw
+
+
+class StopKept(Struct, frozen=True, kw_only=True, tag="stop-kept"):
+    """A judged stop with all that policy knew; see RecordedStop."""
+
+    inquiry: Inquiry
+    heard: tuple[KeptFact, ...]
+    ended: str
+    stage: str
+    detail: str = ""
+    rule: str = ""
+
+
+class UnreadableEvent(Struct, frozen=True, kw_only=True, tag="unreadable"):
+    """Stands for an event that cannot be decoded: damaged, or of another version. It is never appended."""
+
+    kind: str
+    why: str
+
+
+EventData = (
+    StopJudged
+    | OrderGiven
+    | SessionNoted
+    | JudgingPaid
+    | WorkerRan
+    | SkillEnded
+    | JournalChanged
+    | StopKept
+    | UnreadableEvent
+)
+
+
+class LoggedEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One event. `position` orders all events of a log; 0 before it is appended.
+
+    `at` is seconds since the epoch, `session` None where it belongs to none, `system` the one that appended
+    it. `origin` says by which processes an order came that was not typed in the host.
+    """
+
+    at: float
+    system: str
+    data: EventData
+    position: int = 0
+    session: SessionKey | None = None
+    project: str = ""
+    origin: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind."""
+        return self.data.kind if isinstance(self.data, UnreadableEvent) else event_kind(type(self.data))
+
+
+class EventFilter(Struct, frozen=True, kw_only=True):
+    """Selects events: those that fit every field that is given. `since` and `before` bound their times."""
+
+    session: SessionKey | None = None
+    project: str = ""
+    systems: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    since: float | None = None
+    before: float | None = None
+
+    def selects(self, event: LoggedEvent) -> bool:
+        """Whether an event fits."""
+        return (
+            self.session in (None, event.session)
+            and self.project in ("", event.project)
+            and (not self.systems or event.system in self.systems)
+            and (not self.kinds or event.kind in self.kinds)
+            and (self.since is None or event.at >= self.since)
+            and (self.before is None or event.at < self.before)
+        )
+
+
+def event_kind(data: type[Struct]) -> str:
+    """Return the name of a kind of events."""
+    return str(data.__struct_config__.tag)
+
+
+def encode_event_data(data: EventData) -> bytes:
+    """Encode it as JSON. Raises ValueError for text that cannot be encoded."""
+    return msgspec.json.encode(data)
+
+
+_DATA: Final[msgspec.json.Decoder[EventData]] = msgspec.json.Decoder(EventData)
+
+
+def decode_event_data(kind: str, text: bytes) -> EventData:
+    """Decode it; what cannot be decoded becomes an UnreadableEvent."""
+    try:
+        return _DATA.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return UnreadableEvent(kind=kind, why=str(error)[:200])
+
+
+# --- The record: what a person is told of a session's events ------------------------------------------------
+
+
+RECORD_KINDS: Final = (event_kind(StopJudged), event_kind(OrderGiven), event_kind(SessionNoted))
+
+
+class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a session's record: what was decided at one stop or command, and why.
+
+    `event` is "stop", "command NAME" or what a host reported. The other fields are those of the event.
+    """
+
+    at: float
+    event: str
+    decided: str
+    detail: str = ""
+    continuation: str = ""
+    stage: str = ""
+    tree: str = ""
+    origin: str = ""
+    gates: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    rule: str = ""
+    confidence: float | None = None
+    judge: str = ""
+    judge_tokens: int = 0
+    judge_cents: float | None = None
+    seconds: float = 0.0
+
+
+def record_entries(events: tuple[LoggedEvent, ...]) -> tuple[RecordEntry, ...]:
+    """Return the line of every event that has one."""
+    return tuple(entry for event in events if (entry := _record_entry(event)))
+
+
+def _record_entry(event: LoggedEvent) -> RecordEntry | None:
+    match data := event.data:
+        case StopJudged():
+            return RecordEntry(at=event.at, event="stop", origin=event.origin, **msgspec.structs.asdict(data))
+        case OrderGiven():
+            name = f"command {data.name}"
+        case SessionNoted():
+            name = data.what
+        case _:
+            return None
+    return RecordEntry(at=event.at, event=name, decided=data.decided, detail=data.detail, origin=event.origin)

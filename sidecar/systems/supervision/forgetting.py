@@ -1,0 +1,66 @@
+"""Removes what is stored of sessions, because their user wants it gone."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.log_readings import SUPERVISION
+from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.supervisor import Supervisor
+
+
+class ForgetRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names a session, by ID or HOST:ID, or a time in seconds since the epoch before which all is to go."""
+
+    session: str = ""
+    before: float | None = None
+
+
+class SessionRemover:
+    """Carries out `supervisor forget`."""
+
+    def __init__(self, services: Services, supervisor: Supervisor, people: CommandLineService) -> None:
+        """Share the other parameters with those who use the sessions."""
+        self._services = services
+        self._supervisor = supervisor
+        self._people = people
+
+    def forget(self, asked: ForgetRequest, pid: int = 0) -> str:
+        """Remove, and say what was removed.
+
+        Raises OSError, and BadInputError for an agent's order and for an unknown session.
+        """
+        self._people.check_order("forget", asked.session, pid)
+        if asked.session:
+            keys: tuple[SessionKey, ...] = (self._key(asked.session),)
+            events = self._services.log.forget(EventFilter(session=keys[0]))
+        elif asked.before is not None:
+            keys = tuple(key for key in self._services.store.known() if self._rests_since(key, asked.before))
+            events = self._services.log.forget(EventFilter(before=asked.before))
+            events += sum(self._services.log.forget(EventFilter(session=key)) for key in keys)
+        else:
+            raise BadInputError("name a session or a time")
+        removed = sum(self._supervisor.forget(key) for key in keys)
+        said = f"{events} event{'' if events == 1 else 's'}, {removed} session{'' if removed == 1 else 's'}"
+        order = OrderGiven(name="forget", decided="done", detail=said)  # without what was forgotten
+        self._services.log.append(LoggedEvent(at=self._services.clock.now(), system=SUPERVISION, data=order))
+        return f"Supervisor: forgotten: {said} with state, journal and kept files."
+
+    def _key(self, named: str) -> SessionKey:
+        """The key of a session that has a state or events. Raises BadInputError."""
+        host, _, ident = named.rpartition(":")
+        session = self._people.session(ident, SessionKey(host, ident) if host else None)
+        key = session.key if session is not None else SessionKey(host, ident)
+        if session is None and not self._services.log.newest(EventFilter(session=key), 1):
+            raise BadInputError(
+                f"no session is known as {named[:200]}; if its state is gone, name it HOST:ID"
+            )
+        return key
+
+    def _rests_since(self, key: SessionKey, before: float) -> bool:
+        session = self._people.session(key.id, key)
+        return session is not None and session.seen_at < before
