@@ -13,6 +13,7 @@ Until the end nothing of the project is touched: a worker, a host or a sidecar t
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 import msgspec
 from msgspec import Raw
@@ -34,6 +35,9 @@ from sidecar.systems.tdd.workbench import (
     Workbench,
 )
 from sidecar.workers.ports import WorkerError
+
+SYSTEM: Final = "tdd"
+"""The name of the system in the event log."""
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +88,7 @@ class Skills:
         )
         event = LoggedEvent(
             at=services.clock.now(),
-            system="tdd",
+            system=SYSTEM,
             data=ended,
             session=request.session,
             project=request.project,

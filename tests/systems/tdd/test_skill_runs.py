@@ -100,6 +100,9 @@ async def test_a_failing_test_comes_into_the_project(room: Room) -> None:
     assert "cannot import name 'sub'" in result.runner_output
     assert room.holds(RED_DONE)
     assert (result.attempts, result.tokens, result.cents, result.model_used) == (1, 100, 0.5, "self")
+    (logged,) = build_platform(room.state).log.read(EventFilter(systems=("tdd",)))
+    assert isinstance(logged.data, SkillEnded)
+    assert (logged.data.phase, logged.data.verified, logged.project) == ("red", True, str(room.project))
 
 
 async def test_a_worker_that_says_pass_is_not_believed(room: Room) -> None:
