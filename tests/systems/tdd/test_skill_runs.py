@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sidecar.kernel.log import EventFilter, SkillEnded
 from sidecar.platform.steering import UNHELD
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.skills import Skills
