@@ -180,6 +180,10 @@ class EventLogFile:
         query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
         return self._select(query, (*values, max(number, 0)))[::-1]
 
+    def last(self) -> int:
+        found = self._carry_out(lambda connection: connection.execute(ENDS).fetchone())
+        return int(found[1] or 0) if found else 0
+
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
         where, values = _condition(wanted)
         if keep:
@@ -366,8 +370,8 @@ class EventLogFile:
 def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
     """The condition of a query, and its values.
 
-    A `+` keeps SQLite from an index whose order is not that of positions, where that would mean to sort what a
-    whole log has of a kind or a project for every page.
+    A `+` keeps SQLite from an index whose order is not that of positions, where that would mean to sort what
+    a whole log has of a kind or a project for every page.
     """
     by_project = wanted.project and wanted.kinds
     by_kind = by_project or wanted.since is not None
