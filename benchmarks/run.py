@@ -15,6 +15,7 @@ from typing import Final
 
 import cold
 import decision
+import events
 import gates
 import lsp
 import mcp_tools
@@ -37,6 +38,7 @@ BENCHMARKS: Final = {
     "opencode": opencode_idle.measured,
     "own_files": own_files.measured,
     "decision": decision.measured,
+    "events": events.measured,
     "gates": gates.measured,
     "proof": proof.measured,
     "tree": tree.measured,

@@ -209,7 +209,7 @@ def decode_event_data(kind: str, text: bytes) -> EventData:
 RECORD_KINDS: Final = (event_kind(StopJudged), event_kind(OrderGiven), event_kind(SessionNoted))
 
 
-class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RecordEntry(StopJudged, frozen=True, kw_only=True, omit_defaults=True, tag=False):
     """One line of a session's record: what was decided at one stop or command, and why.
 
     `event` is "stop", "command NAME" or what a host reported. The other fields are those of the event.
@@ -217,21 +217,7 @@ class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at: float
     event: str
-    decided: str
-    detail: str = ""
-    continuation: str = ""
-    stage: str = ""
-    tree: str = ""
     origin: str = ""
-    gates: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
-    rule: str = ""
-    confidence: float | None = None
-    judge: str = ""
-    judge_tokens: int = 0
-    judge_cents: float | None = None
-    seconds: float = 0.0
 
 
 def record_entries(events: tuple[LoggedEvent, ...]) -> tuple[RecordEntry, ...]:

@@ -75,6 +75,7 @@ INSERT: Final = (
 BESIDE: Final = ("-wal", "-shm")
 """What SQLite writes beside a log."""
 COLUMNS: Final = "position, at, host, session, project, system, kind, origin, data"
+ENDS: Final = "SELECT (SELECT MIN(position) FROM events), (SELECT MAX(position) FROM events)"
 BUSY_S: Final = 5.0
 """Seconds to wait for another process that writes."""
 COMPRESSED_FROM: Final = 2048
@@ -178,6 +179,10 @@ class EventLogFile:
         where, values = _condition(wanted)
         query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
         return self._select(query, (*values, max(number, 0)))[::-1]
+
+    def last(self) -> int:
+        found = self._carry_out(lambda connection: connection.execute(ENDS).fetchone())
+        return int(found[1] or 0) if found else 0
 
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
         where, values = _condition(wanted)
@@ -338,7 +343,7 @@ class EventLogFile:
     def _trim(self, connection: _Connection) -> None:
         limits = self._limits()
         oldest = self._clock.now() - limits.keep_days * 86_400.0
-        first, last = connection.execute("SELECT MIN(position), MAX(position) FROM events").fetchone()
+        first, last = connection.execute(ENDS).fetchone()
         if first is None:
             return
         young = connection.execute(
@@ -363,15 +368,21 @@ class EventLogFile:
 
 
 def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
-    """The condition of a query, and its values."""
+    """The condition of a query, and its values.
+
+    A `+` keeps SQLite from an index whose order is not that of positions, where that would mean to sort what
+    a whole log has of a kind or a project for every page.
+    """
+    by_project = wanted.project and wanted.kinds
+    by_kind = by_project or wanted.since is not None
     parts: list[tuple[str, tuple[object, ...]]] = [("TRUE", ())]
     if wanted.session is not None:
         parts.append(
             ("session = ? AND host = ?", tuple(map(_encodable, (wanted.session.id, wanted.session.host))))
         )
     if wanted.project:
-        parts.append(("project = ?", (_encodable(wanted.project),)))
-    for column, names in (("system", wanted.systems), ("kind", wanted.kinds)):
+        parts.append((f"{'' if by_project else '+'}project = ?", (_encodable(wanted.project),)))
+    for column, names in (("system", wanted.systems), (f"{'' if by_kind else '+'}kind", wanted.kinds)):
         if names:
             parts.append((f"{column} IN ({', '.join('?' * len(names))})", tuple(map(_encodable, names))))
     if wanted.since is not None:

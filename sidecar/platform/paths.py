@@ -23,12 +23,13 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
 
   run/           the socket and the lock of the sidecar, the background process
   log/           what the sidecar did; no prompts and no transcripts
-  sessions/      one state, one journal and one record per session of a host
+  events.sqlite3 what was decided and done, and the last judged stops of each project; `supervisor events`
+                 shows it, `supervisor forget` removes of it
+  sessions/      one state and one journal per session of a host
   trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
   inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
   rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
   steering/      the same of settings, approvals and switches
-  stops/         the last judged stops of each project, to try rubrics on
   trust.json     which commands of which project the user approved
   measured.json  how often criteria were right when `supervisor eval` measured them last
   mcp-token      the secret that lets clients in over HTTP; remove it to take back every token

@@ -92,6 +92,9 @@ class EventLog(Protocol):
     def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
         """The newest events, oldest first."""
 
+    def last(self) -> int:
+        """The greatest position, 0 for an empty log."""
+
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
         """Remove events, except for the newest `keep`, and return how many."""
 

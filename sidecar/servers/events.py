@@ -96,6 +96,7 @@ class EventsHandler:
         return EventsPage(events=(), position=after or 0)
 
     def _page(self, wanted: EventFilter, after: int | None) -> EventsPage:
+        reached = self._log.last()  # what was appended so far and is not found need not be looked at again
         if after is None:
             found = self._log.newest(wanted, PAGE_EVENTS)
         else:
@@ -110,7 +111,9 @@ class EventsHandler:
                 events.append(event)
                 size += len(msgspec.json.encode(event))
         more = after is not None and len(found) == PAGE_EVENTS
-        return EventsPage(events=tuple(events), position=position, more=more)
+        return EventsPage(
+            events=tuple(events), position=position if more else max(position, reached), more=more
+        )
 
     def _filter(self, asked: EventsRequest) -> EventFilter:
         host, _, ident = asked.session.rpartition(":")

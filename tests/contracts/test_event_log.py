@@ -70,13 +70,14 @@ WHOLE = [
 
 def test_an_empty_log_holds_nothing(log: EventLog) -> None:
     assert log.read(ALL) == log.newest(ALL, 5) == ()
-    assert log.forget(ALL) == 0
+    assert log.forget(ALL) == log.last() == 0
 
 
 def test_events_come_back_whole_in_the_order_of_their_positions(log: EventLog) -> None:
     positions = [log.append(one) for one in WHOLE]
     found = log.read(ALL)
     assert [one.position for one in found] == positions == sorted(set(positions))
+    assert log.last() == positions[-1]
     assert [(one.at, one.session, one.system, one.data, one.origin) for one in found] == [
         (one.at, one.session, one.system, one.data, one.origin) for one in WHOLE
     ]

@@ -82,6 +82,15 @@ async def test_big_events_make_short_pages(
     assert (len(found["events"]), found["more"]) == (2, True)
 
 
+async def test_a_page_goes_on_behind_what_its_filter_left_out(bench: Bench, log: EventLogFile) -> None:
+    append(log, "mine")
+    last = append(log, "theirs", "theirs", key=SessionKey("opencode", "s9"))
+    caller = await bench.caller()
+    for after in (None, 0):
+        found = (await caller.ask("events", {"after": after, "session": KEY.id}))["result"]
+        assert (said(found["events"]), found["position"], found["more"]) == (["mine"], last, False)
+
+
 @pytest.mark.parametrize("named", [KEY.id, f"{KEY.host}:{KEY.id}"])
 async def test_one_session_is_read_by_its_name(bench: Bench, log: EventLogFile, named: str) -> None:
     append(log, "mine")

@@ -121,6 +121,9 @@ class MemoryEventLog:
     def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
         return tuple(filter(wanted.selects, self._events))[-number:] if number > 0 else ()
 
+    def last(self) -> int:
+        return self._events[-1].position if self._events else 0
+
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
         found = list(filter(wanted.selects, self._events))
         gone = {one.position for one in found[: max(0, len(found) - keep)]}

@@ -26,8 +26,8 @@ STEPS = {
     "after the gates": ("gates", "run", "after"),
     "before saving": ("store", "save", "before"),
     "after saving, before answering": ("store", "save", "after"),
-    "before the record": ("record", "append", "before"),
-    "after the record, before answering": ("record", "append", "after"),
+    "before the log": ("log", "append", "before"),
+    "after the log, before answering": ("log", "append", "after"),
 }
 
 
