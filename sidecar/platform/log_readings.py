@@ -73,10 +73,13 @@ class DailySpending:
     def today(self) -> Spending:
         """What was spent today; never less than this process has seen (law 9). Never raises."""
         try:
-            spent = self._read()
+            stored = self._read()
         except OSError as error:
             log.warning("what was spent today cannot be read: %s", error)
-            spent = Spending(day=self._day(self._clock.now()))
+            stored = Spending(day=self._day(self._clock.now()))
+        return self._at_least_seen(stored)
+
+    def _at_least_seen(self, spent: Spending) -> Spending:
         if self._most.day == spent.day and spent.tokens < self._most.tokens:
             if self._incidents is not None:
                 said = "the log says less than was spent on judging today. What was spent counts"
@@ -95,7 +98,8 @@ class DailySpending:
 
     def _append(self, system: str, paid: JudgingPaid | WorkerRan) -> None:
         """Append a cost, and first what is missing of what this process has seen."""
-        stored, spent = self._read(), self.today()
+        stored = self._read()
+        spent = self._at_least_seen(stored)
         if spent.tokens > stored.tokens:
             missing = JudgingPaid(
                 tokens=spent.tokens - stored.tokens,

@@ -68,6 +68,25 @@ async def test_what_is_no_condition_is_refused_as_a_goal(stage: Stage, words: tu
     assert "is no condition" in done.stderr
 
 
+async def test_the_log_is_shown_and_a_forgotten_session_leaves_nothing(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    agent.edit("shop.py", REPAIRED_SOURCE)  # so that the agent rests, and an order is the user's
+    agent.say("All tests pass. Done.")
+    await agent.stop()
+    shown = stage.supervisor("events", "--session", agent.session, "--json")
+    events = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [event["data"]["type"] for event in events] == ["order-given", "stop-judged"], shown
+    assert f"stop-judged claude-code:{agent.session}" in stage.supervisor("events", "--after", "1").stdout
+    refused = stage.supervisor("forget", agent.session, CLAUDECODE="1")
+    assert (refused.returncode, "only the user may do this" in refused.stderr) == (1, True)
+    done = stage.supervisor("forget", agent.session)
+    assert (done.returncode, "1 session with state, journal and kept files" in done.stdout) == (0, True)
+    state = stage.sessions.parent
+    left = [path for path in state.rglob("*") if path.is_file() and path.parent.name not in ("log", "run")]
+    assert [path for path in left if agent.session.encode() in path.read_bytes()] == []
+    assert [path for path in stage.sessions.iterdir() if agent.session in path.name] == []
+
+
 async def test_an_agents_shell_may_look_but_not_change(stage: Stage) -> None:
     await stage.agent_with_goal()
     for arguments in (("goal", "clear"), ("retry", "100"), ("off",), ("goal", "set", "nothing")):
