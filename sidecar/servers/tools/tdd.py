@@ -167,6 +167,9 @@ async def _answer_phase(
         request, model=given.model, test_cmd=given.test_cmd.strip(), keep=given.keep
     )
     result = await _with_progress(context.clock, call, partial(context.skills.run_phase, phase, request))
+    if result.verified:
+        after = context.words.say(f"after-{phase}", file=result.file_path)
+        result = msgspec.structs.replace(result, message=f"{result.message} {after}")
     result = _masked(context, call, result)
     return ToolAnswer(msgspec.convert(result, PhaseEnded, from_attributes=True), _text(context, result))
 
