@@ -212,9 +212,16 @@ def _request(
     """Build the request. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
     project = Path(call.session.project, root)
-    if "\0" in root or not project.resolve().is_relative_to(Path(call.session.project).resolve()):
+    if not _lies_inside(project, call.session.project):
         raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
     return SkillRequest(project=str(project), environment=environment, values=values)
+
+
+def _lies_inside(project: Path, session_project: str) -> bool:
+    try:
+        return project.resolve().is_relative_to(Path(session_project).resolve())
+    except (OSError, ValueError):  # such as a path with a surrogate
+        return False
 
 
 def _masked(context: ToolContext, call: ToolInvocation, result: SkillResult) -> SkillResult:
