@@ -6,6 +6,7 @@ Rules of this module:
 - Every wait is bounded: a deadline, then SIGTERM, a short grace, then SIGKILL, each to the whole group.
 - Output is read while it arrives and bounded in memory: the first and the last bytes are kept.
 - A grandchild that holds the output open after the command exited is not waited for.
+- A command may be `tied` to this process: its group is killed, too, when this process is killed.
 - A failed launch is reported as a result, like a failed run. Only cancellation raises, after the group was
   killed.
 
@@ -19,8 +20,9 @@ import codecs
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -29,7 +31,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 OUTPUT_KEPT: Final = 65_536
@@ -152,13 +154,14 @@ async def run_process(  # noqa: PLR0913 - each is one fact about the command, an
     keep: int = OUTPUT_KEPT,
     separate: bool = False,
     hear: Callable[[str], None] | None = None,
+    tied: bool = False,
 ) -> ProcessResult:
     """Run a command to its end, at most `seconds`.
 
     A string is a line for `/bin/sh`; a sequence is a program, looked up on the PATH of `environment`, and its
     arguments. `environment` is the complete environment. The command reads `stdin`, or nothing. `keep` limits
     the bytes kept of each stream; `separate` keeps standard error apart. `hear` gets the text of
-    the (first) stream while it arrives. Raises only CancelledError.
+    the (first) stream while it arrives. `tied`: it must not outlive this process. Raises only CancelledError.
     """
     started = asyncio.get_running_loop().time()
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)
@@ -173,7 +176,7 @@ async def run_process(  # noqa: PLR0913 - each is one fact about the command, an
             return ProcessResult(ending=ProcessEnding.NOT_LAUNCHED, reason=launch_failure_reason(error))
         for pipe in pipes:
             pipe.release_write_end()
-        in_time = await _wait_and_kill(process, pipes, seconds)
+        in_time = await _wait_and_kill(process, pipes, seconds, tied=tied)
         output, errors = (*(pipe.finish() for pipe in pipes), b"")[:2]
         return ProcessResult(
             ending=ProcessEnding.EXITED if in_time else ProcessEnding.TIMED_OUT,
@@ -250,11 +253,14 @@ async def launch_process(
         raise
 
 
-async def _wait_and_kill(process: Process, pipes: Sequence[OutputPipe], seconds: float) -> bool:
+async def _wait_and_kill(
+    process: Process, pipes: Sequence[OutputPipe], seconds: float, *, tied: bool
+) -> bool:
     """Wait for a command to end, then kill the rest of its group; whether it ended in time."""
     try:
-        async with asyncio.timeout(seconds):
-            await process.wait()
+        with _kill_if_we_die(process.pid) if tied else nullcontext():
+            async with asyncio.timeout(seconds):
+                await process.wait()
     except TimeoutError:
         await terminate_group(process, pipes)
         return False
@@ -265,6 +271,25 @@ async def _wait_and_kill(process: Process, pipes: Sequence[OutputPipe], seconds:
         return True
     finally:
         await kill_group(process)
+
+
+@contextmanager
+def _kill_if_we_die(group: int) -> Iterator[None]:
+    """Let a shell wait for the end of a pipe that only this process holds, and then kill the group."""
+    line = f"read _; kill -s KILL -- -{group}"
+    nowhere = subprocess.DEVNULL
+    with ExitStack() as cleanup:
+        with suppress(OSError):  # without it, the command runs all the same
+            guard = subprocess.Popen(
+                ("/bin/sh", "-c", line),
+                stdin=subprocess.PIPE,
+                stdout=nowhere,
+                stderr=nowhere,
+                start_new_session=True,
+            )
+            cleanup.enter_context(guard)
+            cleanup.callback(guard.kill)
+        yield
 
 
 async def terminate_group(process: Process, pipes: Sequence[OutputPipe]) -> None:

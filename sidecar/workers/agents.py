@@ -153,6 +153,7 @@ class AgentBackend:
             keep=AGENT_OUTPUT_KEPT,
             separate=True,
             hear=feed,
+            tied=True,
         )
         printed, complaint = (
             strip_control_codes(data.decode("utf-8", "replace")) for data in (ended.output, ended.errors)

@@ -93,10 +93,10 @@ def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
 
 
 def shell(
-    cwd: Path, line: str, *, seconds: float = LIMIT_S, keep: int = 10_000
+    cwd: Path, line: str, *, seconds: float = LIMIT_S, keep: int = 10_000, tied: bool = False
 ) -> asyncio.Task[processes.ProcessResult]:
     return asyncio.create_task(
-        run_process(line, cwd=str(cwd), environment=ENVIRONMENT, seconds=seconds, keep=keep)
+        run_process(line, cwd=str(cwd), environment=ENVIRONMENT, seconds=seconds, keep=keep, tied=tied)
     )
 
 
@@ -266,6 +266,19 @@ async def test_cancelling_during_the_launch_leaves_nobody_behind(tmp_path: Path,
     await wire.end()
 
 
+async def test_a_tied_command_ends_with_us_even_if_we_are_killed(tmp_path: Path, wire: Wire) -> None:
+    line = f"trap '' TERM; exec 9> {wire.path}; (echo here >&9; sleep 600) & wait"
+    ours = (
+        "import asyncio; from sidecar.platform.processes import run_process\n"
+        f"asyncio.run(run_process({line!r}, cwd='.', environment={ENVIRONMENT!r}, seconds=600, tied=True))"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", ours, cwd=tmp_path)  # noqa: TID251
+    await wire.line()
+    process.kill()
+    await process.wait()
+    await wire.end()
+
+
 async def test_a_grandchild_that_holds_the_output_open_is_killed_and_not_waited_for(
     tmp_path: Path, wire: Wire
 ) -> None:
@@ -292,10 +305,10 @@ async def test_a_daemon_that_left_the_group_and_floods_the_output_does_not_hold_
 
 
 async def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
-    await shell(tmp_path, "true")
+    await shell(tmp_path, "true", tied=True)
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
     for command in ("echo x", "exit 1", "kill -9 $$"):
-        await shell(tmp_path, command)
+        await shell(tmp_path, command, tied=True)
     await run_process(["no-such-program"], cwd=str(tmp_path), environment={}, seconds=LIMIT_S, stdin=b"x")
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - names only
 

@@ -167,6 +167,31 @@ def test_the_next_sidecar_hears_the_first_line_again_and_then_the_next(
     taken.hang_up()
 
 
+def test_what_a_sidecar_leaves_unanswered_is_an_error_and_is_not_sent_again(
+    listener: Listener, pipe: Pipe
+) -> None:
+    cancelled = (
+        b'{"method":"tools/call","id":4}\n{"method":"notifications/cancelled","params":{"requestId":4}}\n'
+    )
+    taken = listener.take()
+    pipe.say(OPENING + CALL + cancelled)
+    assert [taken.line() for _ in range(4)][1] == CALL
+    taken.say(RESULT.replace(b'"b"', b'"a"'))
+    assert pipe.hear()["id"] == "a"
+    taken.say(RESULT[:9])
+    taken.hang_up()
+    assert pipe.process.stdout is not None
+    assert pipe.process.stdout.readline() == RESULT[:9] + b"\n"
+    told = pipe.hear()
+    assert told["id"] == "b"
+    assert "call again" in told["error"]["message"]
+    pipe.say(b'{"method":"ping","id":5}\n')
+    taken = listener.take(resumed=True)
+    assert [taken.line(), taken.line()] == [OPENING, b'{"method":"ping","id":5}\n']
+    taken.hang_up()
+    assert pipe.hear()["id"] == 5
+
+
 def test_a_host_that_had_said_nothing_yet_begins_with_the_next_sidecar(
     listener: Listener, pipe: Pipe
 ) -> None:
@@ -210,11 +235,12 @@ def test_an_answer_that_was_cut_spoils_no_other(listener: Listener, pipe: Pipe) 
     assert pipe.process.stdout is not None
     assert pipe.process.stdout.read(9) == RESULT[:9]
     taken.hang_up()
+    assert pipe.process.stdout.readline() == b"\n"
+    assert pipe.hear()["id"] == "a"
     pipe.say(CALL)
     taken = listener.take(resumed=True)
     assert taken.line() == OPENING
     taken.say(RESULT)
-    assert pipe.process.stdout.readline() == b"\n"
     assert pipe.hear() == json.loads(RESULT)
     taken.hang_up()
 

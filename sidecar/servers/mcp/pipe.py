@@ -2,11 +2,11 @@
 
 Rules of this module:
 
-- It parses no message but the answer to its announcement, and imports next to nothing: every start of a host
-  waits for it.
+- It imports next to nothing: every start of a host waits for it. Of messages it reads the ids alone.
 - It lives as long as the host, because hosts do not restart a server that has ended. If the sidecar has hung
   up, the host's next line goes to the next sidecar, after the line with which the host began.
-- Requests that were pending when a sidecar ended are not answered; the host's own timeout ends them.
+- Requests that were pending when a sidecar ended are answered with an error: hosts wait for hours. Not sent
+  again: nobody knows what was done already.
 - It may be part of a plugin and run on any Python from 3.8 on (see hooks/mcp.py).
 
 It does not know how a sidecar is started, nor what the messages mean.
@@ -22,14 +22,21 @@ from sys import byteorder
 try:  # private modules of CPython, which import in a fraction of the time of the public ones
     import _socket as sockets
     from _json import encode_basestring_ascii as quoted
+    from _json import make_scanner
 except ImportError:
+    import json
     import socket as sockets  # type: ignore[no-redef]
     from json.encoder import encode_basestring_ascii as quoted
 
+    def make_scanner(context: object) -> object:  # type: ignore[no-redef] # noqa: ARG001 - the fast one's
+        """Return what scans JSON where there is no fast one."""
+        return json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing these would take longer than everything else
-    from collections.abc import Callable, Mapping
-    from typing import Final
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Final
 
     Connect = Callable[[bool], sockets.socket]
     """Connects to a sidecar, started if needed, to BEGIN a conversation or to RESUME one."""
@@ -44,6 +51,13 @@ ANSWER_LIMIT: Final = 1 << 16
 """Bytes within which the answer must be complete."""
 OPENING_LIMIT: Final = 1 << 16
 """Maximum bytes of a host's first line; a conversation that began with a longer one cannot be resumed."""
+LINE_LIMIT: Final = 1 << 20
+"""Maximum bytes that are kept of a line to read its id."""
+UNANSWERED: Final = (
+    '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":'
+    '"the sidecar ended during this call, and nobody knows how far it came: look, then call again"}}\n'
+)
+CANCELLED: Final = "notifications/cancelled"
 ANNOUNCEMENT: Final = (
     '{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":%s,"resumed":%s,"project":%s,"token":%s}}\n'
 )
@@ -148,7 +162,8 @@ class Pipe:
         self._opening = b""
         self._between_lines = True
         self._skipping = False
-        self._side = _SidecarConnection(connect(BEGIN))
+        self._requests = _Requests()
+        self._side = _SidecarConnection(connect(BEGIN), self._requests)
 
     def run(self) -> None:
         """Copy until the host leaves. Raises PipeError, and what `connect` raises on reconnecting."""
@@ -157,10 +172,14 @@ class Pipe:
         self._side.leave()
 
     def _send(self, chunk: bytes) -> None:
+        self._requests.begin(chunk)
         try:
             self._side.link.sendall(chunk)
         except OSError:
             chunk = self._take_up(chunk)
+        self._requests.confirm()
+        if self._side.over:
+            self._side.answer_with_errors()
         if not self._opening.endswith(b"\n") and len(self._opening) <= OPENING_LIMIT:
             self._opening += b"".join(chunk.partition(b"\n")[:2])
         self._between_lines = chunk.endswith(b"\n") if chunk else self._between_lines
@@ -178,7 +197,7 @@ class Pipe:
             chunk = self._after_line(chunk)
         if not self._side.between_lines:
             _write_to_host(b"\n")
-        self._side = _SidecarConnection(self._connect(RESUME if begun else BEGIN))
+        self._side = _SidecarConnection(self._connect(RESUME if begun else BEGIN), self._requests)
         self._side.link.sendall(self._opening + chunk)
         return chunk
 
@@ -188,12 +207,91 @@ class Pipe:
         return rest
 
 
-class _SidecarConnection:
-    """One connection, and the thread that copies its output to standard output."""
+class _Scanning:
+    """How the scanner of JSON makes values."""
 
-    def __init__(self, link: SidecarSocket) -> None:
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+class _Messages:
+    """The messages of one direction. Of a long line the middle is lost, and what is no JSON is skipped."""
+
+    def __init__(self) -> None:
+        self._scan = make_scanner(_Scanning)  # type: ignore[arg-type] # it takes anything with these names
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
+        *lines, rest = (self._rest + chunk).split(b"\n")
+        self._rest = rest[:LINE_LIMIT]
+        for line in lines:
+            try:
+                found, _ = self._scan(line.decode().strip(), 0)
+            except (StopIteration, SystemError, ValueError, RecursionError):
+                continue  # a SystemError says that the error of JSON has not been imported
+            for message in found if isinstance(found, list) else [found]:
+                if isinstance(message, dict):
+                    yield message
+
+
+class _Requests:
+    """The ids of the host's requests that have no answer yet."""
+
+    def __init__(self) -> None:
+        self._host, self._side = _Messages(), _Messages()
+        self._beginning: list[object] = []
+        self._open: list[object] = []
+        self._taking = allocate_lock()
+
+    def begin(self, chunk: bytes) -> None:
+        """Note what is about to be sent: an answer may come before `confirm`."""
+        for message in self._host.feed(chunk):
+            if "method" in message and isinstance(message.get("id"), (int, str)):
+                self._beginning.append(message["id"])
+            elif message.get("method") == CANCELLED and isinstance(message.get("params"), dict):
+                self._drop(message["params"].get("requestId"))  # nobody answers that
+
+    def confirm(self) -> None:
+        """It was sent."""
+        with self._taking:
+            self._open += self._beginning
+            self._beginning.clear()
+
+    def end(self, chunk: bytes) -> None:
+        """Note what a sidecar answers."""
+        for message in self._side.feed(chunk):
+            if "method" not in message:
+                self._drop(message.get("id"))
+
+    def take(self) -> list[object]:
+        """Return those that were sent, and forget them."""
+        with self._taking:
+            taken = self._open[:]
+            self._open.clear()
+            return taken
+
+    def _drop(self, ident: object) -> None:
+        with self._taking:
+            for ids in (self._beginning, self._open):
+                if ident in ids:
+                    ids.remove(ident)
+
+
+class _SidecarConnection:
+    """One connection, and the thread that copies its output to standard output.
+
+    `over`: the sidecar has hung up, though the host is still there.
+    """
+
+    def __init__(self, link: SidecarSocket, requests: _Requests) -> None:
         self.link = link
         self.between_lines = True
+        self.over = False
+        self._requests = requests
+        self._left = False
         self._ended = allocate_lock()
         self._ended.acquire()
         start_new_thread(self._copy_out, ())
@@ -205,6 +303,7 @@ class _SidecarConnection:
 
     def leave(self) -> None:
         """Tell the sidecar that the host has left; it then closes the connection."""
+        self._left = True
         try:  # noqa: SIM105 - importing contextlib takes 6 ms
             self.link.shutdown(sockets.SHUT_WR)
         except OSError:
@@ -217,9 +316,21 @@ class _SidecarConnection:
                 if not _write_to_host(chunk):
                     os._exit(0)  # the host has left, while the main thread still waits for its input
                 self.between_lines = chunk.endswith(b"\n")
+                self._requests.end(chunk)
         except OSError:
             pass  # the sidecar has ended
+        self.over = not self._left
+        if self.over:
+            self.answer_with_errors()
         self._ended.release()
+
+    def answer_with_errors(self) -> None:
+        """Answer what no sidecar will answer any more."""
+        for ident in self._requests.take():
+            shown = quoted(ident) if isinstance(ident, str) else str(ident)
+            _write_to_host(b"" if self.between_lines else b"\n")
+            _write_to_host((UNANSWERED % shown).encode())
+            self.between_lines = True
 
 
 def _read_host() -> bytes:

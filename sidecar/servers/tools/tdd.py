@@ -167,6 +167,9 @@ async def _answer_phase(
         request, model=given.model, test_cmd=given.test_cmd.strip(), keep=given.keep
     )
     result = await _with_progress(context.clock, call, partial(context.skills.run_phase, phase, request))
+    if result.verified:
+        after = context.words.say(f"after-{phase}", file=result.file_path)
+        result = msgspec.structs.replace(result, message=f"{result.message} {after}")
     result = _masked(context, call, result)
     return ToolAnswer(msgspec.convert(result, PhaseEnded, from_attributes=True), _text(context, result))
 
@@ -208,16 +211,18 @@ def _request(
 ) -> SkillRequest:
     """Build the request. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
-    if not _is_inside(call.session.project, root):
-        raise RefusalError(context.words.say("no-project-root", folder=clip_printable(root)))
-    project = str(Path(call.session.project, root))
-    return SkillRequest(project=project, environment=environment, values=values, session=call.session.key)
+    project = Path(call.session.project, root)
+    if not _lies_inside(project, call.session.project):
+        raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
+    return SkillRequest(
+        project=str(project), environment=environment, values=values, session=call.session.key
+    )
 
 
-def _is_inside(project: str, root: str) -> bool:
+def _lies_inside(project: Path, session_project: str) -> bool:
     try:
-        return Path(project, root).resolve().is_relative_to(Path(project).resolve())
-    except (OSError, ValueError):
+        return project.resolve().is_relative_to(Path(session_project).resolve())
+    except (OSError, ValueError):  # such as a path with a surrogate
         return False
 
 

@@ -74,6 +74,14 @@ RED = {
         facts(PASSED, UNLOADED, replace(WRITTEN, defined=2)),
         "red-several",
     ),
+    "two tests in such a file, which Node counts as one": (
+        facts(
+            PASSED,
+            failed("SyntaxError: './slug.js' does not provide an export named 'slugify'", TEST),
+            replace(WRITTEN, defined=2),
+        ),
+        "red-several",
+    ),
     "another test is gone": (
         facts(PASSED, replace(ASSERTED, executed=3), replace(WRITTEN, lost=1)),
         "red-others",

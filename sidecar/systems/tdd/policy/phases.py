@@ -101,8 +101,10 @@ def _new_test_fails(facts: PhaseFacts, _: str) -> BrokenRule | None:
 
 
 def _exactly_one_test(facts: PhaseFacts, _: str) -> BrokenRule | None:
+    """A file that cannot be loaded for want of a name counts as one test, so there the definitions count."""
     failing, more = _new_failures(facts), _more_tests(facts)
-    number = max(more, len(failing), _defined(facts.files) if more == 0 else 0)
+    counted = more > 0 and not misses_name("\n".join(_new_lines(facts)))
+    number = max(more, len(failing), 0 if counted else _defined(facts.files))
     return (
         BrokenRule("red-several", {"tests": _names(failing), "number": str(number)}) if number > 1 else None
     )
