@@ -13,7 +13,7 @@ from sidecar.platform.installation import plugin_root
 from sidecar.systems.taskloop.policy.agents import Agent, ComplexityRange, Outputs, parse_agent
 from sidecar.systems.taskloop.policy.selection import AgentScore, TaskProfile, select_agent
 
-TASKS = Path(__file__).with_name("tasks.toml")
+TASKS = Path(__file__).with_name("tasks_second.toml")
 
 
 def shipped() -> list[Agent]:

@@ -1,7 +1,7 @@
 """Selects the agent for a task: points for keywords, file types, task type and language, and why.
 
 A part of which the task says nothing gives no points to anybody. An agent that names nothing in a part takes
-anything, for a share of its points. Of equal agents, the first by ID. An agent whose range does not hold the
+anything, for a share of its points. A type that no word tells is assumed, and counts for that share. Of equal agents, the first by ID. An agent whose range does not hold the
 task's complexity comes after all others. Weights, shares and words are in data/agents.toml.
 """
 
@@ -37,6 +37,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 
     keyword_shares: tuple[float, ...]
     any_share: float
+    assumed_type: TaskType
     support_points: int
     inflection: str
     weights: _Weights
@@ -84,17 +85,18 @@ class AgentSelection(Struct, frozen=True, kw_only=True):
     support: tuple[str, ...]
     scores: tuple[AgentScore, ...]
     reasoning: tuple[str, ...]
-    task_type: TaskType | None
+    task_type: TaskType
     language: str
 
 
 class _Task(Struct, frozen=True):
-    """A task with what was recognised of it, and `by` which words."""
+    """A task with what was recognised of it, and `by` which words. `certainty`: what share the type counts."""
 
     profile: TaskProfile
-    task_type: TaskType | None
-    by: str
     language: str
+    task_type: TaskType
+    by: str
+    certainty: float = 1.0
 
 
 class _Part(Struct, frozen=True):
@@ -147,10 +149,12 @@ def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelectio
 def _recognize_task(profile: TaskProfile) -> _Task:
     language = profile.language.lower() or _most_used_language(profile.files)
     if profile.task_type is not None:
-        return _Task(profile, profile.task_type, "given", language)
+        return _Task(profile, language, profile.task_type, "given")
     found = {kind: _find_words(words, profile.description) for kind, words in TABLE.task_types.items()}
     kind = max(found, key=lambda one: len(found[one]))  # of as many words, the first in the table
-    return _Task(profile, kind if found[kind] else None, ", ".join(found[kind]), language)
+    if not found[kind]:
+        return _Task(profile, language, TABLE.assumed_type, "assumed, no word tells", TABLE.any_share)
+    return _Task(profile, language, kind, ", ".join(found[kind]))
 
 
 def _most_used_language(files: Sequence[str]) -> str:
@@ -166,17 +170,18 @@ def _find_words(words: Iterable[str], text: str) -> tuple[str, ...]:
 
 @cache
 def _word_pattern(word: str) -> re.Pattern[str]:
-    spaced = r"[\s-]+".join(re.escape(part) for part in word.split())
+    spaced = r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
     return re.compile(rf"(?<!\w){spaced}{TABLE.inflection}(?!\w)", re.IGNORECASE)
 
 
 def _score_agent(agent: Agent, task: _Task) -> _Scored:
     files, kind, language = task.profile.files, task.task_type, task.language
+    type_part = _score_part("type", kind, agent.task_types, kind in agent.task_types, f"{kind} ({task.by})")
     own = sum(matches_any(agent.file_types, file) for file in files)
     parts = (
         _score_keywords(agent, task.profile.description),
         _score_part("files", files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"),
-        _score_part("task type", kind, agent.task_types, kind in agent.task_types, f"{kind} ({task.by})"),
+        _Part(type_part.share * task.certainty, type_part.why),
         _score_part("language", language, agent.languages, language in agent.languages, language),
     )
     complexity = task.profile.complexity
