@@ -39,6 +39,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     any_share: float
     assumed_type: TaskType
     support_points: int
+    docs_files: tuple[str, ...]
     inflection: str
     weights: _Weights
     task_types: dict[TaskType, tuple[str, ...]]
@@ -150,6 +151,8 @@ def _recognize_task(profile: TaskProfile) -> _Task:
     language = profile.language.lower() or _most_used_language(profile.files)
     if profile.task_type is not None:
         return _Task(profile, language, profile.task_type, "given")
+    if profile.files and all(matches_any(TABLE.docs_files, file) for file in profile.files):
+        return _Task(profile, language, "docs", "its files")
     found = {kind: _find_words(words, profile.description) for kind, words in TABLE.task_types.items()}
     kind = max(found, key=lambda one: len(found[one]))  # of as many words, the first in the table
     if not found[kind]:
@@ -170,7 +173,7 @@ def _find_words(words: Iterable[str], text: str) -> tuple[str, ...]:
 
 @cache
 def _word_pattern(word: str) -> re.Pattern[str]:
-    spaced = r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
+    spaced = r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w+") for part in word.split())
     return re.compile(rf"(?<!\w){spaced}{TABLE.inflection}(?!\w)", re.IGNORECASE)
 
 
