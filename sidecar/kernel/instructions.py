@@ -46,7 +46,7 @@ class InstructionKind(StrEnum):
 def parse_instructions(content: str, source: str, head: type[Head], named_by: str) -> tuple[Head, str]:
     """Return a file's head and text; the field `named_by` must hold the file's name.
 
-    Raises BadInputError, which names the file, and every faulty field with its line.
+    Raises BadInputError, with a line for each fault: the file, the line in it, the field, what is wrong.
     """
     parts = HEAD.fullmatch(content)
     if parts is None:
@@ -58,10 +58,10 @@ def parse_instructions(content: str, source: str, head: type[Head], named_by: st
         raise BadInputError(f"{source}: the head is not `field: value` in YAML: {said}") from None
     faults = list(_find_faults(values, head))
     if not faults and source.rpartition("/")[2] != f"{values[named_by]}.md":
-        faults = [(named_by, f"must be the name of the file; so name the file {values[named_by]}.md")]
+        faults = [(named_by, f"it must be the name of the file; so name the file {values[named_by]}.md")]
     if faults:
-        places = [f"{_say_line(parts['head'], name)}`{name}`: {fault}" for name, fault in faults]
-        raise BadInputError(f"{source}: {'; '.join(places)}")
+        told = (f"{source}{_say_line(parts['head'], name)}: {name}: {fault}" for name, fault in faults)
+        raise BadInputError("\n".join(told))
     if not parts["body"].strip():
         raise BadInputError(f"{source}: there is no text below the head")
     return msgspec.convert(values, head), parts["body"]
@@ -89,4 +89,4 @@ def _field_fault(values: dict[str, object], field: FieldInfo) -> str:
 
 def _say_line(head: str, name: str) -> str:
     lines = [line.partition(":")[0].strip("\"' ") for line in head.splitlines()]
-    return f"line {lines.index(name) + HEAD_LINE}, " if name in lines else ""
+    return f":{lines.index(name) + HEAD_LINE}" if name in lines else ""

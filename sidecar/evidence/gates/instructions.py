@@ -61,7 +61,7 @@ class InstructionRegistry(Generic[T]):
             except FileNotFoundError:
                 continue  # it is held, and was not there when the agent began
             except BadInputError as error:
-                problems.append(str(error))
+                problems += str(error).splitlines()
             except (UnusableFileError, OSError, UnicodeDecodeError) as error:
                 problems.append(f"{path}: {error}")
         return KnownInstructions(found, tuple(problems))

@@ -82,9 +82,9 @@ async def test_a_projects_skill_counts_once_it_is_approved_and_only_as_it_was(tm
     ("text", "said"),
     [
         ("no head", "begins with a head"),
-        (OWN.replace("name: haiku\n", ""), "`name`: is missing"),
-        (OWN.replace("[Read]", "[Fly]"), "line 4, `tools`: Invalid enum value 'Fly'"),
-        (OWN.replace("tools:", "toolz:"), "line 4, `toolz`: there is no such field"),
+        (OWN.replace("name: haiku\n", ""), "haiku.md: name: is missing"),
+        (OWN.replace("[Read]", "[Fly]"), "haiku.md:4: tools: Invalid enum value 'Fly'"),
+        (OWN.replace("tools:", "toolz:"), "haiku.md:4: toolz: there is no such field"),
         (
             OWN.replace("{verse: text, lines: number, good: yes-or-no, words: list}", "poem"),
             "no answer 'poem'",

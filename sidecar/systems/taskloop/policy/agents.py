@@ -103,9 +103,9 @@ def matches_any(globs: tuple[str, ...], path: str) -> bool:
 
 
 def parse_agent(content: str, source: str) -> Agent:
-    """Parse an agent's file. Raises BadInputError, which names the file and every fault with its line."""
+    """Parse an agent's file. Raises BadInputError, with a line for each fault."""
     head, text = parse_instructions(content, source, AgentHead, "id")
     least, most = head.complexity.min, head.complexity.max
     if least > most:
-        raise BadInputError(f"{source}: `complexity`: min {least} is above max {most}; exchange them")
+        raise BadInputError(f"{source}: complexity: min {least} is above max {most}; exchange them")
     return Agent(**asdict(head), instructions=text.strip(), source=source)

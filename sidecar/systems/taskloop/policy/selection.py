@@ -1,8 +1,9 @@
 """Selects the agent for a task: points for keywords, file types, task type and language, and why.
 
 A part of which the task says nothing gives no points to anybody. An agent that names nothing in a part takes
-anything, for a share of its points. A type that no word tells is assumed, and counts for that share. Of equal agents, the first by ID. An agent whose range does not hold the
-task's complexity comes after all others. Weights, shares and words are in data/agents.toml.
+anything, for a share of its points. A type that no word tells is assumed, and counts for that share. Of equal
+agents, the first by ID. An agent whose range does not hold the task's complexity comes after all others.
+Weights, shares and words are in data/agents.toml.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ WEIGHTS: Final[tuple[int, ...]] = astuple(TABLE.weights)
 class TaskProfile(Struct, frozen=True, kw_only=True):
     """What a selection looks at. `files` are relative to the project.
 
-    Without `task_type` it is recognised by the description, without `language` by the files. Without
-    `complexity` no agent is left out for it.
+    Without `task_type` it is recognised by the description and the files, without `language` by the files.
+    Give it where it is known: a description of a symptom often tells no type. Without `complexity` no agent
+    is left out for it.
     """
 
     description: str
@@ -91,13 +93,13 @@ class AgentSelection(Struct, frozen=True, kw_only=True):
 
 
 class _Task(Struct, frozen=True):
-    """A task with what was recognised of it, and `by` which words. `certainty`: what share the type counts."""
+    """A task with what was recognised of it, `by` which words, and the share that its type counts for."""
 
     profile: TaskProfile
     language: str
     task_type: TaskType
     by: str
-    certainty: float = 1.0
+    type_share: float = 1.0
 
 
 class _Part(Struct, frozen=True):
@@ -184,7 +186,7 @@ def _score_agent(agent: Agent, task: _Task) -> _Scored:
     parts = (
         _score_keywords(agent, task.profile.description),
         _score_part("files", files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"),
-        _Part(type_part.share * task.certainty, type_part.why),
+        _Part(type_part.share * task.type_share, type_part.why),
         _score_part("language", language, agent.languages, language in agent.languages, language),
     )
     complexity = task.profile.complexity
