@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.events import PromptSubmitted
 from sidecar.kernel.held_edits import AgentWrites
@@ -162,8 +163,9 @@ def test_an_agents_edit_of_the_users_instructions_does_not_count(
     writes = AgentWrites(paths=(str(own),))
     own.write_text("the agent's")
     steering.settle("", writes, writes)
-    assert steering.path_in_force(own).read_text() == "the user's"
-    assert not steering.path_in_force(own.with_name("new.md")).exists()
+    own.with_name("new.md").write_text("the agent's")
+    registry = InstructionRegistry(kind, lambda text, _: text, [own.parents[1]], lambda *_: False, steering)
+    assert registry.known(str(tmp_path)).by_name == {"a": "the user's"}
 
 
 @pytest.mark.parametrize("write", [NEW, None], ids=["changed", "removed"])

@@ -94,6 +94,7 @@ def test_an_agent_for_other_complexities_is_selected_last_and_it_is_said_why() -
     assert (both.primary, both.support) == ("large", ())
     assert both.scores[0].agent == "small"
     assert both.reasoning[4:] == (f"{why}it has more points",)
+    assert select_agent(CRASH, [agent("best", keywords=("fix", "crash")), small]).reasoning[4:] == ()
 
     alone = select_agent(CRASH, [small])
     assert alone.primary == "small"
@@ -107,7 +108,8 @@ def test_at_most_three_support_and_only_with_something_of_their_own() -> None:
     ]
     assert select_agent(CRASH, agents).support == ("b", "c", "d")
     assert select_agent(CRASH, agents[-2:]).support == ("go",)
-    assert select_agent(CRASH, [agent("x"), agent("y")]).support == ()
+    weak = agent("weak", file_types=("*.go",), task_types=("docs",))
+    assert select_agent(CRASH, [agent("x"), agent("y"), weak]).support == ()
 
 
 def test_without_agents_it_is_refused() -> None:
