@@ -37,6 +37,8 @@ MOST_COMPLEXITY: Final = 14
 TaskType = Literal["feature", "bug", "security", "refactor", "docs"]
 Complexity = Annotated[int, Meta(ge=LEAST_COMPLEXITY, le=MOST_COMPLEXITY)]
 Word = Annotated[str, Meta(min_length=1, max_length=60)]
+Keyword = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[^*]*\*?[^*]*$")]
+"""One `*` at most, because each is a search of its own."""
 Line = Annotated[str, Meta(min_length=1, max_length=300)]
 Glob = Annotated[str, Meta(min_length=1, max_length=200)]
 
@@ -84,7 +86,7 @@ class AgentHead(Struct, frozen=True, kw_only=True):
     role: Line
     scope: Scope = Scope()
     outputs: Outputs
-    keywords: tuple[Word, ...] = ()
+    keywords: tuple[Keyword, ...] = ()
     file_types: tuple[Glob, ...] = ()
     task_types: tuple[TaskType, ...] = ()
     languages: tuple[Word, ...] = ()
