@@ -39,11 +39,11 @@ def test_four_parts_make_the_score_and_each_is_explained() -> None:
     )
     selected = select_agent(CRASH, [agent("any"), python])
 
-    assert selected.scores == (AgentScore("python", 53, 28, 15, 0, 10), AgentScore("any", 36, 0, 18, 12, 6))
+    assert selected.scores == (AgentScore("python", 49, 24, 15, 0, 10), AgentScore("any", 36, 0, 18, 12, 6))
     assert (selected.primary, selected.support) == ("python", ())
     assert (selected.task_type, selected.language) == ("bug", "go")
     assert selected.reasoning == (
-        "keywords 28 of 40: crash",
+        "keywords 24 of 40: crash",
         "file types 15 of 30: 1 of 2",
         "task type 0 of 20: bug (fix, crash)",
         "language 10 of 10: go",
