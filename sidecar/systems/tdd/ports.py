@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.ports import GateCatalog, GateRunner, Workspace
 from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.platform.ports import Clock, Configuration, EventLog, SecretDetector
-from sidecar.systems.tdd.registry import SkillRegistry
+from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.workers.ports import Workers
 
 
@@ -21,7 +22,7 @@ class SkillServices:
     clock: Clock
     gates: GateRunner
     log: EventLog
-    registry: SkillRegistry
+    registry: InstructionRegistry[Skill]
     secrets: SecretDetector
     texts: dict[str, str]
     workers: Workers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections import Counter
 from dataclasses import replace as with_other
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.events import PromptSubmitted
+from sidecar.kernel.held_edits import AgentWrites
+from sidecar.kernel.instructions import InstructionKind
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from sidecar.platform.configuration import ConfigurationFile
@@ -20,6 +24,7 @@ from sidecar.platform.incidents import Incidents
 from sidecar.platform.steering import SteeringFiles
 from sidecar.platform.user_state import SwitchFile
 from sidecar.systems.supervision.steering import SteeringWatch
+from sidecar.wiring.platform import build_steering
 from support.cases import KEY, PYTEST, edited, ran, stopped, turn
 from support.fakes import Fakes, command, prompt
 
@@ -144,6 +149,23 @@ def test_an_edit_that_was_taken_back_is_no_matter(scene: Scene) -> None:
     scene.speak()
     assert scene.stop(BUILT) == ""
     assert scene.accept() == "Supervisor: nothing is held"
+
+
+@pytest.mark.parametrize("kind", InstructionKind)
+def test_an_agents_edit_of_the_users_instructions_does_not_count(
+    tmp_path: Path, kind: InstructionKind
+) -> None:
+    own = Path(os.environ["XDG_CONFIG_HOME"], "supervisor", kind.folder, "a.md")
+    own.parent.mkdir(parents=True)
+    own.write_text("the user's")
+    steering = build_steering(tmp_path, None)
+    steering.settle("", AgentWrites(), AgentWrites())
+    writes = AgentWrites(paths=(str(own),))
+    own.write_text("the agent's")
+    steering.settle("", writes, writes)
+    own.with_name("new.md").write_text("the agent's")
+    registry = InstructionRegistry(kind, lambda text, _: text, [own.parents[1]], lambda *_: False, steering)
+    assert registry.known(str(tmp_path)).by_name == {"a": "the user's"}
 
 
 @pytest.mark.parametrize("write", [NEW, None], ids=["changed", "removed"])
