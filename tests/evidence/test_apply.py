@@ -190,7 +190,9 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
-    act_before(monkeypatch, "deep/er/b.py", lambda: (site.project / "deep").symlink_to(tmp_path / "elsewhere"))
+    act_before(
+        monkeypatch, "deep/er/b.py", lambda: (site.project / "deep").symlink_to(tmp_path / "elsewhere")
+    )
     with pytest.raises(ApplyError, match="leads out"):
         site.apply()
     assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -43,6 +43,7 @@ from sidecar.evidence.tree.apply import (
     ApplyError,
     ChangeApplier,
     FileStep,
+    check_folders,
     file_version,
     plain_mode,
 )
@@ -226,7 +227,7 @@ class GitCheckpoints:
         """Store a state for good, and remove what is too much. Raises UnseenError, OSError."""
         name = await asyncio.to_thread(place.room.keep, msgspec.msgpack.encode(state.record))
         kept = _tell(name, state.record)
-        await self._tidy(place, spare={spare, kept.id})
+        await self._tidy(place, spare={spare, kept.id} - {""})
         return kept
 
     async def _tidy(self, place: _Place, spare: set[str]) -> None:
@@ -405,7 +406,7 @@ def _find_conflicts(project: Path, steps: list[FileStep], left: tuple[str, ...])
     for step in steps:
         if step.before or not step.after:
             kept.append(step)
-        elif file_version(project / step.path) == step.after and not _link_above(project, step.path):
+        elif _is_there(project, step):
             continue
         elif blocking := _blocking_path(project, step.path, going, clear):
             conflicts.append(f"{blocking} is ignored, or could not be saved, and would be overwritten")
@@ -414,8 +415,11 @@ def _find_conflicts(project: Path, steps: list[FileStep], left: tuple[str, ...])
     return _Plan(tuple(kept), tuple(dict.fromkeys(conflicts)), left)
 
 
-def _link_above(project: Path, path: str) -> bool:
-    return any((project / folder).is_symlink() for folder in list(PurePosixPath(path).parents)[:-1])
+def _is_there(project: Path, step: FileStep) -> bool:
+    with suppress(ApplyError, OSError):
+        check_folders(project, step.path)
+        return file_version(project / step.path) == step.after
+    return False
 
 
 def _blocking_path(project: Path, path: str, going: set[str], clear: set[str]) -> str:
