@@ -498,6 +498,12 @@ def test_forgetting_removes_one_and_twice_is_no_fault(plain: Site) -> None:
     assert "there is no checkpoint" in plain.refused(first)
 
 
+def test_the_contents_go_with_the_last_checkpoint(plain: Site) -> None:
+    GitCheckpoints(plain.state).forget(str(plain.project), plain.save().id)
+    assert list((plain.state / "checkpoints").glob("*/*/HEAD")) == []
+    plain.restore(plain.save())
+
+
 def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
     plain: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -198,9 +198,13 @@ class Staging:
             raise ApplyError(f"{step.path} came meanwhile, so nothing was changed. Try again") from error
 
     def _discard(self) -> None:
-        with suppress(OSError):  # from here on there is nothing to put back
-            self.write_note(())
-            shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the folder, and the note last: until then a kill leaves neither behind."""
+        try:
+            self.write_note(())  # from here on there is nothing to put back
+        except OSError:
+            self._note.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):
             self._note.unlink(missing_ok=True)
 
 

@@ -54,7 +54,14 @@ from sidecar.evidence.tree.snapshot import TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
 from sidecar.kernel.changes import FileChange, ProjectChanges
 from sidecar.platform.files import OWNER_FILE, ensure_folder
-from sidecar.platform.git import Git, UnseenError, checked_git_output, join_with_nul, split_at_nul
+from sidecar.platform.git import (
+    Git,
+    UnseenError,
+    checked_git_output,
+    decode_git_text,
+    join_with_nul,
+    split_at_nul,
+)
 
 CHECKPOINTS: Final = 50
 """Checkpoints kept per project; beyond that, the oldest are removed."""
@@ -63,6 +70,8 @@ CHECKPOINT_BYTES: Final = 1 << 30
 SHOWN_FILES: Final = 2_000
 """Changed files whose texts are read; the others are only listed."""
 TOO_MANY: Final = f"more than {SHOWN_FILES:,} files would change"
+BATCH: Final = 50_000
+"""Files for one call of git, which has 30 s."""
 NAMED_CONFLICTS: Final = 5
 RECORD_VERSION: Final = 1
 CHECKPOINT_ID: Final = re.compile(r"[0-9a-f]{16}")
@@ -132,7 +141,7 @@ class GitCheckpoints:
     def __init__(self, state: Path) -> None:
         self._rooms = ShadowRepositories(state / "checkpoints", lasting=True)
         self._applier = ChangeApplier(state)
-        self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        self._turns = defaultdict[Path, asyncio.Lock](asyncio.Lock)
 
     async def save(self, project: str, environment: Mapping[str, str]) -> TreeCheckpoint:
         """Save the files as they are."""
@@ -184,10 +193,20 @@ class GitCheckpoints:
         return tuple(found)
 
     def forget(self, project: str, checkpoint: str) -> None:
-        """Delete a checkpoint. Its contents go when the next one is saved."""
+        """Delete a checkpoint. Its contents go with the last one of its repository, or for want of room."""
         for name in self._names(project):
             if name.endswith(f"/{checkpoint}") and CHECKPOINT_ID.fullmatch(checkpoint):
                 self._rooms.forget(name)
+                top = Path(project).resolve()
+                with suppress(UnseenError, OSError), self._alone(top):
+                    self._rooms.remove_empty(top)
+
+    @contextmanager
+    def _alone(self, top: Path) -> Iterator[None]:
+        """Keep others out of the checkpoints of a project. Raises UnseenError, OSError."""
+        ensure_folder(self._rooms.kept)
+        with _locked(self._rooms.home(top).with_suffix(".lock")):
+            yield
 
     def _names(self, project: str) -> tuple[str, ...]:
         with suppress(OSError, ValueError, RuntimeError):
@@ -201,10 +220,8 @@ class GitCheckpoints:
             ground = await find_work_tree(project, environment)
             if ground is None or ground.bare:
                 raise UnseenError("there is no git program" if ground is None else "the repository is bare")
-            ensure_folder(self._rooms.kept)
-            home = self._rooms.home(ground.project).name
-            async with self._turns[home]:
-                with _locked(self._rooms.kept / f"{home}.lock"):
+            async with self._turns[ground.project]:
+                with self._alone(ground.project):
                     yield ground
         except EXPECTED_ERRORS as error:
             raise CheckpointError(str(error) or type(error).__name__) from error
@@ -261,7 +278,8 @@ class GitCheckpoints:
         with self._applier.staging(place.ground.project) as staging:
             with place.room.entered(place.ground) as (git, _):
                 paths = [path if inside == "." else f"{inside}/{path}" for path in wanted]
-                await write_files(git, target.record.tree, staging.new, paths)
+                for some in _batches(paths):
+                    await write_files(git, target.record.tree, staging.new, some)
             new = staging.new / inside
             await asyncio.to_thread(_set_modes, new, wanted)
             await _to_its_end(asyncio.to_thread(staging.swap, steps, new))
@@ -300,13 +318,19 @@ async def _scan_and_store(place: _Place) -> tuple[TreeState, dict[str, tuple[str
 async def _copy_user_objects(git: Git, place: _Place, names: set[str]) -> None:
     """Copy the contents that only the user's repository has: a `git gc` there could remove them."""
     asked = "".join(f"{name}\n" for name in sorted(names)).encode()
-    said = await git.told("cat-file", "--batch-check=%(objectname)", stdin=asked)
-    missing = b"".join(line.split(b" ")[0] + b"\n" for line in said.splitlines() if b" " in line)
-    if missing:
-        packs = place.room.folder / "objects" / "pack"
-        packs.mkdir(exist_ok=True)
-        packing = ("pack-objects", "--quiet", "--window=0", f"{packs}/pack")
-        await with_user_objects(git, place.ground).told(*packing, stdin=missing)
+    said = decode_git_text(await git.told("cat-file", "--batch-check=%(objectname)", stdin=asked))
+    missing = [line.removesuffix(" missing") for line in said.splitlines() if line.endswith(" missing")]
+    packs = place.room.folder / "objects" / "pack"
+    packs.mkdir(exist_ok=True)
+    packing = ("pack-objects", "--quiet", "--window=0", f"{packs}/pack")
+    for some in _batches(missing):
+        lines = "".join(f"{name}\n" for name in some).encode()
+        await with_user_objects(git, place.ground).told(*packing, stdin=lines)
+
+
+def _batches(names: list[str]) -> Iterator[list[str]]:
+    """Divide what one call of git could not do in its time."""
+    return (names[at : at + BATCH] for at in range(0, len(names), BATCH))
 
 
 async def _tree_entries(git: Git, tree: str) -> dict[str, tuple[str, str]]:

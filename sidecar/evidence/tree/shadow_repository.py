@@ -201,6 +201,12 @@ class ShadowRepositories(Struct, frozen=True):
             if _seconds_since_written(left, now) > SCRATCH_AGE_S:
                 shutil.rmtree(left, ignore_errors=True)
 
+    def remove_empty(self, top: Path) -> None:
+        """Remove repositories without a snapshot. Nobody else may be at work on them."""
+        for head in self.home(top).glob("*/HEAD"):
+            if not any((head.parent / "snapshots").iterdir()):
+                _remove_repository(head.parent)
+
     def names(self, top: Path) -> tuple[str, ...]:
         """Return the names of the snapshots of this work tree, oldest first."""
         places = _paths_by_age(self.home(top), "*/snapshots/*")
