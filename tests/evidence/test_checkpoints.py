@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeCheckpoint, TreeDifference
+from sidecar.evidence.tree import checkpoint_states
 from sidecar.evidence.tree import checkpoints as under_test
 from sidecar.evidence.tree.apply import UNFINISHED_FOLDER, ChangeApplier, FileStep, Staging
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
@@ -306,7 +307,7 @@ def test_contents_that_the_users_repository_lost_are_read_again(
     (plain.project / "b.txt").write_text("b\n")
     git(plain.project, "add", "b.txt")
     with monkeypatch.context() as patches:
-        patches.setattr(under_test, "_copy_user_objects", dies)
+        patches.setattr(checkpoint_states, "_copy_user_objects", dies)
         with pytest.raises(Killed):
             plain.save()
     git(plain.project, "rm", "--quiet", "--cached", "b.txt")
