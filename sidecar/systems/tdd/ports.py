@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.ports import GateCatalog, GateRunner, Workspace
 from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.platform.ports import Configuration, SecretDetector
-from sidecar.systems.tdd.registry import SkillRegistry
+from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.workers.ports import Workers
 
 
@@ -19,7 +20,7 @@ class SkillServices:
     catalog: GateCatalog
     configuration: Configuration
     gates: GateRunner
-    registry: SkillRegistry
+    registry: InstructionRegistry[Skill]
     secrets: SecretDetector
     texts: dict[str, str]
     workers: Workers
