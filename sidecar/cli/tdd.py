@@ -55,7 +55,11 @@ class TddOptions(Struct, frozen=True, kw_only=True):
     help="Another folder than this one.",
 )
 @click.option(
-    "--phase", "phases", multiple=True, type=click.Choice([*Phase]), help="Only this phase. May be repeated."
+    "--phase",
+    "phases",
+    multiple=True,
+    type=click.Choice([phase.value for phase in Phase]),
+    help="Only this phase. May be repeated.",
 )
 @click.option("--test", "test_path", default="", help="The file of the test, where red is left out.")
 @click.option("--impl", "impl_path", default="", help="The file to refactor, where green is left out.")

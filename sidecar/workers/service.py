@@ -77,7 +77,8 @@ class WorkerService:
             if not (why := self._backends[name].absence(task, settings)):
                 return name
             reasons.append(why)
-        said = f"no worker can be started: {'; '.join(reasons)}; see [workers] in the settings"
+        advice = "install one of these programs, or set [workers] in the settings"
+        said = f"no agent can be started: {'; '.join(reasons)}; {advice}"
         raise WorkerError(WorkerFailure.NOT_STARTED, said)
 
     def _check_limit(self, settings: Settings) -> None:

@@ -153,6 +153,6 @@ async def test_the_first_backend_that_can_be_used_works_and_each_reason_is_told_
     names = {"claude": HeldBackend("no claude"), "opencode": HeldBackend("no opencode"), "gateway": there}
     assert (await service(names).run(task(), Settings(), print)).model == "m"
     there.absent = "no gateway"
-    with pytest.raises(WorkerError, match="no claude; no opencode; no gateway; see") as failed:
+    with pytest.raises(WorkerError, match="no claude; no opencode; no gateway; install") as failed:
         await service(names).run(task(), Settings(), print)
     assert failed.value.failure is WorkerFailure.NOT_STARTED

@@ -167,6 +167,9 @@ async def _answer_phase(
         request, model=given.model, test_cmd=given.test_cmd.strip(), keep=given.keep
     )
     result = await _with_progress(context.clock, call, partial(context.skills.run_phase, phase, request))
+    if result.verified:
+        after = context.words.say(f"after-{phase}", file=result.file_path)
+        result = msgspec.structs.replace(result, message=f"{result.message} {after}")
     result = _masked(context, call, result)
     return ToolAnswer(msgspec.convert(result, PhaseEnded, from_attributes=True), _text(context, result))
 
@@ -209,9 +212,16 @@ def _request(
     """Build the request. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
     project = Path(call.session.project, root)
-    if "\0" in root or not project.resolve().is_relative_to(Path(call.session.project).resolve()):
+    if not _lies_inside(project, call.session.project):
         raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
     return SkillRequest(project=str(project), environment=environment, values=values)
+
+
+def _lies_inside(project: Path, session_project: str) -> bool:
+    try:
+        return project.resolve().is_relative_to(Path(session_project).resolve())
+    except (OSError, ValueError):  # such as a path with a surrogate
+        return False
 
 
 def _masked(context: ToolContext, call: ToolInvocation, result: SkillResult) -> SkillResult:

@@ -137,7 +137,7 @@ class PhaseRun:
 
     async def _tests(self, gate: Gate, copy: WorkCopy) -> GateRun:
         """Run the tests in the copy, on exactly the files that are there now."""
-        self._bench.tell(f"{self._phase}: {gate.command}")
+        self._bench.tell(f"{self._phase}: the tests run there: {gate.command}")
         tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
         at = GateContext(project=copy.project, tree=tree, environment=copy.environment)
         (run,) = await self._services.gates.run((gate,), at, float(gate.seconds or 0))

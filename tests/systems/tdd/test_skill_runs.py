@@ -19,29 +19,14 @@ from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.platform import build_platform
 from sidecar.wiring.tdd import build_skills
 from sidecar.workers.ports import WorkerError, WorkerFailure
+from support import tdd_projects
 from support.git_projects import everything
 from support.scripted_workers import ScriptedWorkers, Step, writes
+from support.tdd_projects import NODE, PYTHON, SUB, SUB_JS, SUB_TEST, SUB_TEST_JS, contents, lay_out
 
 pytestmark = pytest.mark.process
 
-PYTHON = {
-    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\n',
-    "calc.py": "def add(a, b):\n    return a + b\n",
-    "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
-}
-NODE = {
-    "package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
-    "calc.js": "export const add = (a, b) => a + b;\n",
-    "calc.test.js": 'import test from "node:test"; import assert from "node:assert";\n'
-    'import { add } from "./calc.js";\ntest("adds", () => assert.equal(add(1, 2), 3));\n',
-}
-SPEC = {"spec": "sub(a, b) subtracts b from a"}
-SUB_TEST = "from calc import sub\n\n\ndef test_sub():\n    assert sub(30, 13) == 17\n"
-SUB_TEST_JS = (
-    'import test from "node:test"; import assert from "node:assert";\n'
-    'import { sub } from "./calc.js";\ntest("subtracts", () => assert.equal(sub(30, 13), 17));\n'
-)
-SUB = PYTHON["calc.py"] + "\n\ndef sub(a, b):\n    return a - b\n"
+SPEC = {"spec": tdd_projects.SPEC}
 WRITES_TEST = writes({"tests/test_sub.py": SUB_TEST}, file_path="tests/test_sub.py")
 PASSES_AT_ONCE = writes({"tests/test_sub.py": "def test_sub():\n    assert 30 - 13 == 17\n"})
 RED_DONE = PYTHON | {"tests/test_sub.py": SUB_TEST}
@@ -62,11 +47,6 @@ class Room:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def lay(self, files: dict[str, str]) -> None:
-        for name, text in files.items():
-            (self.project / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.project / name).write_text(text)
-
     def skills(self, *steps: Step) -> Skills:
         self.workers = ScriptedWorkers(steps)
         evidence = build_evidence(self.state, UNHELD)
@@ -75,7 +55,7 @@ class Room:
     async def phase(
         self, phase: Phase, files: dict[str, str], values: dict[str, str], *steps: Step, **more: Any
     ) -> SkillResult:
-        self.lay(files)
+        lay_out(self.project, files)
         return await self.skills(*steps).run_phase(phase, self.request(values, **more), self.told.append)
 
     def request(self, values: dict[str, str], **more: Any) -> SkillRequest:
@@ -84,8 +64,7 @@ class Room:
 
     def holds(self, files: dict[str, str]) -> bool:
         """Whether the project holds these files and nothing else."""
-        there = {name: content.decode() for name, (_, content) in everything(self.project).items()}
-        return there == files
+        return contents(self.project) == files
 
 
 @pytest.fixture
@@ -145,7 +124,7 @@ async def test_what_was_refused_is_kept_if_that_was_asked(room: Room) -> None:
 
 async def test_a_file_that_somebody_changed_meanwhile_is_a_conflict(room: Room) -> None:
     def meanwhile(folder: Path) -> dict[str, Any]:
-        room.lay({"tests/test_sub.py": "# mine\n"})
+        lay_out(room.project, {"tests/test_sub.py": "# mine\n"})
         return WRITES_TEST(folder)
 
     result = await room.phase(Phase.RED, PYTHON, SPEC, meanwhile)
@@ -210,11 +189,11 @@ async def test_green_wants_something_red(room: Room) -> None:
     result = await room.phase(Phase.GREEN, PYTHON, {"test_path": "tests/test_calc.py"}, WRITES_TEST)
 
     assert (result.status, room.workers.tasks) == ("error", [])
-    assert "tdd_red" in result.message
+    assert "in the red phase" in result.message
 
 
 async def test_a_refactoring_that_breaks_a_test_leaves_every_byte_as_it_was(room: Room) -> None:
-    room.lay(PYTHON)
+    lay_out(room.project, PYTHON)
     (room.project / "calc.py").write_bytes(b"# \xff latin\r\n" + PYTHON["calc.py"].encode())
     before = everything(room.project)
     worse = writes({"calc.py": "def add(first, second):\n    return first\n", "new.py": "x = 1\n"})
@@ -234,11 +213,10 @@ async def test_a_refactoring_under_green_tests_comes_into_the_project(room: Room
 
 async def test_node_red_and_green(room: Room) -> None:
     red = await room.phase(Phase.RED, NODE, SPEC, writes({"sub.test.js": SUB_TEST_JS}))
-    code = NODE["calc.js"] + "export const sub = (a, b) => a - b;\n"
-    green = await room.phase(Phase.GREEN, {}, {"test_path": red.file_path}, writes({"calc.js": code}))
+    green = await room.phase(Phase.GREEN, {}, {"test_path": red.file_path}, writes({"calc.js": SUB_JS}))
 
     assert (red.verified, red.file_path, green.verified) == (True, "sub.test.js", True)
-    assert room.holds({**NODE, "sub.test.js": SUB_TEST_JS, "calc.js": code})
+    assert room.holds({**NODE, "sub.test.js": SUB_TEST_JS, "calc.js": SUB_JS})
 
 
 async def test_the_first_module_of_an_empty_project(room: Room) -> None:
@@ -261,7 +239,7 @@ async def test_without_a_runner_it_says_what_to_give(room: Room) -> None:
     result = await room.phase(Phase.RED, {"a.txt": "a\n"}, SPEC, WRITES_TEST)
 
     assert (result.status, room.workers.tasks) == ("error", [])
-    assert "give `test_cmd`" in result.message
+    assert "`test_cmd` in a call" in result.message
 
 
 async def test_a_command_of_the_project_wants_approval(room: Room) -> None:
@@ -272,7 +250,7 @@ async def test_a_command_of_the_project_wants_approval(room: Room) -> None:
 
 
 async def test_a_skill_answers_and_what_it_wrote_is_dropped(room: Room) -> None:
-    room.lay(PYTHON)
+    lay_out(room.project, PYTHON)
     found = {
         "verdict": "rejected",
         "summary": "s",
