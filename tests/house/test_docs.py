@@ -98,6 +98,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/rubric-advice.md",
         "docs/run.md",
         "docs/settings.md",
+        "docs/tdd.md",
         "docs/tools.md",
         "docs/workers.md",
     ],
