@@ -226,13 +226,6 @@ def _lies_inside(project: Path, session_project: str) -> bool:
         return False
 
 
-def _lies_inside(project: Path, session_project: str) -> bool:
-    try:
-        return project.resolve().is_relative_to(Path(session_project).resolve())
-    except (OSError, ValueError):  # such as a path with a surrogate
-        return False
-
-
 def _masked(context: ToolContext, call: ToolInvocation, result: SkillResult) -> SkillResult:
     mask = context.checks.mask(call.session)
     return msgspec.structs.replace(
