@@ -267,7 +267,8 @@ async def test_cancelling_during_the_launch_leaves_nobody_behind(tmp_path: Path,
 
 
 async def test_a_tied_command_ends_with_us_even_if_we_are_killed(tmp_path: Path, wire: Wire) -> None:
-    line = f"trap '' TERM; exec 9> {wire.path}; (echo here >&9; sleep 600) & wait"
+    guarded = "until grep -qs '[K]ILL -- -'$$ /proc/[0-9]*/cmdline || [ $((n+=1)) -gt 999 ]; do :; done"
+    line = f"exec 9> {wire.path}; {guarded}; (echo here >&9; sleep 600) & wait"
     ours = (
         "import asyncio; from sidecar.platform.processes import run_process\n"
         f"asyncio.run(run_process({line!r}, cwd='.', environment={ENVIRONMENT!r}, seconds=600, tied=True))"

@@ -208,6 +208,7 @@ def test_a_worker_that_lies_is_told_why_it_is_not_believed_and_then_does_it(clau
     assert "was refused" not in first
     assert "attempt 1 of 3 was refused" in second
     assert "The new test passes at once" in second
+    assert "red       refused: The new test passes at once" in done.stdout
     assert done.returncode == 0
     assert claude_room.holds(RED_DONE)
 

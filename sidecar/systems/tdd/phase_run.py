@@ -77,6 +77,7 @@ class PhaseRun:
             if over:
                 return self._bench.complete(self._result(attempt, repeated=repeated), number)
             last = attempt
+            self._tell_refusal(attempt)
 
     # --- steps of an attempt ------------------------------------------------------------------------------
 
@@ -176,6 +177,11 @@ class PhaseRun:
         except OSError:
             return ()
         return repeated_values(test, changes)
+
+    def _tell_refusal(self, attempt: _Attempt) -> None:
+        if attempt.broken is not None:
+            why, _, _ = self._mask(self._why(attempt.broken)).partition("\n")
+            self._bench.tell(f"{self._phase}: refused: {why}")
 
     def _why(self, broken: BrokenRule) -> str:
         return self._bench.say(broken.rule, {"test_path": self._test_path, **broken.values})

@@ -101,6 +101,7 @@ async def test_the_next_attempt_is_told_why_and_begins_anew(room: Room) -> None:
     first, second = (task.prompt for task in room.workers.tasks)
     assert "was refused" not in first
     assert "no product code, but these files changed: calc.py" in second
+    assert any("refused: A red phase writes a test and no product code" in line for line in room.told)
     assert room.holds(RED_DONE)
 
 
