@@ -16,9 +16,9 @@ from stage import Unfit
 
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 
-ROUNDS: Final = 10
-FIRST_ROUNDS: Final = 3
-ALL_ROUNDS: Final = 3
+ROUNDS: Final = 5
+FIRST_ROUNDS: Final = 2
+ALL_ROUNDS: Final = 2
 SOME: Final = 100
 
 

@@ -186,6 +186,31 @@ def test_what_somebody_writes_meanwhile_is_not_lost(
     assert site.notes() == []
 
 
+def test_folders_that_were_made_go_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    (site.copy / "x").mkdir()
+    (site.copy / "x/c.py").write_text("c\n")
+    act_before(monkeypatch, "x/c.py", lambda: (site.project / "x").write_text("mine\n"))
+    with pytest.raises(OSError, match="x"):
+        site.apply(FileChange(path="x/c.py", after="c\n"))
+    assert site.files() == {**OLD, "x": "mine\n"}
+    assert not (site.project / "deep").exists()
+
+
+def test_what_was_there_is_kept_where_somebody_took_its_place(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_both() -> None:
+        (site.project / "a.py").write_text("theirs\n")
+        (site.project / "deep").write_text("in the way\n")
+
+    act_before(monkeypatch, "deep/er/b.py", write_both)
+    with pytest.raises(ApplyError, match=r"not put back: a.py, changed since; what was there is in "):
+        site.apply()
+    assert site.files() == {**OLD, "a.py": "theirs\n", "deep": "in the way\n"}
+    (old,) = site.project.glob(f"{STAGING_PREFIX}*/old/*")
+    assert old.read_text() == "old\n"
+
+
 def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def wreck(project: Path) -> None:
     (project / "unstaged").unlink()
     (project / "unstaged/now").mkdir(parents=True)
     (project / "unstaged/now/a folder").write_text("where a file was\n")
+    (project / "renamed to/only folders").mkdir(parents=True)
     (project / "run.sh").chmod(0o644)
     (project / "inside").unlink()
     shutil.move(project / "deep", project / "inside")
