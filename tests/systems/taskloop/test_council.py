@@ -183,14 +183,21 @@ async def test_a_member_without_a_proposal_is_left_out_and_told(room: Room, case
 
 
 async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Room) -> None:
-    room.answers |= dict.fromkeys(MEMBERS[:3], "no")
+    room.answers |= dict.fromkeys(MEMBERS[2:], "no")
     with pytest.raises(CouncilError) as few:
         await room.meet()
 
-    assert [member for member, _ in few.value.left_out] == list(MEMBERS[:3])
+    assert [member for member, _ in few.value.left_out] == list(MEMBERS[2:])
     assert str(few.value).count("gave no answer in JSON") == 3
     assert few.value.tokens == 480
     assert few.value.cents == pytest.approx(0.4)
+
+
+async def test_where_three_can_no_longer_be_had_nobody_further_begins(room: Room) -> None:
+    room.answers |= dict.fromkeys(MEMBERS[:3], "no")
+    with pytest.raises(CouncilError, match="too many others have failed"):
+        await room.meet(settings={"workers": WorkerSettings(parallel=1)})
+    assert len(room.workers.tasks) == 3
 
 
 async def test_money_stops_further_members(room: Room) -> None:
