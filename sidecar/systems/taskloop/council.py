@@ -173,16 +173,17 @@ class Council:
         there = tuple(path for path in named if path not in absent)
         return decide_council(proposals, replace(facts, files=(*facts.files, *there)))
 
+    def prompt_in_turn(self, members: Sequence[CouncilMember], request: CouncilRequest) -> str:
+        """Return what an agent is told that takes the places of these members: the case once."""
+        return self._fill(request, "\n\n".join(f"[{one}]\n{self._read(one)[1]}" for one in members))
+
     def task(
         self, member: CouncilMember, request: CouncilRequest, settings: Settings
     ) -> WorkerTask[CouncilAnswer]:
-        """Return what a member is asked: also for an agent that takes the places of all in turn."""
-        texts, mask = self._services.texts, self._services.secrets.masker(request.environment)
-        path = texts / FOLDER / f"{member}.md"
-        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
-        case = (texts / CASE_FILE).read_text(encoding="utf-8")
+        """Return what a member is asked."""
+        head, text = self._read(member)
         return WorkerTask(
-            prompt=mask(fill_template(case, {**asdict(request.case), "perspective": text.strip()})),
+            prompt=self._fill(request, text),
             answer=CouncilAnswer,
             tools=head.tools,
             model=route_model(request.model, ROUTE, settings, preset=head.model),
@@ -190,6 +191,16 @@ class Council:
             environment=request.environment,
             seconds=request.seconds,
         )
+
+    def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
+        path = self._services.texts / FOLDER / f"{member}.md"
+        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
+        return head, text.strip()
+
+    def _fill(self, request: CouncilRequest, perspective: str) -> str:
+        case = (self._services.texts / CASE_FILE).read_text(encoding="utf-8")
+        mask = self._services.secrets.masker(request.environment)
+        return mask(fill_template(case, {**asdict(request.case), "perspective": perspective}))
 
 
 class _Meeting:

@@ -162,6 +162,12 @@ async def test_each_has_a_copy_with_the_history_and_what_it_writes_is_dropped(ro
         assert "calc.py" not in changes
 
 
+def test_one_agent_in_turn_is_told_the_case_once(room: Room) -> None:
+    prompt = room.council().prompt_in_turn(MEMBERS[3:], room.request())
+    assert prompt.count("Divide, with [masked].") == 1
+    assert all((f"[{one}]\n" in prompt) is (one in MEMBERS[3:]) for one in MEMBERS)
+
+
 LEFT_OUT = {
     "one hangs": (None, "left out: it did not end within 1 s"),
     "one says prose": ("I would rather not.", "left out: the worker gave no answer in JSON"),
