@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from sidecar.evidence.ports import Workspace
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
+from sidecar.kernel.instructions import parse_instructions
 from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment
@@ -49,7 +48,6 @@ ROUTE: Final = "council"
 """The name under which `[workers.models]` may name the model of the members."""
 FOLDER: Final = "council"
 CASE_FILE: Final = "council.md"
-HEAD: Final = re.compile(r"---\n(?P<head>.*?\n)---\n(?P<body>.*)", re.DOTALL)
 TEXT_LENGTH: Final = 2_000
 """Characters kept of each text of an answer."""
 
@@ -113,14 +111,13 @@ class CouncilError(Exception):
         self.cents = cents
 
 
-class MemberPrompt(Struct, frozen=True, kw_only=True):
-    """The head of a member's file in rubric/council/, and its text."""
+class MemberHead(Struct, frozen=True, kw_only=True):
+    """The head of a member's file in rubric/council/."""
 
     name: CouncilMember
     about: str
     tools: tuple[str, ...]
     model: str = ""
-    text: str = ""
 
 
 class Council:
@@ -133,8 +130,8 @@ class Council:
     def estimate(self, request: CouncilRequest) -> CouncilEstimate:
         """Say what a council may cost, before it is held."""
         settings, _ = self._services.configuration.load()
-        asked = [(task.prompt, task.model) for task in self._tasks(request, settings).values()]
-        return estimate_council(asked, settings)
+        tasks = [self.task(member, request, settings) for member in CouncilMember]
+        return estimate_council([(task.prompt, task.model) for task in tasks], settings)
 
     async def meet(self, request: CouncilRequest, tell: Tell) -> CouncilMeeting:
         """Hold a council. Raises CouncilError. Cancelling ends every member."""
@@ -143,7 +140,7 @@ class Council:
         copies = ProjectCopies(self._services.workspace, request.project, request.environment)
         meeting = _Meeting(request, settings, workers, copies, tell)
         mask = self._services.secrets.masker(request.environment)
-        tasks = self._tasks(request, settings)
+        tasks = {member: self.task(member, request, settings) for member in CouncilMember}
         if why := meeting.unaffordable(list(tasks.values())):
             raise CouncilError([(member, why) for member in tasks], 0, 0.0)
         async with asyncio.TaskGroup() as group:
@@ -174,33 +171,36 @@ class Council:
             for path in self._services.workspace.absent(project, named[at : at + NAMED_PATHS])
         }
         there = tuple(path for path in named if path not in absent)
-        return decide_council(proposals, msgspec.structs.replace(facts, files=(*facts.files, *there)))
+        return decide_council(proposals, replace(facts, files=(*facts.files, *there)))
 
-    def prompt(self, member: CouncilMember, request: CouncilRequest) -> str:
-        """Return what a member is told: also for an agent that takes the places of all in turn."""
-        return self._fill(request, read_member_prompt(self._services.texts, member))
+    def prompt_in_turn(self, members: Sequence[CouncilMember], request: CouncilRequest) -> str:
+        """Return what an agent is told that takes the places of these members: the case once."""
+        return self._fill(request, "\n\n".join(f"[{one}]\n{self._read(one)[1]}" for one in members))
 
-    def _fill(self, request: CouncilRequest, prompt: MemberPrompt) -> str:
+    def task(
+        self, member: CouncilMember, request: CouncilRequest, settings: Settings
+    ) -> WorkerTask[CouncilAnswer]:
+        """Return what a member is asked."""
+        head, text = self._read(member)
+        return WorkerTask(
+            prompt=self._fill(request, text),
+            answer=CouncilAnswer,
+            tools=head.tools,
+            model=route_model(request.model, ROUTE, settings, preset=head.model),
+            project=request.project,
+            environment=request.environment,
+            seconds=request.seconds,
+        )
+
+    def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
+        path = self._services.texts / FOLDER / f"{member}.md"
+        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
+        return head, text.strip()
+
+    def _fill(self, request: CouncilRequest, perspective: str) -> str:
         case = (self._services.texts / CASE_FILE).read_text(encoding="utf-8")
         mask = self._services.secrets.masker(request.environment)
-        return mask(fill_template(case, {**asdict(request.case), "perspective": prompt.text}))
-
-    def _tasks(
-        self, request: CouncilRequest, settings: Settings
-    ) -> Mapping[CouncilMember, WorkerTask[CouncilAnswer]]:
-        prompts = [read_member_prompt(self._services.texts, member) for member in CouncilMember]
-        return {
-            one.name: WorkerTask(
-                prompt=self._fill(request, one),
-                answer=CouncilAnswer,
-                tools=one.tools,
-                model=route_model(request.model, ROUTE, settings, preset=one.model),
-                project=request.project,
-                environment=request.environment,
-                seconds=request.seconds,
-            )
-            for one in prompts
-        }
+        return mask(fill_template(case, {**asdict(request.case), "perspective": perspective}))
 
 
 class _Meeting:
@@ -217,7 +217,7 @@ class _Meeting:
         self._most = request.max_cents
         self._settings, self._workers, self._copies, self._tell = settings, workers, copies, tell
         self._places = asyncio.Semaphore(settings.workers.parallel)  # so that a copy is made when it is used
-        self._reserved = 0.0
+        self._reserved, self._failed = 0.0, 0
 
     def unaffordable(self, tasks: Sequence[WorkerTask[CouncilAnswer]]) -> str:
         """Say why no decision can be had for the money, "" if one can."""
@@ -231,6 +231,8 @@ class _Meeting:
     ) -> CouncilProposal | str:
         """Return a member's proposal, or why there is none."""
         async with self._places:
+            if self._failed > len(CouncilMember) - LEAST_PROPOSALS:
+                return self._end(member, "not begun: too many others have failed")
             expected, spent = self._estimate(task), self._workers.known_cents
             left = None if self._most is None else self._most - spent - self._reserved
             if left is not None and (left <= 0 or expected > left):
@@ -248,7 +250,7 @@ class _Meeting:
     ) -> CouncilProposal:
         async with self._copies.open(ROUTE, history=True) as copy:
             self._tell(member, "works in a copy of the project")
-            own = msgspec.structs.replace(task, project=copy.project, environment=copy.environment)
+            own = replace(task, project=copy.project, environment=copy.environment)
             done = await self._workers.run(own, self._settings, log.debug)
 
         def kept(text: str) -> str:
@@ -267,14 +269,6 @@ class _Meeting:
         return estimate_council([(task.prompt, task.model)], self._settings).cents or 0.0
 
     def _end(self, member: CouncilMember, why: str) -> str:
+        self._failed += 1
         self._tell(member, why)
         return why
-
-
-def read_member_prompt(texts: Path, member: CouncilMember) -> MemberPrompt:
-    """Read a member's file. It is ours, so a faulty one is a bug."""
-    parts = HEAD.fullmatch((texts / FOLDER / f"{member}.md").read_text(encoding="utf-8"))
-    if parts is None:
-        raise ValueError(f"rubric/council/{member}.md has no head")
-    head = msgspec.yaml.decode(parts["head"], type=MemberPrompt)
-    return msgspec.structs.replace(head, text=parts["body"].strip())

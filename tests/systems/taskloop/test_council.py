@@ -162,6 +162,12 @@ async def test_each_has_a_copy_with_the_history_and_what_it_writes_is_dropped(ro
         assert "calc.py" not in changes
 
 
+def test_one_agent_in_turn_is_told_the_case_once(room: Room) -> None:
+    prompt = room.council().prompt_in_turn(MEMBERS[3:], room.request())
+    assert prompt.count("Divide, with [masked].") == 1
+    assert all((f"[{one}]\n" in prompt) is (one in MEMBERS[3:]) for one in MEMBERS)
+
+
 LEFT_OUT = {
     "one hangs": (None, "left out: it did not end within 1 s"),
     "one says prose": ("I would rather not.", "left out: the worker gave no answer in JSON"),
@@ -183,14 +189,21 @@ async def test_a_member_without_a_proposal_is_left_out_and_told(room: Room, case
 
 
 async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Room) -> None:
-    room.answers |= dict.fromkeys(MEMBERS[:3], "no")
+    room.answers |= dict.fromkeys(MEMBERS[2:], "no")
     with pytest.raises(CouncilError) as few:
         await room.meet()
 
-    assert [member for member, _ in few.value.left_out] == list(MEMBERS[:3])
+    assert [member for member, _ in few.value.left_out] == list(MEMBERS[2:])
     assert str(few.value).count("gave no answer in JSON") == 3
     assert few.value.tokens == 480
     assert few.value.cents == pytest.approx(0.4)
+
+
+async def test_where_three_can_no_longer_be_had_nobody_further_begins(room: Room) -> None:
+    room.answers |= dict.fromkeys(MEMBERS[:3], "no")
+    with pytest.raises(CouncilError, match="too many others have failed"):
+        await room.meet(settings={"workers": WorkerSettings(parallel=1)})
+    assert len(room.workers.tasks) == 3
 
 
 async def test_money_stops_further_members(room: Room) -> None:

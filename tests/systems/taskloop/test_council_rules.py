@@ -89,6 +89,14 @@ WON: dict[str, tuple[tuple[CouncilProposal, ...], CouncilMember]] = {
         ),
         MEMBERS[3],
     ),
+    "talk that points to the same supports nobody": (
+        (
+            replace(MODEST, member=MEMBERS[1]),
+            replace(MODEST, member=MEMBERS[3], hypothesis="It is `divide`."),
+            replace(SURE, member=MEMBERS[4], hypothesis="It is `divide`."),
+        ),
+        MEMBERS[1],
+    ),
     "the two who point to the same function": (
         (
             replace(MODEST, member=MEMBERS[0]),
@@ -116,6 +124,16 @@ def test_a_decision_keeps_the_reasons_and_the_dissent() -> None:
         "root_cause_analyst: 0.04 (confidence 100, 0 of 1 findings name what is there, "
         "0 others point to the same)"
     )
+
+
+def test_a_name_that_two_files_bear_is_both() -> None:
+    """Else one who names the folder and one who does not would part when a second file changes."""
+    two = (
+        replace(MODEST, hypothesis="It is src/calc.py."),
+        replace(MODEST, member=MEMBERS[2], hypothesis="It is calc.py."),
+    )
+    more = replace(FACTS, changed=("lib/calc.py", *FACTS.changed), files=("calc.py",))
+    assert votes(*two, facts=more) == votes(*two)
 
 
 def test_only_relative_paths_are_looked_up() -> None:
