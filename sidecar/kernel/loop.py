@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.session import SessionKey
 
 
@@ -155,13 +156,26 @@ class LoopCheckpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
     statuses: tuple[tuple[str, str], ...] = ()
 
 
+class TaskProgress(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far a task came that is not at work; see Loop."""
+
+    task: str
+    tier: Tier
+    iteration: int = 0
+    consecutive_failures: int = 0
+    council_met: bool = False
+    decision: CouncilDecision | None = None
+
+
 class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The loop of one session.
 
     `task` is the id of the task at work, "" for none. `agent` works on it. `iteration` counts the reports on
     this task, `consecutive_failures` those since the last step up. `gates` are the results of the last
     report. `spent_cents` is None where a price was unknown. `council_met`: a council has decided on this
-    task. `begun_at` is seconds since the epoch.
+    task. `base` are the files as they were when the task began. `parked` are tasks that were begun and are not
+    at work; `held` are those that failed or were halted, which only a person gives back to the agent.
+    `begun_at` is seconds since the epoch.
     """
 
     key: SessionKey
@@ -186,5 +200,8 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decision: CouncilDecision | None = None
     council_met: bool = False
     checkpoints: tuple[LoopCheckpoint, ...] = ()
+    base: FileBaseline = FileBaseline()
+    parked: tuple[TaskProgress, ...] = ()
+    held: tuple[str, ...] = ()
     end_reason: str = ""
     begun_at: float = 0.0

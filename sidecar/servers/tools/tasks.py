@@ -70,6 +70,7 @@ class TaskBoard(Struct, frozen=True, kw_only=True):
     in_progress: tuple[Listed, ...] = ()
     remaining: tuple[Listed, ...] = ()
     blocked: tuple[Listed, ...] = ()
+    failed: tuple[Listed, ...] = ()
     completed: tuple[Listed, ...] = ()
 
 
