@@ -89,19 +89,19 @@ class Gate(Struct, frozen=True, kw_only=True):
 class AvailableGates(Struct, frozen=True):
     """The gates of a project, and problems in the files that define them.
 
-    `settings` are those in force here: the user's take precedence over the project's. `skills` are no gates
-    and never run: the project's files for workers, which the user approves in the same way.
+    `settings` are those in force here: the user's take precedence over the project's. `instructions`
+    are no gates and never run: the project's files for agents, which the user approves in the same way.
     """
 
     gates: tuple[Gate, ...] = ()
     problems: tuple[str, ...] = ()
     settings: GateSettings = GateSettings()
-    skills: tuple[Gate, ...] = ()
+    instructions: tuple[Gate, ...] = ()
 
     @property
     def approvable(self) -> tuple[Gate, ...]:
         """Everything that a user can approve."""
-        return (*self.gates, *self.skills)
+        return (*self.gates, *self.instructions)
 
 
 class GateRun(Struct, frozen=True, kw_only=True):

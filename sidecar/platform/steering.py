@@ -1,4 +1,4 @@
-"""The files that steer Supervisor beside rubrics: configuration, approvals, switches, skills (law 9).
+"""The files that steer Supervisor beside rubrics: configuration, approvals, switches, instructions (law 9).
 
 Readers ask for the path that is in force. It is the file itself; while an edit of it waits to be decided, or
 is held, it is a copy of the text before the edit. Which edits count is decided in kernel/held_edits.py.
@@ -32,8 +32,6 @@ from sidecar.platform.incidents import Incidents
 STEERING_FOLDER: Final = "steering"
 """Where it is kept what is in force, in the state folder."""
 PROJECT_CONFIGURATION: Final = ".supervisor/config.toml"
-USER_SKILLS_FOLDER: Final = "skills"
-"""Beside the user's configuration."""
 TEXT_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a file; a longer one is refused by whoever reads it."""
 STATE_LIMIT: Final = 6 * TEXT_LIMIT
@@ -95,15 +93,15 @@ class SteeringFiles:
         own: Sequence[Path],
         incidents: Incidents | None,
         restored: Sequence[Path] = (),
-        skills: Path | None = None,
+        folders: Sequence[Path] = (),
     ) -> None:
         """Keep states and copies in `folder`. Without `incidents` another process writes there.
 
-        `skills`: a folder of which every Markdown file is one of the user's, too.
+        `folders`: those of which every Markdown file is one of the user's, too.
         """
         self._folder = folder
         self._named = tuple(own)
-        self._skills = skills
+        self._folders = tuple(folders)
         self._restored = frozenset(restored)
         self._incidents = incidents
         self._states = EditStateFiles(folder, STATE_LIMIT, incidents)
@@ -115,7 +113,7 @@ class SteeringFiles:
         if seen is not None and seen.stamp == stamp and seen.in_force == path:
             return path
         state, now = self._states.read(self._subject(path)), _read_text(path)
-        if state is None and self._settled and path.parent == self._skills:
+        if state is None and self._settled and path.parent in self._folders:
             return self._copy(path, "")  # it is new: it counts from the next look on
         if state is None or now == state.force.text:
             self._seen[path] = _Seen(stamp, path)
@@ -191,7 +189,7 @@ class SteeringFiles:
         return (*self._own(), Path(project, PROJECT_CONFIGURATION)) if project else self._own()
 
     def _own(self) -> tuple[Path, ...]:
-        return (*self._named, *sorted(self._skills.glob("*.md"))) if self._skills else self._named
+        return (*self._named, *(path for folder in self._folders for path in sorted(folder.glob("*.md"))))
 
     def _subject(self, path: Path) -> str:
         """Return the name under which the state of a file is kept: the role of one of the user's own files.

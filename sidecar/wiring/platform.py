@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from sidecar.evidence.gates.trust import TRUST_FILE
+from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile, user_config_file
 from sidecar.platform.event_log import EventLogFile
@@ -14,18 +15,25 @@ from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.paths import Paths
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
+<<<<<<< HEAD
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.platform.steering import STEERING_FOLDER, USER_SKILLS_FOLDER, SteeringFiles
 from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
+=======
+from sidecar.platform.session_store import JournalFiles, RecordFiles, SessionFiles
+from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
+from sidecar.platform.stop_history import StopHistoryFiles
+from sidecar.platform.user_state import SWITCH_FILE, SpendingFile, SwitchFile
+>>>>>>> w20a
 
 
 def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
     """Build what knows the files that steer. Without `incidents` another process writes there."""
     configuration, runtime = user_config_file(os.environ), Paths(state=state, config=state).runtime
-    skills = configuration.with_name(USER_SKILLS_FOLDER) if configuration else None
+    folders = [configuration.with_name(kind.folder) for kind in InstructionKind] if configuration else ()
     own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *((configuration,) if configuration else ()))
-    return SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,), skills=skills)
+    return SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,), folders=folders)
 
 
 def build_platform(state: Path) -> PlatformServices:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.evidence.tree.apply import ChangeApplier
-from sidecar.platform.configuration import user_config_folder
+from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.services import PlatformServices
-from sidecar.platform.steering import USER_SKILLS_FOLDER, FilesInForce
+from sidecar.platform.steering import FilesInForce
 from sidecar.rubric.markdown import markdown_sections
+from sidecar.systems.tdd.policy.skills import parse_skill
 from sidecar.systems.tdd.ports import SkillServices
-from sidecar.systems.tdd.registry import SkillRegistry
 from sidecar.systems.tdd.skills import Skills
+from sidecar.wiring.evidence import build_instructions
 from sidecar.wiring.workers import build_workers
 from sidecar.workers.ports import Workers
 
-SKILLS_FOLDER = "skills"
 TEXTS_FILE = "tdd.md"
 
 
@@ -40,18 +38,10 @@ def build_skills(
             configuration=platform.configuration,
             log=platform.log,
             gates=evidence.gates,
-            registry=build_skill_registry(state, files),
+            registry=build_instructions(InstructionKind.SKILL, parse_skill, state, files),
             secrets=platform.secrets,
             texts=markdown_sections((texts / TEXTS_FILE).read_text(encoding="utf-8")),
             workers=workers or build_workers(platform.spending, platform.secrets),
             workspace=evidence.workspace,
         )
     )
-
-
-def build_skill_registry(state: Path, files: FilesInForce) -> SkillRegistry:
-    """Build the registry of skills. `state`: the user's state folder."""
-    folder = user_config_folder(os.environ)
-    user = folder / USER_SKILLS_FOLDER if folder else None
-    approved = TrustFile(state, files).approved
-    return SkillRegistry(plugin_root() / "rubric" / SKILLS_FOLDER, user, approved, files)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.tree.apply import ChangeApplier
+from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.tdd.policy.skills import parse_skill
 from sidecar.systems.tdd.ports import SkillServices
-from sidecar.systems.tdd.registry import SkillRegistry
 from sidecar.systems.tdd.skills import Skills
 from sidecar.workers.ports import Workers
 from support.scripted_workers import ScriptedWorkers, Step
@@ -21,10 +23,9 @@ def skills_over(
     steps: Sequence[Step] = (),
     *,
     state: Path = Path("nowhere"),
-    user: Path | None = None,
     workers: Workers | None = None,
 ) -> Skills:
-    """`user`: the user's folder of skills. Nothing of a project is approved but what `trust` there says."""
+    """Skills of a project are not approved."""
     texts = plugin_root() / "rubric"
     return Skills(
         SkillServices(
@@ -34,7 +35,7 @@ def skills_over(
             configuration=services.configuration,
             log=services.log,
             gates=services.gates,
-            registry=SkillRegistry(texts / "skills", user, lambda _, __: False),
+            registry=InstructionRegistry(InstructionKind.SKILL, parse_skill, [texts], lambda _, __: False),
             secrets=services.secrets,
             texts=markdown_sections((texts / "tdd.md").read_text(encoding="utf-8")),
             workers=workers or ScriptedWorkers(steps),

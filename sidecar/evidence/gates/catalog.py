@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
-from sidecar.evidence.gates.trust import Approval, TrustFile, approval_covers, list_skill_gates
+from sidecar.evidence.gates.instructions import list_instruction_gates
+from sidecar.evidence.gates.trust import Approval, TrustFile, approval_covers
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
@@ -247,7 +248,7 @@ class ProjectCatalog:
             gates=self._approved(project, gates[:GATE_LIMIT]),
             problems=(*problems, fault) if fault else problems,
             settings=settings,
-            skills=self._approved(project, list_skill_gates(project)),
+            instructions=self._approved(project, list_instruction_gates(project)),
         )
 
     def approve(self, project: str, gates: Iterable[Gate]) -> None:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.gate import Gate, GateOrigin
-from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, set_aside, write_whole
+from sidecar.kernel.gate import Gate
+from sidecar.platform.files import ensure_folder, set_aside, write_whole
 from sidecar.platform.state import BrokenStateError, read_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
@@ -142,36 +141,3 @@ def _real_project_path(project: str) -> str:
     if not Path(project).is_absolute():
         raise BadInputError(f"{project[:SHOWN_PATH_LENGTH]!r} is no absolute path of a project")
     return real
-
-
-# --- A project's skills for workers, which are approved like its commands -----------------------------------
-
-
-SKILLS_FOLDER: Final = ".supervisor/skills"
-SKILL_LIMIT: Final = 64 << 10
-"""Maximum bytes of a skill's file."""
-
-
-def project_skill_files(project: str) -> tuple[Path, ...]:
-    """Return the files of a project's skills, in order of their names."""
-    return tuple(sorted(Path(project, SKILLS_FOLDER).glob("*.md")))
-
-
-def skill_gate(project: str, path: Path, text: str) -> Gate:
-    """Return a gate that is never run: what the user approves of a skill is the whole text of its file."""
-    return Gate(
-        id=f"skill:{path.stem}",
-        command=path.relative_to(project).as_posix(),
-        why="instructions for agents that work for you",
-        origin=GateOrigin.PROJECT,
-        behind=text,
-    )
-
-
-def list_skill_gates(project: str) -> tuple[Gate, ...]:
-    """Return the gates of a project's skills that can be read."""
-    found = []
-    for path in project_skill_files(project):
-        with suppress(OSError, UnusableFileError, UnicodeDecodeError):
-            found.append(skill_gate(project, path, read_whole(path, SKILL_LIMIT, follow=True).decode()))
-    return tuple(found)

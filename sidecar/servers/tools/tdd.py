@@ -193,7 +193,7 @@ async def _answer_list(context: ToolContext, call: ToolInvocation, _given: NoArg
     known = context.skills.known(call.session.project)
     skills = tuple(
         SkillInfo(name=one.name, about=one.about, answer=one.answer.__struct_fields__)
-        for one in known.skills.values()
+        for one in known.by_name.values()
     )
     lines = [
         context.words.say("skill-line", skill=one.name, about=one.about, answer=", ".join(one.answer))

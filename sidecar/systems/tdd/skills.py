@@ -17,13 +17,13 @@ import logging
 import msgspec
 from msgspec import Raw
 
+from sidecar.evidence.gates.instructions import KnownInstructions
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import LoggedEvent, SkillEnded
 from sidecar.systems.tdd.phase_run import PhaseRun
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
-from sidecar.systems.tdd.registry import KnownSkills
 from sidecar.systems.tdd.workbench import (
     FINAL_FAILURES,
     OUTPUT_LENGTH,
@@ -45,7 +45,7 @@ class Skills:
         """Use these services."""
         self._services = services
 
-    def known(self, project: str) -> KnownSkills:
+    def known(self, project: str) -> KnownInstructions[Skill]:
         """Return the skills that may be used in a project."""
         return self._services.registry.known(project)
 
@@ -97,11 +97,11 @@ class Skills:
 
     def _find(self, name: str, project: str) -> Skill:
         known = self.known(project)
-        if name not in known.skills:
-            there = ", ".join(sorted(known.skills)) or "none"
+        if name not in known.by_name:
+            there = ", ".join(sorted(known.by_name)) or "none"
             why = "".join(f"\n{problem}" for problem in known.problems)
             raise BadInputError(f"there is no skill {name[:40]!r}; there are: {there}{why}")
-        return known.skills[name]
+        return known.by_name[name]
 
 
 async def _run_skill(bench: Workbench) -> SkillResult:

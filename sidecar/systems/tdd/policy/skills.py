@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from string import Template
 from typing import Annotated, Final, Literal
@@ -22,8 +21,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.instructions import parse_instructions
 
-FRONT: Final = re.compile(r"---\r?\n(?P<front>.*?\n)---\r?\n(?P<body>.*)", re.DOTALL)
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
 SkillTool = Literal["Bash", "Read", "Write", "Edit", "Grep", "Glob"]
@@ -80,7 +79,7 @@ FIELD_TYPES: Final[Mapping[str, object]] = {
 }
 
 
-class _Front(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Front(Struct, frozen=True, kw_only=True):
     """The head of a skill's file."""
 
     name: Annotated[str, Meta(pattern=NAME_PATTERN)]
@@ -114,17 +113,7 @@ class Skill(Struct, frozen=True, kw_only=True):
 
 def parse_skill(content: str, source: str) -> Skill:
     """Parse a skill's file. Raises BadInputError, which names the file, the place and what is wrong."""
-    parts = FRONT.fullmatch(content)
-    if parts is None:
-        raise BadInputError(
-            f"{source}: a skill begins with a head between two lines `---`, its text is below"
-        )
-    try:
-        front = msgspec.yaml.decode(parts["front"], type=_Front)
-    except msgspec.DecodeError as error:
-        raise BadInputError(f"{source}: {error}") from None
-    if not parts["body"].strip():
-        raise BadInputError(f"{source}: there is no text below the head")
+    front, text = parse_instructions(content, source, _Front, "name")
     return Skill(
         name=front.name,
         about=front.about,
@@ -132,7 +121,7 @@ def parse_skill(content: str, source: str) -> Skill:
         tools=front.tools,
         model=front.model,
         attempts=front.attempts,
-        text=parts["body"],
+        text=text,
         source=source,
         content=content,
     )

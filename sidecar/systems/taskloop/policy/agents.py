@@ -1,0 +1,111 @@
+"""What an agent of the task loop is: one Markdown file, with what it is for at its head.
+
+    ---
+    id: implementer-python
+    name: Python implementer
+    category: implementation
+    model: dynamic
+    complexity: {min: 1, max: 14}
+    purpose: Adds behaviour to Python code, and restructures it.
+    role: You change Python code so that the task's criteria hold.
+    scope: {can_modify: ["*.py"], cannot_modify: [".github/"]}
+    outputs: {format: json, fields: [files_changed, summary]}
+    keywords: [python, pytest]
+    file_types: ["*.py"]
+    task_types: [feature, refactor]
+    languages: [python]
+    ---
+    Before you write ...
+
+The instructions are the text. Globs are as in .gitignore: `*.py` is at any depth, `docs/` all that is in it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.instructions import parse_instructions
+from sidecar.rubric.globs import glob_matches_path
+
+LEAST_COMPLEXITY: Final = 1
+MOST_COMPLEXITY: Final = 14
+
+TaskType = Literal["feature", "bug", "security", "refactor", "docs"]
+Complexity = Annotated[int, Meta(ge=LEAST_COMPLEXITY, le=MOST_COMPLEXITY)]
+Word = Annotated[str, Meta(min_length=1, max_length=60)]
+Line = Annotated[str, Meta(min_length=1, max_length=300)]
+Glob = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class ComplexityRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The complexities of tasks that an agent is for, both included."""
+
+    min: Complexity = LEAST_COMPLEXITY
+    max: Complexity = MOST_COMPLEXITY
+
+    def holds(self, complexity: int) -> bool:
+        return self.min <= complexity <= self.max
+
+
+class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an agent may change: files that match a glob of `can_modify` and none of `cannot_modify`."""
+
+    can_modify: tuple[Glob, ...] = ("**",)
+    cannot_modify: tuple[Glob, ...] = ()
+
+    def allows(self, path: str) -> bool:
+        """Whether this file may be changed. `path` is relative to the project."""
+        return matches_any(self.can_modify, path) and not matches_any(self.cannot_modify, path)
+
+
+class Outputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an agent hands over."""
+
+    format: Literal["json", "markdown", "text"]
+    fields: tuple[Word, ...]
+
+
+class AgentHead(Struct, frozen=True, kw_only=True):
+    """The head of an agent's file. `model` is "dynamic" (the loop chooses), a tier, or a model's name.
+
+    An agent that names no file types, no task types or no languages takes any.
+    """
+
+    id: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,40}$")]
+    name: Word
+    category: Word
+    model: Annotated[str, Meta(min_length=1, max_length=200)] = "dynamic"
+    complexity: ComplexityRange = ComplexityRange()
+    purpose: Line
+    role: Line
+    scope: Scope = Scope()
+    outputs: Outputs
+    keywords: tuple[Word, ...] = ()
+    file_types: tuple[Glob, ...] = ()
+    task_types: tuple[TaskType, ...] = ()
+    languages: tuple[Word, ...] = ()
+
+
+class Agent(AgentHead, frozen=True, kw_only=True):
+    """An agent. `instructions` is the text of its file, `source` the file's path."""
+
+    instructions: str
+    source: str
+
+
+def matches_any(globs: tuple[str, ...], path: str) -> bool:
+    """Return whether a path of the project matches one of the globs."""
+    return any(glob_matches_path(glob, path) for glob in globs)
+
+
+def parse_agent(content: str, source: str) -> Agent:
+    """Parse an agent's file. Raises BadInputError, which names the file and every fault with its line."""
+    head, text = parse_instructions(content, source, AgentHead, "id")
+    least, most = head.complexity.min, head.complexity.max
+    if least > most:
+        raise BadInputError(f"{source}: `complexity`: min {least} is above max {most}; exchange them")
+    return Agent(**asdict(head), instructions=text.strip(), source=source)

@@ -1,0 +1,209 @@
+"""Selects the agent for a task: points for keywords, file types, task type and language, and why.
+
+A part of which the task says nothing gives no points to anybody. An agent that names nothing in a part takes
+anything, for a share of its points. Of equal agents, the first by ID. An agent whose range does not hold the
+task's complexity comes after all others. Weights, shares and words are in data/agents.toml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.data import load_data
+from sidecar.systems.taskloop.policy.agents import Agent, Complexity, TaskType, matches_any
+
+SUPPORT_LIMIT: Final = 3
+
+
+class _Weights(Struct, frozen=True, forbid_unknown_fields=True):
+    """The most points of each part."""
+
+    keywords: int
+    file_types: int
+    task_type: int
+    language: int
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of data/agents.toml, which says what each value is."""
+
+    keyword_shares: tuple[float, ...]
+    any_share: float
+    support_points: int
+    inflection: str
+    weights: _Weights
+    task_types: dict[TaskType, tuple[str, ...]]
+    languages: dict[str, tuple[str, ...]]
+
+
+TABLE: Final = load_data("agents", _Table)
+WEIGHTS: Final[tuple[int, ...]] = astuple(TABLE.weights)
+
+
+class TaskProfile(Struct, frozen=True, kw_only=True):
+    """What a selection looks at. `files` are relative to the project.
+
+    Without `task_type` it is recognised by the description, without `language` by the files. Without
+    `complexity` no agent is left out for it.
+    """
+
+    description: str
+    files: tuple[str, ...] = ()
+    task_type: TaskType | None = None
+    language: str = ""
+    complexity: Complexity | None = None
+
+
+class AgentScore(Struct, frozen=True):
+    """An agent's points, in all and in the four parts."""
+
+    agent: str
+    total: int
+    keywords: int
+    file_types: int
+    task_type: int
+    language: int
+
+
+class AgentSelection(Struct, frozen=True, kw_only=True):
+    """The agent for a task by its ID, those that could support it, and the scores of all, the best first.
+
+    `reasoning` has a line for each part of the selected agent's score, and one for each agent that has more
+    points but is not for this complexity. `task_type` and `language` are those given or recognised.
+    """
+
+    primary: str
+    support: tuple[str, ...]
+    scores: tuple[AgentScore, ...]
+    reasoning: tuple[str, ...]
+    task_type: TaskType | None
+    language: str
+
+
+class _Task(Struct, frozen=True):
+    """A task with what was recognised of it, and `by` which words."""
+
+    profile: TaskProfile
+    task_type: TaskType | None
+    by: str
+    language: str
+
+
+class _Part(Struct, frozen=True):
+    """One part of a score. `share` is that of its points; `own`: the agent names what was found."""
+
+    share: float
+    why: str
+    own: bool = False
+
+
+class _Scored(Struct, frozen=True):
+    """An agent with its parts, in the order of WEIGHTS. `fits`: its range holds the task's complexity."""
+
+    agent: Agent
+    fits: bool
+    parts: tuple[_Part, ...]
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        return tuple(round(part.share * weight) for part, weight in zip(self.parts, WEIGHTS, strict=True))
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        return -sum(self.points), self.agent.id
+
+    @property
+    def supports(self) -> bool:
+        """Whether a keyword or a file of the task is this agent's own."""
+        keywords, file_types, *_ = self.parts
+        return self.fits and (keywords.own or file_types.own) and sum(self.points) >= TABLE.support_points
+
+
+def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelection:
+    """Select the agent for a task. Raises BadInputError without agents."""
+    task = _recognize_task(profile)
+    scored = sorted((_score_agent(agent, task) for agent in agents), key=lambda one: one.rank)
+    if not scored:
+        raise BadInputError("there are no agents to select from; reinstall Supervisor, which ships some")
+    first, *others = sorted(scored, key=lambda one: not one.fits)
+    return AgentSelection(
+        primary=first.agent.id,
+        support=tuple(one.agent.id for one in others if one.supports)[:SUPPORT_LIMIT],
+        scores=tuple(AgentScore(one.agent.id, sum(one.points), *one.points) for one in scored),
+        reasoning=tuple(_explain_selection(first, scored, profile.complexity)),
+        task_type=task.task_type,
+        language=task.language,
+    )
+
+
+def _recognize_task(profile: TaskProfile) -> _Task:
+    language = profile.language.lower() or _most_used_language(profile.files)
+    if profile.task_type is not None:
+        return _Task(profile, profile.task_type, "given", language)
+    found = {kind: _find_words(words, profile.description) for kind, words in TABLE.task_types.items()}
+    kind = max(found, key=lambda one: len(found[one]))  # of as many words, the first in the table
+    return _Task(profile, kind if found[kind] else None, ", ".join(found[kind]), language)
+
+
+def _most_used_language(files: Sequence[str]) -> str:
+    """Return the language of most files; of as many, the first by name; "" where none is known."""
+    every = TABLE.languages.items()
+    counts = Counter(name for file in files for name, endings in every if file.lower().endswith(endings))
+    return min(counts, key=lambda name: (-counts[name], name), default="")
+
+
+def _find_words(words: Iterable[str], text: str) -> tuple[str, ...]:
+    return tuple(word for word in words if _word_pattern(word).search(text))
+
+
+@cache
+def _word_pattern(word: str) -> re.Pattern[str]:
+    spaced = r"[\s-]+".join(re.escape(part) for part in word.split())
+    return re.compile(rf"(?<!\w){spaced}{TABLE.inflection}(?!\w)", re.IGNORECASE)
+
+
+def _score_agent(agent: Agent, task: _Task) -> _Scored:
+    files, kind, language = task.profile.files, task.task_type, task.language
+    own = sum(matches_any(agent.file_types, file) for file in files)
+    parts = (
+        _score_keywords(agent, task.profile.description),
+        _score_part("files", files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"),
+        _score_part("task type", kind, agent.task_types, kind in agent.task_types, f"{kind} ({task.by})"),
+        _score_part("language", language, agent.languages, language in agent.languages, language),
+    )
+    complexity = task.profile.complexity
+    return _Scored(agent, complexity is None or agent.complexity.holds(complexity), parts)
+
+
+def _score_keywords(agent: Agent, description: str) -> _Part:
+    found, shares = _find_words(agent.keywords, description), TABLE.keyword_shares
+    share = shares[min(len(found), len(shares) - 1)]
+    return _Part(share, ", ".join(found) or "the task has none of them", bool(found))
+
+
+def _score_part(what: str, given: object, named: tuple[str, ...], share: float, why: str) -> _Part:
+    """Return the part of what the task gives and the agent names, where both do."""
+    if not given:
+        return _Part(0, f"the task gives no {what}")
+    if not named:
+        return _Part(TABLE.any_share, f"{why}, and the agent takes any")
+    return _Part(share, why, share > 0)
+
+
+def _explain_selection(first: _Scored, scored: Sequence[_Scored], complexity: int | None) -> Iterator[str]:
+    names = (name.replace("_", " ") for name in _Weights.__struct_fields__)
+    for name, points, weight, part in zip(names, first.points, WEIGHTS, first.parts, strict=True):
+        yield f"{name} {points} of {weight}: {part.why}"
+    outside = [one for one in scored if not one.fits and one.rank <= first.rank]
+    for one in outside:
+        said = "no agent is for this one" if one is first else "it has more points"
+        least, most = one.agent.complexity.min, one.agent.complexity.max
+        yield f"complexity {complexity}: {one.agent.id} is for {least} to {most}; {said}"
