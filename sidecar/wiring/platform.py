@@ -15,17 +15,10 @@ from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.paths import Paths
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
-<<<<<<< HEAD
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
-from sidecar.platform.steering import STEERING_FOLDER, USER_SKILLS_FOLDER, SteeringFiles
-from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
-=======
-from sidecar.platform.session_store import JournalFiles, RecordFiles, SessionFiles
 from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
-from sidecar.platform.stop_history import StopHistoryFiles
-from sidecar.platform.user_state import SWITCH_FILE, SpendingFile, SwitchFile
->>>>>>> w20a
+from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
 
 
 def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:

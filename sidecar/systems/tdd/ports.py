@@ -7,13 +7,8 @@ from dataclasses import dataclass
 from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.ports import GateCatalog, GateRunner, Workspace
 from sidecar.evidence.tree.apply import ChangeApplier
-<<<<<<< HEAD
 from sidecar.platform.ports import Clock, Configuration, EventLog, SecretDetector
-from sidecar.systems.tdd.registry import SkillRegistry
-=======
-from sidecar.platform.ports import Configuration, SecretDetector
 from sidecar.systems.tdd.policy.skills import Skill
->>>>>>> w20a
 from sidecar.workers.ports import Workers
 
 
@@ -26,12 +21,8 @@ class SkillServices:
     configuration: Configuration
     clock: Clock
     gates: GateRunner
-<<<<<<< HEAD
     log: EventLog
-    registry: SkillRegistry
-=======
     registry: InstructionRegistry[Skill]
->>>>>>> w20a
     secrets: SecretDetector
     texts: dict[str, str]
     workers: Workers
