@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import checkpoints
 import cold
 import decision
 import gates
@@ -40,6 +41,7 @@ BENCHMARKS: Final = {
     "gates": gates.measured,
     "proof": proof.measured,
     "tree": tree.measured,
+    "checkpoints": checkpoints.measured,
     "lsp": lsp.measured,
     "mcp": mcp_tools.measured,
 }

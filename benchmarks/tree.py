@@ -32,7 +32,7 @@ SECOND: Final = 1_500_000_000
 """Seconds since the epoch: when the files were written. Those of this second are read again by git."""
 
 
-class _Scene(Struct, frozen=True):
+class Scene(Struct, frozen=True):
     """A repository, and the environment for git."""
 
     folder: Path
@@ -67,21 +67,20 @@ def measured(*, quick: bool) -> Report:
         raise Unfit("git is not on PATH")
     folder = Path(tempfile.mkdtemp(prefix="sv-bench-"))
     try:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "LC_ALL": "C",
-        }
-        scene = _Scene(folder, git, environment)
-        files = _laid(scene, QUICK_FOLDERS if quick else FOLDERS)
+        scene = Scene(folder, git, environment(folder))
+        files = laid(scene, QUICK_FOLDERS if quick else FOLDERS)
         with asyncio.Runner() as runner:
             return Report(tuple(_figures(scene, runner, files, quick=quick)))
     finally:
         shutil.rmtree(folder)
 
 
-def _figures(scene: _Scene, runner: asyncio.Runner, files: list[Path], *, quick: bool) -> list[Figure]:
+def environment(folder: Path) -> Mapping[str, str]:
+    """What git gets, with a home below this folder."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+
+
+def _figures(scene: Scene, runner: asyncio.Runner, files: list[Path], *, quick: bool) -> list[Figure]:
     workspace = GitWorkspace(scene.kept)
     at = (str(scene.project), scene.environment)
     against = "git status --porcelain"
@@ -120,7 +119,7 @@ def _figures(scene: _Scene, runner: asyncio.Runner, files: list[Path], *, quick:
     return found
 
 
-def _laid(scene: _Scene, folders: int) -> list[Path]:
+def laid(scene: Scene, folders: int) -> list[Path]:
     """Lay the repository out: source files of 0.2 to 3 KB, all committed and packed."""
     files = []
     for number in range(folders):

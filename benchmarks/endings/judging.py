@@ -28,6 +28,7 @@ from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest, RestReason
@@ -204,6 +205,7 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
     workspace, log = GitWorkspace(state / "trees"), MemoryEventLog()
     return Services(
         catalog=ProjectCatalog(environment, TrustFile(state), detect_gates),
+        checkpoints=GitCheckpoints(state),
         clock=SystemClock(),
         configuration=ConfigurationFile(environment),
         gates=gates or ProjectGates(workspace=workspace),

@@ -87,6 +87,71 @@ class Workspace(Protocol):
         """Delete a stored baseline; do nothing where it is already gone."""
 
 
+class CheckpointError(Exception):
+    """A checkpoint could not be saved, read or restored, and nothing was changed. The message says why."""
+
+
+class TreeCheckpoint(Struct, frozen=True, kw_only=True):
+    """A saved state of a project's files.
+
+    `tree` is the digest that `Workspace.fingerprint` gives for them. `saved_at` is in seconds since the
+    epoch. `unsaved` are the files that could not be saved: bigger than 64 MiB, not open to us, no plain file.
+    """
+
+    id: str
+    tree: str
+    saved_at: float
+    unsaved: tuple[str, ...] = ()
+
+
+class TreeDifference(Struct, frozen=True, kw_only=True):
+    """What a restore would change.
+
+    `changes`: `before` is the present, `after` the checkpoint. `conflicts`: why it would be refused, a line
+    for each file. `left`: files that the checkpoint does not hold, and that would stay because it ignored
+    them or could not save them.
+    """
+
+    changes: ProjectChanges = ProjectChanges()
+    conflicts: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class RestoredTree(Struct, frozen=True, kw_only=True):
+    """What a restore did. `present` is the checkpoint of how the files were before; `left` as above."""
+
+    present: TreeCheckpoint
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class TreeCheckpoints(Protocol):
+    """Saves and restores a project's files. Paths are relative to the project.
+
+    All but `list` and `forget` raise CheckpointError, also while another process is at work on the same
+    project's checkpoints; in this process they wait for one another.
+    """
+
+    async def save(self, project: str, environment: Environment) -> TreeCheckpoint:
+        """Save the files as they are, but for ignored ones. Of many checkpoints the oldest go."""
+
+    async def difference(self, project: str, environment: Environment, checkpoint: str) -> TreeDifference:
+        """Return what restoring the checkpoint of this id would change."""
+
+    async def restore(self, project: str, environment: Environment, checkpoint: str) -> RestoredTree:
+        """Give all files the bytes, modes and link targets of the checkpoint, or change nothing.
+
+        The present state is saved first, as another checkpoint.
+        """
+
+    def list(self, project: str) -> tuple[TreeCheckpoint, ...]:
+        """Return the checkpoints, oldest first. Never raises."""
+
+    def forget(self, project: str, checkpoint: str) -> None:
+        """Delete a checkpoint; do nothing where there is none."""
+
+
 class GateCatalog(Protocol):
     """Lists the checks that a project offers."""
 
@@ -141,6 +206,7 @@ class EvidenceServices:
     """The adapters of this package, one per port."""
 
     catalog: GateCatalog
+    checkpoints: TreeCheckpoints
     gates: GateRunner
     old_checks: OldChecks
     workspace: Workspace

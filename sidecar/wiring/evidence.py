@@ -15,6 +15,7 @@ from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.configuration import user_config_folder
@@ -29,6 +30,7 @@ def build_evidence(state: Path, files: FilesInForce) -> EvidenceServices:
     workspace, code_host = GitWorkspace(state / "trees"), CodeHost()
     return EvidenceServices(
         catalog=ProjectCatalog(os.environ, TrustFile(state, files), detect_gates, code_host, files),
+        checkpoints=GitCheckpoints(state),
         gates=ProjectGates(workspace=workspace, code_host=code_host),
         old_checks=ScratchChecks(workspace),
         workspace=workspace,

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sidecar.evidence.tree import apply
-from sidecar.evidence.tree.apply import UNFINISHED_FOLDER, ApplyError, ChangeApplier
+from sidecar.evidence.tree.apply import (
+    STAGING_PREFIX,
+    UNFINISHED_FOLDER,
+    ApplyError,
+    ChangeApplier,
+    FileStep,
+    Staging,
+)
 from sidecar.kernel.changes import FileChange
-from sidecar.platform.files import write_whole
 
 DEAD = 2**22 + 1
 """No process has this id: it is above the greatest that Linux gives."""
@@ -41,7 +48,8 @@ class Site:
 
     def files(self) -> dict[str, str]:
         found = (path for path in sorted(self.project.rglob("*")) if path.is_file())
-        return {str(path.relative_to(self.project)): path.read_text() for path in found}
+        named = {str(path.relative_to(self.project)): path.read_text() for path in found}
+        return {name: text for name, text in named.items() if not name.startswith(STAGING_PREFIX)}
 
     def notes(self) -> list[Path]:
         return sorted((self.state / UNFINISHED_FOLDER).glob("*.json"))
@@ -95,21 +103,100 @@ def test_what_cannot_be_applied_leaves_all_as_it_was(site: Site, more: FileChang
     assert site.files() == before
 
 
-def test_a_disk_that_fills_up_in_the_middle_leaves_all_as_it_was(
+def break_link(monkeypatch: pytest.MonkeyPatch, name: str, error: BaseException) -> None:
+    """Let a file's new version fail to take its place."""
+    link = os.link
+
+    def broken(source: Path, place: Path, *, follow_symlinks: bool = True) -> None:
+        if place.name == name:
+            raise error
+        link(source, place, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(os, "link", broken)
+
+
+def test_a_failure_in_the_middle_leaves_all_as_it_was(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    (site.project / "out").symlink_to("nowhere")
+    times = [(site.project / name).stat().st_mtime_ns for name in OLD]
+    break_link(monkeypatch, "b.py", PermissionError(13, "Permission denied"))
+    monkeypatch.setattr(Path, "rename", rename_unless(Path.rename, "b.py"))  # it is tried without hard links
+    with pytest.raises(OSError, match="Permission denied"):
+        site.apply()
+    assert site.files() == OLD
+    assert [(site.project / name).stat().st_mtime_ns for name in OLD] == times
+    assert site.notes() == []
+
+
+def rename_unless(rename: Callable[[Path, Path], Path], name: str) -> Callable[[Path, Path], Path]:
+    def renamed(source: Path, place: Path) -> Path:
+        if Path(place).name == name:
+            raise PermissionError(13, "Permission denied")
+        return rename(source, place)
+
+    return renamed
+
+
+def test_a_disk_that_is_full_is_found_before_anything_is_replaced(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = write_whole
-
-    def full(path: Path, data: bytes, *, durable: bool = False) -> None:
-        if path.name == "b.py":
-            raise OSError(28, "No space left on device")
-        write(path, data, durable=durable)
+    def full(path: Path, data: bytes, *, durable: bool = False) -> None:  # noqa: ARG001 - what it stands for
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(apply, "write_whole", full)
+    before = sorted(site.project.rglob("*"))
     with pytest.raises(OSError, match="No space"):
         site.apply()
     assert site.files() == OLD
+    assert sorted(site.project.rglob("*")) == before
+
+
+def test_a_file_system_without_hard_links_will_do(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in NEW:
+        break_link(monkeypatch, Path(name).name, PermissionError(1, "Operation not permitted"))
+    site.apply()
+    assert site.files() == NEW
+
+
+def act_before(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:
+    """Do something just before the new version of a file takes its place."""
+    replace = Staging._replace
+
+    def replaced(staging: Staging, number: int, step: FileStep, new: Path) -> None:
+        if step.path == name:
+            act()
+        replace(staging, number, step, new)
+
+    monkeypatch.setattr(Staging, "_replace", replaced)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("a.py", "changed meanwhile"), ("deep/er/b.py", "came meanwhile")]
+)
+def test_what_somebody_writes_meanwhile_is_not_lost(
+    site: Site, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    def write() -> None:
+        (site.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (site.project / name).write_text("mine\n")
+
+    act_before(monkeypatch, name, write)
+    with pytest.raises(ApplyError, match=said):
+        site.apply()
+    assert site.files() == {**OLD, name: "mine\n"}
     assert site.notes() == []
+
+
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    act_before(
+        monkeypatch, "deep/er/b.py", lambda: (site.project / "deep").symlink_to(tmp_path / "elsewhere")
+    )
+    with pytest.raises(ApplyError, match="leads out"):
+        site.apply()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert site.files() == OLD
 
 
 class Killed(BaseException):
@@ -117,19 +204,10 @@ class Killed(BaseException):
 
 
 def killed_in_the_middle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave what a process that was killed after the first file leaves behind, under the id of a dead one."""
-    write, unlink = write_whole, Path.unlink
-
-    def dies(path: Path, data: bytes, *, durable: bool = False) -> None:
-        if path.name == "b.py":
-            raise Killed
-        write(path, data, durable=durable)
-
+    """Leave what a process that was killed in the middle leaves behind, under the id of a dead one."""
     with monkeypatch.context() as patches:
-        patches.setattr(apply, "write_whole", dies)
-        patches.setattr(
-            Path, "unlink", lambda path, **more: None if path.suffix == ".json" else unlink(path, **more)
-        )
+        break_link(patches, "b.py", Killed())
+        patches.setattr(Staging, "close", lambda _: None)
         with pytest.raises(Killed):
             site.apply()
     (note,) = site.notes()
@@ -151,7 +229,7 @@ def test_what_somebody_wrote_since_is_left_and_named(site: Site, monkeypatch: py
     (site.project / "a.py").write_text("mine\n")
 
     (said,) = ChangeApplier(site.state).roll_back()
-    assert "not a.py, changed since" in said
+    assert "not put back: a.py, changed since" in said
     assert site.files() == {**OLD, "a.py": "mine\n"}
 
 

@@ -49,7 +49,13 @@ from support.memory_stores import (
     PlainMessages,
 )
 from support.scripted_gates import ScriptedGates
-from support.scripted_ports import ScriptedCatalog, ScriptedJudge, ScriptedOldChecks, ScriptedWorkspace
+from support.scripted_ports import (
+    ScriptedCatalog,
+    ScriptedCheckpoints,
+    ScriptedJudge,
+    ScriptedOldChecks,
+    ScriptedWorkspace,
+)
 from support.transcripts import ScriptedTranscripts
 
 LIMIT = 10.0
@@ -162,6 +168,7 @@ class Fakes:
 
     clock: ManualClock = field(default_factory=ManualClock)
     catalog: ScriptedCatalog = field(default_factory=ScriptedCatalog)
+    checkpoints: ScriptedCheckpoints = field(default_factory=ScriptedCheckpoints)
     configuration: FixedConfiguration = field(default_factory=FixedConfiguration)
     gates: HeldGates = field(default_factory=HeldGates)
     old_checks: ScriptedOldChecks = field(default_factory=ScriptedOldChecks)
@@ -182,6 +189,7 @@ class Fakes:
         self.stop_history = self.kept or StopHistory(self.log)
         self.services = Services(
             catalog=self.catalog,
+            checkpoints=self.checkpoints,
             clock=self.clock,
             configuration=self.configuration,
             gates=self.gates,

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sidecar.evidence.ports import ProjectCopy
+from sidecar.evidence.ports import (
+    CheckpointError,
+    ProjectCopy,
+    RestoredTree,
+    TreeCheckpoint,
+    TreeDifference,
+)
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
@@ -42,6 +48,50 @@ class ScriptedCatalog:
     def approve(self, project: str, gates: Iterable[Gate]) -> None:  # noqa: ARG002 - the port's
         chosen = {gate.id for gate in gates}
         self.gates = tuple(replace(gate, approved=gate.approved or gate.id in chosen) for gate in self.gates)
+
+
+class ScriptedCheckpoints:
+    """`TreeCheckpoints` of a project whose files are what `tree` says."""
+
+    def __init__(self) -> None:
+        self.tree = "tree"
+        self.saved: dict[str, TreeCheckpoint] = {}
+        self.difference_to = TreeDifference()
+        self.error = ""
+
+    async def save(self, project: str, environment: Environment) -> TreeCheckpoint:  # noqa: ARG002 - the port's
+        number = len(self.saved) + 1
+        checkpoint = TreeCheckpoint(id=f"{number:016x}", tree=self.tree, saved_at=float(number))
+        if self.error:
+            raise CheckpointError(self.error)
+        return self.saved.setdefault(checkpoint.id, checkpoint)
+
+    async def difference(
+        self,
+        project: str,  # noqa: ARG002 - the port's
+        environment: Environment,  # noqa: ARG002 - the port's
+        checkpoint: str,
+    ) -> TreeDifference:
+        self._find(checkpoint)
+        return self.difference_to
+
+    async def restore(self, project: str, environment: Environment, checkpoint: str) -> RestoredTree:
+        target = self._find(checkpoint)
+        if self.difference_to.conflicts:
+            raise CheckpointError(self.difference_to.conflicts[0])
+        present, self.tree = await self.save(project, environment), target.tree
+        return RestoredTree(present=present)
+
+    def list(self, project: str) -> tuple[TreeCheckpoint, ...]:  # noqa: ARG002 - the port's
+        return tuple(self.saved.values())
+
+    def forget(self, project: str, checkpoint: str) -> None:  # noqa: ARG002 - the port's
+        self.saved.pop(checkpoint, None)
+
+    def _find(self, checkpoint: str) -> TreeCheckpoint:
+        if checkpoint not in self.saved:
+            raise CheckpointError(f"there is no checkpoint {checkpoint}")
+        return self.saved[checkpoint]
 
 
 class ScriptedOldChecks:

@@ -1,54 +1,261 @@
-"""Applies the changes of a copy to the project: all files, or none of them.
+"""Replaces files of a project: all of them, or none.
 
 Rules:
 
-- A file that is not what it was when the copy was made is a conflict, and then nothing is written.
+- A file that is not what it was when the change was planned is a conflict: then everything is put back.
 - Nothing is written outside the project, neither by a path nor through a link.
-- What is to be written is in a file of the state folder first. After a crash in between, `roll_back` gives
-  each file its text from before, but for those that somebody changed meanwhile.
+- New versions are written beside the project's files first, into one folder at its top. Then each file that
+  goes is renamed into that folder, and examined there, and each new one is linked into its place. So
+  what somebody writes meanwhile is never overwritten, and putting back takes no room on the disk.
+- A note in the state folder says what is under way. After a kill, `roll_back` puts back what was, but for
+  files that somebody changed meanwhile.
+
+Renaming does not cross file systems: a file below another mount cannot be replaced, which puts everything
+back. The files of a closed or read-only folder cannot either.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from hashlib import sha1
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.evidence.tree.contents import decode_file_content
+from sidecar.evidence.tree.contents import decode_file_content, git_blob_name
 from sidecar.kernel.changes import FileChange
-from sidecar.platform.files import UnusableFileError, ensure_folder, is_process_alive, read_whole, write_whole
+from sidecar.platform.files import (
+    OWNER_FOLDER,
+    UnusableFileError,
+    ensure_folder,
+    is_process_alive,
+    read_whole,
+    write_whole,
+)
 
 UNFINISHED_FOLDER: Final = "applying"
-"""In the state folder: one file for each application that is not finished."""
+"""In the state folder: one note for each application that is not finished."""
+STAGING_PREFIX: Final = ".supervisor-"
+"""How the folder in the project begins. It has a .gitignore that ignores all of it."""
 FILE_LIMIT: Final = 8 << 20
-"""Maximum bytes of one file."""
-UNFINISHED_LIMIT: Final = 1 << 30
-"""Maximum bytes of a file in UNFINISHED_FOLDER."""
+"""Maximum bytes of one file of a copy."""
+UNFINISHED_LIMIT: Final = 1 << 28
+"""Maximum bytes of a note."""
 NAMED_FILES: Final = 5
+LINK_MODE: Final = "120000"
+"""How git calls a symbolic link."""
+READ_BLOCK: Final = 1 << 20
 
 
 class ApplyError(Exception):
-    """The changes cannot be applied, and nothing was written. The message says which file, and why."""
+    """The changes cannot be applied, and what was written is put back. The message says why."""
 
 
-class _FileVersions(Struct, frozen=True):
-    """One file, relative to the project: its bytes before and after, None where there is none."""
+class FileStep(Struct, frozen=True, array_like=True):
+    """What becomes of one file, relative to the project: its versions before and after, "" where none is.
+
+    A version is as `file_version` gives it.
+    """
 
     path: str
-    before: bytes | None
-    after: bytes | None
-    mode: int
+    before: str
+    after: str
 
 
 class _Unfinished(Struct, frozen=True):
-    project: str
-    files: tuple[_FileVersions, ...]
+    """A note. Paths are bytes, because a file's name may be no text."""
+
+    project: bytes
+    folder: bytes
+    steps: tuple[tuple[bytes, str, str], ...]
+
+
+def file_version(place: Path) -> str:
+    """Return mode and git object name, such as "100644 <name>"; "" where nothing is. Raises OSError."""
+    try:
+        about = place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    if stat.S_ISLNK(about.st_mode):
+        return f"{LINK_MODE} {git_blob_name(os.fsencode(place.readlink()))}"
+    if not stat.S_ISREG(about.st_mode):
+        return "a folder" if stat.S_ISDIR(about.st_mode) else "no plain file"
+    named = sha1(b"blob %d\0" % about.st_size, usedforsecurity=False)
+    with place.open("rb") as file:
+        while block := file.read(READ_BLOCK):
+            named.update(block)
+    return f"{plain_mode(about.st_mode)} {named.hexdigest()}"
+
+
+def plain_mode(mode: int) -> str:
+    """Return a plain file's mode as in `file_version`: unlike git, with all permissions."""
+    return f"100{mode & 0o777:03o}"
+
+
+class Staging:
+    """The folder in a project from which files are replaced. Only `ChangeApplier.staging` makes one."""
+
+    def __init__(self, project: Path, note: Path, name: str = "") -> None:
+        self._project, self._note = project, note
+        self.folder = project / (name or f"{STAGING_PREFIX}{secrets.token_hex(8)}")
+
+    @property
+    def new(self) -> Path:
+        """Where the new versions are to be written, by their paths."""
+        return self.folder / "new"
+
+    def open(self) -> None:
+        """Create the folder. Raises OSError."""
+        self.write_note(())
+        for folder in (self.folder, self.new, self._old):
+            folder.mkdir(mode=OWNER_FOLDER)
+        (self.folder / ".gitignore").write_text("*\n")
+
+    def close(self) -> None:
+        """Remove the folder and the note, unless something is in the folder that is nowhere else."""
+        if not _is_filled(self._old):
+            self._discard()
+
+    def swap(self, steps: Sequence[FileStep], new: Path) -> None:
+        """Replace the files; those below `new` take their places.
+
+        Raises ApplyError and OSError after everything was put back.
+        """
+        for step in steps:
+            _check_path(step.path)
+            if step.after and file_version(new / step.path) != step.after:
+                raise ApplyError(f"{step.path}: its new version is not what was kept, so nothing was changed")
+        ordered = sorted(steps, key=lambda step: step.after != "")  # what goes makes room for what comes
+        self.write_note(ordered)
+        try:
+            for number, step in enumerate(ordered):
+                self._replace(number, step, new)
+        except (OSError, ApplyError) as error:
+            if kept := self.put_back(ordered):
+                raise ApplyError(f"{error}; {self.left_words(kept)}") from error
+            raise
+        self._discard()
+
+    def put_back(self, steps: Sequence[FileStep]) -> tuple[str, ...]:
+        """Put back what was; return the paths of files that are neither version, which are left alone."""
+        foreign = []
+        for number, step in reversed(list(enumerate(steps))):
+            place, old = self._project / step.path, self._old / str(number)
+            try:
+                check_folders(self._project, step.path)
+                now, was = file_version(place), os.path.lexists(old)
+                if now not in ("", step.before, step.after) and (was or not step.before):
+                    foreign.append(step.path)
+                elif was:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    old.replace(place)
+                elif not step.before and now:
+                    place.unlink()
+                    _remove_empty_folders(place.parent, self._project)
+            except (OSError, ApplyError):
+                foreign.append(step.path)
+        return tuple(foreign)
+
+    def left_words(self, paths: Sequence[str]) -> str:
+        """Say which files were left alone."""
+        said = f"not put back: {', '.join(paths[:NAMED_FILES])}, changed since"
+        return f"{said}; what was there is in {self._old}" if _is_filled(self._old) else said
+
+    def write_note(self, steps: Sequence[FileStep]) -> None:
+        """Say in the state folder what is under way. Raises OSError."""
+        told = tuple((os.fsencode(step.path), step.before, step.after) for step in steps)
+        note = _Unfinished(os.fsencode(self._project), os.fsencode(self.folder.name), told)
+        write_whole(self._note, msgspec.json.encode(note), durable=True)
+
+    @property
+    def _old(self) -> Path:
+        return self.folder / "old"
+
+    def _replace(self, number: int, step: FileStep, new: Path) -> None:
+        place = self._project / step.path
+        check_folders(self._project, step.path)
+        if step.before:
+            old = self._old / str(number)
+            with suppress(FileNotFoundError):
+                place.rename(old)
+            if file_version(old) != step.before:
+                raise ApplyError(f"{step.path} was changed meanwhile, so nothing was changed. Try again")
+        if not step.after:
+            _remove_empty_folders(place.parent, self._project)
+            return
+        _remove_empty_tree(place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _move_without_replacing(new / step.path, place)
+        except FileExistsError as error:
+            raise ApplyError(f"{step.path} came meanwhile, so nothing was changed. Try again") from error
+
+    def _discard(self) -> None:
+        with suppress(OSError):  # from here on there is nothing to put back
+            self.write_note(())
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._note.unlink(missing_ok=True)
+
+
+def _is_filled(folder: Path) -> bool:
+    with suppress(OSError):
+        return any(folder.iterdir())
+    return False
+
+
+def _check_path(path: str) -> None:
+    """Raise ApplyError for a path out of the project, or into git's own folder."""
+    parts = path.split("/")
+    if not parts[0] or ".." in parts:
+        raise ApplyError(f"{path} leads out of the project, so it is not applied")
+    if any(part.lower() == ".git" for part in parts):
+        raise ApplyError(f"{path} is git's own, so it is not applied")
+
+
+def check_folders(project: Path, path: str) -> None:
+    """Raise ApplyError where a folder above a file is a link."""
+    at = path.find("/")
+    while at > 0:
+        if os.path.islink(f"{project}/{path[:at]}"):  # noqa: PTH114 - of 50,000 files, and Path is slow
+            raise ApplyError(f"{path} leads out of the project or through a link, so it is not applied")
+        at = path.find("/", at + 1)
+
+
+def _move_without_replacing(source: Path, place: Path) -> None:
+    """Raises FileExistsError where something is, and OSError."""
+    try:
+        os.link(source, place, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(place):
+            raise FileExistsError(place) from None
+        source.rename(place)
+        return
+    source.unlink()
+
+
+def _remove_empty_folders(folder: Path, project: Path) -> None:
+    """Remove a folder and those above it as far as they are empty."""
+    with suppress(OSError):
+        while folder != project:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _remove_empty_tree(place: Path) -> None:
+    """Remove a folder in which there are only folders."""
+    if place.is_dir() and not place.is_symlink():
+        for folder, _, _ in os.walk(place, topdown=False):
+            with suppress(OSError):
+                Path(folder).rmdir()
 
 
 class ChangeApplier:
@@ -57,23 +264,35 @@ class ChangeApplier:
     def __init__(self, state: Path) -> None:
         self._folder = state / UNFINISHED_FOLDER
 
+    @contextmanager
+    def staging(self, project: Path) -> Iterator[Staging]:
+        """Yield a folder in the project for new versions of files, removed at the end. Raises OSError."""
+        ensure_folder(self._folder)
+        staging = Staging(project, self._folder / f"{os.getpid()}-{secrets.token_hex(4)}.json")
+        try:
+            staging.open()
+            yield staging
+        finally:
+            staging.close()
+
     def apply(self, project: Path, copy: Path, changes: Sequence[FileChange]) -> None:
-        """Give these files of the project the content that they have in the copy.
+        """Give these files of the project the content that they have in the copy, but not its modes.
 
         Raises ApplyError, and OSError after everything was put back.
         """
-        files = tuple(_file_versions(project, copy, change) for change in _single_files(changes))
-        ensure_folder(self._folder)
-        note = self._folder / f"{os.getpid()}-{secrets.token_hex(4)}.json"
-        write_whole(note, msgspec.json.encode(_Unfinished(str(project), files)), durable=True)
-        try:
-            for file in files:
-                _write_version(project, file, file.after)
-        except OSError:
-            _put_back(project, files)
-            raise
-        finally:
-            note.unlink(missing_ok=True)
+        singles = tuple(_single_files(changes))
+        contents = [_read_new_version(project, copy, change) for change in singles]
+        with self.staging(project) as staging:
+            steps = []
+            for change, (before, mode, content) in zip(singles, contents, strict=True):
+                if content is not None:
+                    place = staging.new / change.path
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    write_whole(place, content)
+                    place.chmod(mode)
+                after = "" if content is None else f"{plain_mode(mode)} {git_blob_name(content)}"
+                steps.append(FileStep(change.path, before, after))
+            staging.swap(steps, staging.new)
 
     def roll_back(self) -> tuple[str, ...]:
         """Undo what processes left unfinished that are dead now; return a line for each project."""
@@ -97,14 +316,14 @@ def _single_files(changes: Sequence[FileChange]) -> Iterator[FileChange]:
             yield change
 
 
-def _file_versions(project: Path, copy: Path, change: FileChange) -> _FileVersions:
-    """Read both versions of a file. Raises ApplyError."""
-    place = project / change.path
+def _read_new_version(project: Path, copy: Path, change: FileChange) -> tuple[str, int, bytes | None]:
+    """Return the present version, the mode to have, and the new content. Raises ApplyError."""
     if change.unread or change.link:
         raise ApplyError(f"{change.path}: {change.unread or 'it is a link now'}, so it is not applied")
+    _check_path(change.path)
+    check_folders(project, change.path)
+    place = project / change.path
     try:
-        if not place.parent.resolve().is_relative_to(project.resolve()):
-            raise ApplyError(f"{change.path} leads out of the project, so it is not applied")
         before = read_whole(place, FILE_LIMIT) if os.path.lexists(place) else None
         after = read_whole(copy / change.path, FILE_LIMIT) if change.after is not None else None
         mode = (copy / change.path if before is None else place).stat().st_mode & 0o777
@@ -114,33 +333,8 @@ def _file_versions(project: Path, copy: Path, change: FileChange) -> _FileVersio
         raise ApplyError(f"{change.path} was changed meanwhile, so nothing was applied. Try again")
     if (None if after is None else decode_file_content(after).text) != change.after:
         raise ApplyError(f"{change.path} was changed while the tests ran, so nothing was applied")
-    return _FileVersions(change.path, before, after, mode)
-
-
-def _write_version(project: Path, file: _FileVersions, content: bytes | None) -> None:
-    place = project / file.path
-    if content is None:
-        place.unlink(missing_ok=True)
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(place, content)
-    place.chmod(file.mode)
-
-
-def _put_back(project: Path, files: Sequence[_FileVersions]) -> tuple[str, ...]:
-    """Write the versions from before; return the paths of files that are neither, which are left alone."""
-    foreign = []
-    for file in files:
-        place = project / file.path
-        try:
-            now = read_whole(place, FILE_LIMIT) if os.path.lexists(place) else None
-            if now not in (file.before, file.after):
-                foreign.append(file.path)
-            elif now != file.before:
-                _write_version(project, file, file.before)
-        except (OSError, UnusableFileError):
-            foreign.append(file.path)
-    return tuple(foreign)
+    version = "" if before is None else f"{plain_mode(mode)} {git_blob_name(before)}"
+    return version, mode, after
 
 
 def _undo(note: Path) -> Iterator[str]:
@@ -149,7 +343,12 @@ def _undo(note: Path) -> Iterator[str]:
     except (OSError, UnusableFileError, msgspec.DecodeError, UnicodeDecodeError):
         note.unlink(missing_ok=True)  # the process died before it was written whole, so before any file
         return
-    foreign = _put_back(Path(left.project), left.files)
+    staging = Staging(Path(os.fsdecode(left.project)), note, os.fsdecode(left.folder))
+    steps = [FileStep(os.fsdecode(path), before, after) for path, before, after in left.steps]
+    foreign = staging.put_back(steps)
+    kept = f"; {staging.left_words(foreign)}" if foreign else ""
+    staging.close()
     note.unlink(missing_ok=True)
-    kept = f"; not {', '.join(foreign[:NAMED_FILES])}, changed since" if foreign else ""
-    yield f"{left.project}: a change was applied in part when Supervisor was killed; it is undone{kept}"
+    if steps:
+        project = os.fsdecode(left.project)
+        yield f"{project}: a change was applied in part when Supervisor was killed; it is undone{kept}"

@@ -53,7 +53,7 @@ async def write_mixed_files(
     """Write the files below `into`; return the changed paths that keep the first version."""
     with room.entered(ground) as (own, _):
         git = with_user_objects(own, ground)
-        await _write_files(git, mix.first, into)
+        await write_files(git, mix.first, into)
         if mix.first == mix.second:
             return frozenset()
         lines = split_at_nul(
@@ -63,7 +63,7 @@ async def write_mixed_files(
         kept = await asyncio.to_thread(mix.keep, changed, into)
         others = {path: status for path, status in changed.items() if path not in kept}
         before = await asyncio.to_thread(_take_away, into, others)
-        await _write_files(git, mix.second, into, [path for path, status in others.items() if status != "D"])
+        await write_files(git, mix.second, into, [path for path, status in others.items() if status != "D"])
         return kept | await asyncio.to_thread(_merge_texts, into, before, mix.merge)
 
 
@@ -91,7 +91,7 @@ def _merge_texts(into: Path, before: Mapping[str, str], merge: TextMerge) -> fro
     return frozenset(merged)
 
 
-async def _write_files(git: Git, tree: str, into: Path, paths: list[str] | None = None) -> None:
+async def write_files(git: Git, tree: str, into: Path, paths: list[str] | None = None) -> None:
     """Write all files of a tree, or these."""
     await git.told("read-tree", tree)
     which = ("--all",) if paths is None else ("-z", "--stdin")

@@ -145,13 +145,14 @@ def with_user_objects(git: Git, ground: WorkTree) -> Git:
 
 
 class ShadowRepositories(Struct, frozen=True):
-    """All shadow repositories below a folder."""
+    """All shadow repositories below a folder. `lasting`: snapshots stay until they are forgotten."""
 
     kept: Path
+    lasting: bool = False
 
     def newest(self, top: Path) -> ShadowRepository:
         """Return the newest repository of this work tree; create one if there is none. Raises OSError."""
-        home = self._home(top)
+        home = self.home(top)
         rooms = _paths_by_age(home, "*/HEAD")
         if rooms:
             return ShadowRepository(rooms[-1].parent)
@@ -181,8 +182,8 @@ class ShadowRepositories(Struct, frozen=True):
 
     def tidy(self, top: Path) -> None:
         """Start a new repository if due, and remove old or surplus data. Raises OSError."""
-        home, now = self._home(top), time.time()
-        snapshots = _paths_by_age(home, "*/snapshots/*")
+        home, now = self.home(top), time.time()
+        snapshots = [] if self.lasting else _paths_by_age(home, "*/snapshots/*")
         for place in snapshots[:-SNAPSHOTS]:
             place.unlink(missing_ok=True)
         for place in snapshots[-SNAPSHOTS:]:
@@ -200,11 +201,21 @@ class ShadowRepositories(Struct, frozen=True):
             if _seconds_since_written(left, now) > SCRATCH_AGE_S:
                 shutil.rmtree(left, ignore_errors=True)
 
+    def names(self, top: Path) -> tuple[str, ...]:
+        """Return the names of the snapshots of this work tree, oldest first."""
+        places = _paths_by_age(self.home(top), "*/snapshots/*")
+        named = (f"{place.parents[2].name}/{place.parents[1].name}/{place.name}" for place in places)
+        return tuple(name for name in named if SNAPSHOT_NAME.fullmatch(name))
+
+    def size(self, top: Path) -> int:
+        """Return the bytes of all repositories of this work tree."""
+        return _folder_bytes(self.home(top))
+
     def holds(self, name: str, top: Path) -> bool:
         """Whether this snapshot belongs to this work tree."""
-        return name.startswith(self._home(top).name)
+        return name.startswith(self.home(top).name)
 
-    def _home(self, top: Path) -> Path:
+    def home(self, top: Path) -> Path:
         return self.kept / blake2b(os.fsencode(top), digest_size=16).hexdigest()
 
     def _place(self, name: str) -> Path:

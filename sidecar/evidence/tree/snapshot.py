@@ -70,12 +70,14 @@ class TreeState(Struct, frozen=True, kw_only=True):
     """The state of all files. Paths are bytes, relative to the work tree's top.
 
     `tree` is the git tree of all contents, except those in `standing` (stat fingerprints of files that were
-    not read) and in `steering` (contents of ignored files that affect checks, and of ignore rules).
+    not read) and in `steering` (contents of ignored files that affect checks, and of ignore rules). `unread`:
+    the files in `standing` that are not ignored; it is not serialized.
     """
 
     tree: str
     standing: Mapping[bytes, str]
     steering: Mapping[bytes, bytes]
+    unread: frozenset[str] = frozenset()
 
     def digest(self) -> str:
         """Return one digest of the whole state."""
@@ -139,6 +141,7 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
         tree=tree,
         standing={encode_path(path): about for path, about in (standing | steers.standing).items()},
         steering={encode_path(path): content for path, content in steers.contents.items()} | rules,
+        unread=frozenset(standing),
     )
 
 

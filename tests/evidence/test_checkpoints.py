@@ -1,0 +1,554 @@
+"""A project's files are saved without touching its repository, and come back byte for byte, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeCheckpoint, TreeDifference
+from sidecar.evidence.tree import checkpoints as under_test
+from sidecar.evidence.tree.apply import UNFINISHED_FOLDER, ChangeApplier, FileStep, Staging
+from sidecar.evidence.tree.checkpoints import GitCheckpoints
+from sidecar.evidence.tree.workspace import GitWorkspace
+from support.git_projects import commit_all, everything, git, repository
+from support.loops import run
+
+pytestmark = pytest.mark.process
+
+LONG_NAME = "l" * 255
+ODD_NAME = os.fsdecode(b"caf\xe9 \n\t")
+
+
+class Site:
+    """A project, and the state folder in which its checkpoints are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.state = folder / "project", folder / "state"
+
+    def save(self) -> TreeCheckpoint:
+        return run(GitCheckpoints(self.state).save(str(self.project), os.environ))
+
+    def difference(self, to: TreeCheckpoint) -> TreeDifference:
+        return run(GitCheckpoints(self.state).difference(str(self.project), os.environ, to.id))
+
+    def restore(self, to: TreeCheckpoint) -> RestoredTree:
+        return run(GitCheckpoints(self.state).restore(str(self.project), os.environ, to.id))
+
+    def refused(self, to: TreeCheckpoint) -> str:
+        """Why a restore was refused, which changed nothing."""
+        before = self.files()
+        with pytest.raises(CheckpointError) as refused:
+            self.restore(to)
+        assert self.files() == before
+        return str(refused.value)
+
+    def files(self) -> dict[str, tuple[str, bytes]]:
+        """Everything but git's own: mode or kind, and content or target of a link."""
+        found = {}
+        for path in sorted(self.project.rglob("*")):
+            name = str(path.relative_to(self.project))
+            if path.is_symlink():
+                found[name] = ("link", os.fsencode(path.readlink()))
+            elif path.is_file():
+                found[name] = (f"{stat.S_IMODE(path.stat().st_mode):o}", path.read_bytes())
+        return {name: about for name, about in found.items() if not name.startswith(".git/")}
+
+    def ids(self) -> list[str]:
+        return [one.id for one in GitCheckpoints(self.state).list(str(self.project))]
+
+    def notes(self) -> list[Path]:
+        return [*(self.state / UNFINISHED_FOLDER).glob("*"), *self.project.glob(".supervisor-*")]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def plain(site: Site) -> Site:
+    """A project with one committed file, `a.txt`."""
+    repository(site.project)
+    return site
+
+
+@pytest.fixture
+def dirty(site: Site, tmp_path: Path) -> Site:
+    """A project in every state that git knows."""
+    project = repository(site.project)
+    for name in ("staged", "unstaged", "both", "removed", "unlinked", "renamed from", "run.sh", "crlf.txt"):
+        (project / name).write_text(f"{name} as committed\n" * 9)
+    (project / ".gitignore").write_text("ignored/\n*.log\n")
+    (project / ".gitattributes").write_text("*.txt text eol=lf filter=loud\n")
+    (project / "deep/er").mkdir(parents=True)
+    (project / "deep/er/file").write_text("deep\n")
+    (project / "inside").symlink_to("deep/er")
+    commit_all(project, "second")
+    (project / "a.txt").write_text("stashed\n")
+    git(project, "stash", "push", "--quiet")
+    git(project, "branch", "other")
+    (project / "staged").write_text("staged\n")
+    (project / "both").write_text("one\n")
+    git(project, "rm", "--quiet", "removed")
+    git(project, "mv", "renamed from", "renamed to")
+    git(project, "add", "staged", "both")
+    (project / "both").write_text("two\n")
+    (project / "unstaged").write_text("unstaged\n")
+    (project / "unlinked").unlink()
+    (project / "run.sh").chmod(0o755)
+    (project / "crlf.txt").write_bytes(b"a\r\nb\n\r\n")
+    (project / "untracked").mkdir()
+    (project / "untracked/binary").write_bytes(bytes(range(256)) * 40)
+    (project / "untracked/private").write_text("mine\n")
+    (project / "untracked/private").chmod(0o600)
+    (project / "empty").touch()
+    (project / LONG_NAME).write_text("long\n")
+    (project / ODD_NAME).write_text("odd\n")
+    (project / "outside").symlink_to(tmp_path / "outside")
+    (project / "dangling").symlink_to("no where")
+    (project / "ignored").mkdir()
+    (project / "ignored/kept").write_text("kept\n")
+    (project / "x.log").write_text("log\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/theirs").write_text("theirs\n")
+    return site
+
+
+def wreck(project: Path) -> None:
+    """Change, remove, replace and add files in every way."""
+    for name in ("staged", "crlf.txt", "untracked/binary", "empty"):
+        (project / name).write_text("wreck\n")
+    for name in ("both", LONG_NAME, ODD_NAME, "outside", "dangling", "renamed to"):
+        (project / name).unlink()
+    shutil.rmtree(project / "untracked")
+    (project / "untracked").write_text("a file where a folder was\n")
+    (project / "unstaged").unlink()
+    (project / "unstaged/now").mkdir(parents=True)
+    (project / "unstaged/now/a folder").write_text("where a file was\n")
+    (project / "run.sh").chmod(0o644)
+    (project / "inside").unlink()
+    shutil.move(project / "deep", project / "inside")
+    (project / "dangling").write_text("a file where a link was\n")
+    (project / "a.txt").unlink()
+    (project / "a.txt").symlink_to("ignored/kept")
+    (project / "removed").write_text("here again\n")
+    (project / "new/er").mkdir(parents=True)
+    (project / "new/er/file").write_bytes(b"\0new")
+
+
+def repository_facts(project: Path) -> tuple[object, ...]:
+    own = {name: about for name, about in everything(project / ".git").items() if "objects" not in name}
+    return (
+        own,
+        git(project, "--no-optional-locks", "status", "--porcelain=v2"),
+        git(project, "stash", "list"),
+        git(project, "for-each-ref"),
+        git(project, "reflog"),
+        git(project, "count-objects", "-v"),
+    )
+
+
+def test_a_dirty_tree_comes_back_as_it_was_and_so_does_its_wreck(dirty: Site, tmp_path: Path) -> None:
+    project = dirty.project
+    before, facts = dirty.files(), repository_facts(project)
+    first = dirty.save()
+    assert first.unsaved == ()
+    assert first.tree == run(GitWorkspace(tmp_path / "trees").fingerprint(str(project), os.environ))
+
+    wreck(project)
+    wrecked = dirty.files()
+    restored = dirty.restore(first)
+    assert dirty.files() == before
+    assert repository_facts(project) == facts
+    assert not (project / "new").exists()
+    assert dirty.notes() == []
+    assert (tmp_path / "outside/theirs").read_text() == "theirs\n"
+
+    again = dirty.restore(restored.present)
+    assert dirty.files() == wrecked
+    assert dirty.ids() == [first.id, restored.present.id, again.present.id]
+    assert dirty.restore(again.present).written
+    assert dirty.files() == before
+
+
+def test_the_difference_says_what_a_restore_would_change(plain: Site) -> None:
+    (plain.project / "b.bin").write_bytes(b"\0b")
+    (plain.project / "run").write_text("run\n")
+    (plain.project / "run").chmod(0o755)
+    first = plain.save()
+    before = plain.files()
+    (plain.project / "a.txt").write_text("wreck\n")
+    (plain.project / "b.bin").unlink()
+    (plain.project / "b.bin").symlink_to("a.txt")
+    (plain.project / "run").chmod(0o644)
+    (plain.project / "new").write_text("new\n")
+    changed = plain.files()
+
+    found = plain.difference(first)
+    assert [(file.path, file.before, file.after, file.unread) for file in found.changes.files] == [
+        ("a.txt", "wreck\n", "a\n", ""),
+        ("b.bin", "a.txt", None, "after: it is no text"),
+        ("new", "new\n", None, ""),
+        ("run", "run\n", "run\n", ""),
+    ]
+    assert plain.files() == changed
+    assert plain.ids() == [first.id]
+
+    restored = plain.restore(first)
+    assert (restored.written, restored.removed) == (("a.txt", "b.bin", "run"), ("new",))
+    assert plain.files() == before
+    assert plain.difference(first) == TreeDifference(changes=plain.difference(first).changes)
+    assert plain.difference(first).changes.files == ()
+
+
+def block_by_file(project: Path) -> str:
+    (project / "notes").write_text("mine\n")
+    return "notes"
+
+
+def block_by_folder(project: Path) -> str:
+    (project / "notes/deep").mkdir(parents=True)
+    (project / "notes/deep/x").write_text("mine\n")
+    return "notes/deep/x"
+
+
+def block_by_link(project: Path) -> str:
+    shutil.rmtree(project / "folder")
+    (project / "folder").symlink_to(project.parent)
+    return "folder"
+
+
+def block_by_big_file(project: Path) -> str:
+    with (project / "notes").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    return "notes"
+
+
+@pytest.mark.parametrize(
+    ("rules", "block"),
+    [
+        ("notes\n", block_by_file),
+        ("notes\n", block_by_folder),
+        ("folder\n", block_by_link),
+        ("", block_by_big_file),
+    ],
+)
+def test_what_is_in_no_checkpoint_is_never_overwritten(
+    plain: Site, rules: str, block: Callable[[Path], str]
+) -> None:
+    (plain.project / "notes").write_text("notes\n")
+    (plain.project / "folder").mkdir()
+    (plain.project / "folder/x").write_text("x\n")
+    first = plain.save()
+    (plain.project / "notes").unlink()
+    (plain.project / ".gitignore").write_text(rules)
+    blocking = block(plain.project)
+
+    assert plain.difference(first).conflicts == (
+        f"{blocking} is ignored, or could not be saved, and would be overwritten",
+    )
+    assert f"nothing was restored: {blocking} is ignored" in plain.refused(first)
+    assert plain.ids() == [first.id]
+
+
+def test_an_ignored_file_that_is_as_it_was_is_no_conflict(plain: Site) -> None:
+    (plain.project / "notes").write_text("notes\n")
+    first = plain.save()
+    (plain.project / ".gitignore").write_text("notes\n")
+    assert plain.restore(first).removed == (".gitignore",)
+    assert plain.difference(first).changes.files == ()
+
+
+def test_what_the_checkpoint_ignored_or_could_not_save_is_not_removed(plain: Site) -> None:
+    (plain.project / ".gitignore").write_text("venv/\n")
+    (plain.project / "venv").mkdir()
+    (plain.project / "venv/python").write_text("python\n")
+    with (plain.project / "big").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    first = plain.save()
+    assert first.unsaved == ("big",)
+    (plain.project / ".gitignore").unlink()
+    (plain.project / "big").write_text("small\n")
+
+    restored = plain.restore(first)
+    assert (restored.written, restored.removed, restored.left) == (
+        (".gitignore",),
+        (),
+        ("big", "venv/python"),
+    )
+    assert (plain.project / "venv/python").exists()
+    assert (plain.project / "big").read_text() == "small\n"
+
+
+def test_a_checkpoint_needs_nothing_of_the_users_repository(plain: Site) -> None:
+    before = plain.files()
+    first = plain.save()
+    for path in (plain.project / ".git", plain.project / "a.txt"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (plain.project / "new").touch()
+    plain.restore(first)
+    assert plain.files() == before
+
+
+def test_contents_that_the_users_repository_lost_are_read_again(
+    plain: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain.save()
+    (plain.project / "b.txt").write_text("b\n")
+    git(plain.project, "add", "b.txt")
+    with monkeypatch.context() as patches:
+        patches.setattr(under_test, "_copy_user_objects", dies)
+        with pytest.raises(Killed):
+            plain.save()
+    git(plain.project, "rm", "--quiet", "--cached", "b.txt")
+    git(plain.project, "gc", "--quiet", "--prune=now")
+    before = plain.files()
+    second = plain.save()
+    (plain.project / "b.txt").unlink()
+    plain.restore(second)
+    assert plain.files() == before
+
+
+class Killed(BaseException):
+    """Stands for a kill."""
+
+
+async def dies(*_: object) -> None:
+    raise Killed
+
+
+def test_a_folder_without_a_repository(site: Site) -> None:
+    (site.project / "b").mkdir(parents=True)
+    (site.project / "b/a.txt").write_text("a\n")
+    before = site.files()
+    first = site.save()
+    shutil.rmtree(site.project / "b")
+    (site.project / "new").touch()
+    site.restore(first)
+    assert site.files() == before
+
+
+def test_a_project_in_a_repository_is_restored_alone(plain: Site) -> None:
+    top = plain.project
+    plain.project = top / "part"
+    plain.project.mkdir()
+    (plain.project / "b.txt").write_text("b\n")
+    before = plain.files()
+    first = plain.save()
+    for path in (top / "a.txt", plain.project / "b.txt", plain.project / "new"):
+        path.write_text("changed\n")
+
+    assert [file.path for file in plain.difference(first).changes.files] == ["b.txt", "new"]
+    assert plain.restore(first).written == ("b.txt",)
+    assert plain.files() == before
+    assert (top / "a.txt").read_text() == "changed\n"
+
+
+def test_files_of_a_repository_inside_come_back(plain: Site) -> None:
+    inner = repository(plain.project / "inner")
+    (inner / "b.txt").write_text("b\n")
+    before = plain.files()
+    first = plain.save()
+    for name in ("a.txt", "b.txt"):
+        (inner / name).unlink()
+    plain.restore(first)
+    assert plain.files() == before
+
+
+# --- Failures in the middle ---------------------------------------------------------------------------------
+
+
+def test_a_failure_in_the_middle_puts_everything_back(dirty: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = dirty.save()
+    wreck(dirty.project)
+    replace, count = Staging._replace, 12
+
+    def fails(staging: Staging, number: int, step: FileStep, new: Path) -> None:
+        if number == count:
+            raise OSError(28, "No space left on device")
+        replace(staging, number, step, new)
+
+    monkeypatch.setattr(Staging, "_replace", fails)
+    assert "No space left" in dirty.refused(first)
+    assert dirty.notes() == []
+
+
+def test_a_kill_in_the_middle_is_undone_at_the_next_start(dirty: Site) -> None:
+    first = dirty.save()
+    wreck(dirty.project)
+    wrecked = dirty.files()
+    assert kill_while_restoring(dirty, first) == 9
+    assert {name for name in dirty.files() if ".supervisor-" in name}
+    assert "?? .supervisor" not in git(dirty.project, "--no-optional-locks", "status", "--porcelain")
+
+    (said,) = ChangeApplier(dirty.state).roll_back()
+    assert "it is undone" in said
+    assert dirty.files() == wrecked
+    assert dirty.notes() == []
+    assert ChangeApplier(dirty.state).roll_back() == ()
+    assert dirty.ids()[0] == first.id
+    dirty.restore(first)
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from sidecar.evidence.tree.apply import Staging
+from sidecar.evidence.tree.checkpoints import GitCheckpoints
+replace = Staging._replace
+def killed(staging, number, step, new):
+    if number == 12:
+        os._exit(9)
+    replace(staging, number, step, new)
+Staging._replace = killed
+asyncio.run(GitCheckpoints(Path(sys.argv[1])).restore(sys.argv[2], os.environ, sys.argv[3]))
+"""
+
+
+def kill_while_restoring(site: Site, to: TreeCheckpoint) -> int:
+    arguments = (str(site.state), str(site.project), to.id)
+    return subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False).returncode
+
+
+def test_a_content_that_was_altered_is_not_restored(plain: Site) -> None:
+    (plain.project / "b.txt").write_text("b\n")
+    first = plain.save()
+    (plain.project / "b.txt").write_text("c\n")
+    plain.difference(first)
+    rooms = plain.state / "checkpoints"
+    names = [
+        next(rooms.glob(f"*/*/objects/{name[:2]}/{name[2:]}"))
+        for name in (git_name(plain.project, "b\n"), git_name(plain.project, "c\n"))
+    ]
+    names[0].chmod(0o600)
+    names[0].write_bytes(names[1].read_bytes())
+    plain.refused(first)
+
+
+def git_name(project: Path, text: str) -> str:
+    return subprocess.run(
+        ["git", "hash-object", "--stdin"],
+        input=text,
+        cwd=project,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+
+
+def test_a_cancelled_restore_ends_whole(dirty: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = dirty.files()
+    first = dirty.save()
+    wreck(dirty.project)
+    swap = Staging.swap
+
+    async def cancelled() -> None:
+        loop = asyncio.get_running_loop()
+        restoring = asyncio.ensure_future(
+            GitCheckpoints(dirty.state).restore(str(dirty.project), os.environ, first.id)
+        )
+
+        def swapped(staging: Staging, steps: tuple[FileStep, ...], new: Path) -> None:
+            loop.call_soon_threadsafe(restoring.cancel)
+            swap(staging, steps, new)
+
+        monkeypatch.setattr(Staging, "swap", swapped)
+        with pytest.raises(asyncio.CancelledError):
+            await restoring
+
+    run(cancelled())
+    assert dirty.files() == before
+    assert dirty.notes() == []
+
+
+# --- Company, limits, faults --------------------------------------------------------------------------------
+
+
+def test_who_saves_twice_at_once_waits_for_itself_and_another_process_is_refused(plain: Site) -> None:
+    async def both() -> list[TreeCheckpoint]:
+        checkpoints = GitCheckpoints(plain.state)
+        saving = (checkpoints.save(str(plain.project), os.environ) for _ in range(2))
+        return list(await asyncio.gather(*saving))
+
+    saved = run(both())
+    assert len({one.id for one in saved}) == len(plain.ids()) == 2
+    (lock,) = (plain.state / "checkpoints").glob("*.lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(CheckpointError, match="another process"):
+            plain.save()
+        assert "another process" in plain.refused(saved[0])
+    plain.save()
+
+
+def test_forgetting_removes_one_and_twice_is_no_fault(plain: Site) -> None:
+    first, second = plain.save(), plain.save()
+    for _ in range(2):
+        GitCheckpoints(plain.state).forget(str(plain.project), first.id)
+    assert plain.ids() == [second.id]
+    assert "there is no checkpoint" in plain.refused(first)
+
+
+def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
+    plain: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(under_test, "CHECKPOINTS", 3)
+    saved = [plain.save() for _ in range(4)]
+    assert plain.ids() == [one.id for one in saved[1:]]
+    restored = plain.restore(saved[1])
+    assert plain.ids() == [saved[1].id, saved[3].id, restored.present.id]
+
+
+def test_what_is_too_big_goes_with_its_contents(plain: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 3 << 20)
+    saved = []
+    for number in range(5):
+        (plain.project / "big").write_bytes(bytes([number]) * (1 << 20))
+        saved.append(plain.save())
+    assert plain.ids() == [one.id for one in saved[-2:]]
+    plain.restore(saved[-2])
+    assert (plain.project / "big").read_bytes()[:1] == b"\3"
+
+
+def test_snapshots_of_goals_and_checkpoints_do_not_prune_one_another(
+    plain: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sidecar.evidence.tree.shadow_repository.SNAPSHOTS", 1)
+    first, second = plain.save(), plain.save()
+    assert plain.ids() == [first.id, second.id]
+
+
+@pytest.mark.parametrize("id_", ["", "..", "0" * 16, "*"])
+def test_an_unknown_checkpoint_is_refused(plain: Site, id_: str) -> None:
+    saved = plain.save()
+    assert "there is no checkpoint" in plain.refused(TreeCheckpoint(id=id_, tree="", saved_at=0.0))
+    GitCheckpoints(plain.state).forget(str(plain.project), id_)
+    assert plain.ids() == [saved.id]
+
+
+def test_a_checkpoint_of_another_repository_is_refused(site: Site, tmp_path: Path) -> None:
+    site.project.mkdir()
+    (site.project / "a.txt").write_text("a\n")
+    first = site.save()
+    repository(tmp_path)
+    assert "another repository" in site.refused(first)
+
+
+def test_only_the_user_can_read_them(plain: Site) -> None:
+    plain.save()
+    assert stat.S_IMODE((plain.state / "checkpoints").stat().st_mode) == 0o700
+
+
+def test_a_project_that_is_not_there(site: Site) -> None:
+    with pytest.raises(CheckpointError, match="no such folder"):
+        site.save()
+    assert site.ids() == []
