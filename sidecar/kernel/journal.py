@@ -46,9 +46,9 @@ class Author(StrEnum):
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One task. `id` ("T3") is never reused. `depends_on`: ids of tasks that must be completed first.
 
-    The others are the task loop's: `complexity` is 1 to 14, 0 where unknown; `agent` is the one that worked on
-    it last; `scope_files` are globs of what it may change, all files where there is none; `sprint` groups
-    tasks; `iteration` counts the reports on it.
+    The others are the task loop's: `complexity` is 1 to 14, 0 where unknown; `agent` is the one that works on
+    it; `scope_files` are globs of what may be changed, all files where there is none; `sprint` groups tasks;
+    `iteration` counts the reports on it.
     """
 
     id: str

@@ -120,7 +120,7 @@ class LoopTaskBegun(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class LoopReportRuled(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-report"):
-    """A report of completion was answered. `gates` are "id: verdict"; `files` those that changed, the first."""
+    """A report of completion was answered. `gates` are "id: verdict", `files` those that changed."""
 
     task: str
     action: str

@@ -72,8 +72,9 @@ class GateVerdict(StrEnum):
 class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One gate of a report.
 
-    `errors` are the first five, `more` is how many there are beyond them. `critical` counts critical findings
-    of a security gate. `failing` are the names of tests that fail.
+    `errors` are the first five, `more` is how many there are beyond them. `failing` are the names of tests
+    that fail. `passed` and `failed` count tests, `percent` is the coverage, None where unknown; `critical` to
+    `low` count the findings of a security gate, where its output tells.
     """
 
     id: str
@@ -84,6 +85,12 @@ class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     more: int = 0
     failing: tuple[str, ...] = ()
     critical: int = 0
+    high: int = 0
+    medium: int = 0
+    low: int = 0
+    passed: int | None = None
+    failed: int = 0
+    percent: float | None = None
     reason: str = ""
 
 
@@ -173,8 +180,8 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `task` is the id of the task at work, "" for none. `agent` works on it. `iteration` counts the reports on
     this task, `consecutive_failures` those since the last step up. `gates` are the results of the last
     report. `spent_cents` is None where a price was unknown. `council_met`: a council has decided on this
-    task. `base` are the files as they were when the task began. `parked` are tasks that were begun and are not
-    at work; `held` are those that failed or were halted, which only a person gives back to the agent.
+    task. `base` are the files as they were when the task began. `parked` are tasks that were begun and are
+    not at work; `held` are those that failed or were halted, which only a person gives back to the agent.
     `begun_at` is seconds since the epoch.
     """
 

@@ -47,9 +47,9 @@ class SessionJournals:
 
     def add_task(self, key: SessionKey, content: str, by: Author) -> Task:
         """Add a task at work; raises JournalError."""
-        return self.change(
-            key, lambda journal: add_tasks(journal, ((content, TaskStatus.IN_PROGRESS),), by)
-        )[0]
+        return self.change(key, lambda journal: add_tasks(journal, ((content, TaskStatus.IN_PROGRESS),), by))[
+            0
+        ]
 
     def put_task(self, key: SessionKey, task: Task) -> None:
         """Replace a task by its changed self; raises JournalError."""

@@ -37,6 +37,7 @@ from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
@@ -46,6 +47,7 @@ from support.memory_stores import ManualClock
 from support.projects import lay
 from support.scripted_workers import ScriptedWorkers
 from support.skills import skills_over
+from support.task_loops import loops_over
 
 LIMIT: Final = 60.0
 """Bound of every wait, in seconds: real tests run meanwhile."""
@@ -99,21 +101,24 @@ class CoreRoom:
         self.workers = ScriptedWorkers(())
         self.supervisor = Supervisor(self.services)
         people = CommandLineService(self.services, self.supervisor)
+        journals = SessionJournals(self.services.journals)
+        self.loops = loops_over(self.services, self.supervisor.checks, journals)
         context = ToolContext(
             checks=self.supervisor.checks,
             clock=self.services.clock,
             explainer=StopExplainer(self.services),
-            journals=SessionJournals(self.services.journals),
+            journals=journals,
+            loops=self.loops,
             people=people,
             rubrics=self.services.rubrics,
             skills=skills_over(self.services, state=folder / "state", workers=self.workers),
             words=real_words(),
         )
         self.toolbox = Toolbox(
-            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools)),
+            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)),
             context.words,
             people.session,
-            lambda: ("core", "tdd"),
+            lambda: ("core", "journal", "tdd", "loop"),
         )
 
     def reopened(self) -> CoreRoom:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
-from sidecar.kernel.errors import BadInputError
 from sidecar.platform.installation import plugin_root
-from sidecar.systems.taskloop.policy.agents import Agent, ComplexityRange, Outputs, parse_agent
-from sidecar.systems.taskloop.policy.selection import AgentScore, TaskProfile, select_agent
+from sidecar.systems.taskloop.policy.agents import Agent, parse_agent
+from sidecar.systems.taskloop.policy.selection import TaskProfile, select_agent
 
 TASKS = Path(__file__).with_name("tasks.toml")
 
 
 def shipped() -> list[Agent]:
-    return [parse_agent(path.read_text(), str(path)) for path in (plugin_root() / "rubric/agents").glob("*.md")]
+    return [
+        parse_agent(path.read_text(), str(path)) for path in (plugin_root() / "rubric/agents").glob("*.md")
+    ]
 
 
 def test_the_shipped_agents_are_selected_as_a_reader_expects() -> None:

@@ -34,9 +34,7 @@ def _weights() -> tuple[_Weights, tuple[re.Pattern[str], ...]]:
     return known, tuple(re.compile(one, re.IGNORECASE) for one in known.groups.values())
 
 
-def estimate_complexity(
-    description: str, criteria: tuple[str, ...] = (), scope: tuple[str, ...] = ()
-) -> int:
+def estimate_complexity(description: str, criteria: tuple[str, ...] = (), scope: tuple[str, ...] = ()) -> int:
     """Return 1 to 14."""
     weights, groups = _weights()
     text = "\n".join((description, *criteria))
