@@ -373,6 +373,7 @@ def _session_answer(context: ToolContext, loop: Loop, events: tuple[LoopEvent, .
         task=loop.task or "-",
         tier=loop.tier,
         iteration=loop.iteration,
+        most=context.loops.states.settings().loop.max_iterations,
         failures=loop.consecutive_failures,
         read=loop.input_tokens,
         written=loop.output_tokens,
