@@ -139,7 +139,10 @@ class CouncilProposal(Struct, frozen=True, kw_only=True):
 
 
 class CouncilDecision(Struct, frozen=True, kw_only=True):
-    """What the council decided. `votes` are the weights of each member's proposal; `dissent` is kept."""
+    """What the council decided. `votes` are the weights of each member's proposal; `dissent` is kept.
+
+    `reasons` say in a line for each vote how it came about.
+    """
 
     winner: CouncilMember
     votes: tuple[tuple[CouncilMember, float], ...]
@@ -147,6 +150,7 @@ class CouncilDecision(Struct, frozen=True, kw_only=True):
     recommended_fix: str
     additional_context: str = ""
     dissent: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 class LoopCheckpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.tree.apply import ApplyError
+from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run
@@ -22,7 +23,7 @@ from sidecar.systems.tdd.changed_files import (
 )
 from sidecar.systems.tdd.policy.phases import BrokenRule, Phase, PhaseFacts, broken_rule, misses_name
 from sidecar.systems.tdd.policy.skills import PhaseAnswer
-from sidecar.systems.tdd.workbench import FINAL_FAILURES, OUTPUT_LENGTH, SkillResult, Workbench, WorkCopy
+from sidecar.systems.tdd.workbench import FINAL_FAILURES, OUTPUT_LENGTH, SkillResult, Workbench
 from sidecar.workers.ports import WorkerError
 
 

@@ -11,15 +11,13 @@ from typing import Final, Literal
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.cache import environment_for_copies
-from sidecar.evidence.ports import CopyVersion
-from sidecar.kernel.changes import FileBaseline
+from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy
 from sidecar.kernel.session import Environment, SessionKey
-from sidecar.platform.scratch import scratch_folder
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
+from sidecar.workers.counted import CountedWorkers
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.ports import WorkerFailure, WorkerRun, WorkerTask
 
 OUTPUT_LENGTH: Final = 4_000
 """Characters of output in a result, from its end."""
@@ -74,14 +72,6 @@ class SkillResult(Struct, frozen=True, kw_only=True):
     answer: Raw = Raw(b"null")
 
 
-class WorkCopy(Struct, frozen=True, kw_only=True):
-    """A copy of the project, and its files as they were when the worker began."""
-
-    project: str
-    environment: Environment
-    start: FileBaseline = FileBaseline()
-
-
 class SkillEndedError(Exception):
     """The skill ends with this result before a worker could try it."""
 
@@ -101,23 +91,18 @@ class Workbench:
         self.request = request
         self.tell = tell
         self.phase = phase
-        self._base = FileBaseline()
-        self._tokens, self._cents, self._model = 0, 0.0, ""
-        self._priced = True
+        self._copies = ProjectCopies(services.workspace, request.project, request.environment)
+        self._workers = CountedWorkers(services.workers)
+        self._model = ""
 
     @asynccontextmanager
     async def copy(self) -> AsyncIterator[WorkCopy]:
         """Yield a copy of the project as it was at the first call. Raises SkillEndedError."""
-        request, workspace = self.request, self.services.workspace
-        if not self._base.snapshot:
-            self._base = await workspace.remember(request.project, request.environment)
-        async with scratch_folder("skill") as folder:
-            copy = await workspace.copy(
-                self._base, request.project, request.environment, CopyVersion.BASE, folder
-            )
-            if why := self._base.unseen or copy.unseen:
-                raise self.ended("no-copy", {"why": why})
-            yield WorkCopy(project=copy.project, environment=environment_for_copies(copy.environment))
+        try:
+            async with self._copies.open("skill") as copy:
+                yield copy
+        except NoCopyError as error:
+            raise self.ended("no-copy", {"why": str(error)}) from None
 
     async def work(self, copy: WorkCopy, values: Mapping[str, str]) -> WorkerRun[Struct]:
         """Let a worker work in the copy. Raises WorkerError."""
@@ -131,12 +116,7 @@ class Workbench:
             environment=copy.environment,
             files=tuple(filter(None, (values.get("test_path", ""), values.get("impl_path", "")))),
         )
-        try:
-            done = await self.services.workers.run(task, settings, log.debug)
-        except WorkerError as error:
-            self._add(error.tokens, error.cents)
-            raise
-        self._add(done.tokens, done.cents)
+        done = await self._workers.run(task, settings, log.debug)
         self._model = done.model
         return done
 
@@ -156,12 +136,7 @@ class Workbench:
         return replace(
             result,
             attempts=attempts,
-            tokens=self._tokens,
-            cents=self._cents if self._priced else None,
+            tokens=self._workers.tokens,
+            cents=self._workers.cents,
             model_used=self._model,
         )
-
-    def _add(self, tokens: int, cents: float | None) -> None:
-        self._tokens += tokens
-        self._cents += cents or 0.0
-        self._priced = self._priced and (cents is not None or not tokens)

@@ -1,0 +1,193 @@
+"""How a bug council decides: five proposals, each weighed by its confidence and by what it cites.
+
+    vote = confidence * evidence * support
+
+- `confidence` is the member's own, from 0.1 (at 0) to 1 (at 100).
+- `evidence` is the share of its findings that name something that is known to be there (`CouncilFacts`), from
+  0.4 (just above none) to 1 (all); 0.04 where none does.
+- `support` is 1, and a tenth more for each other proposal whose hypothesis or fix points to the same file or
+  name. Only proposals that cite something support or are supported.
+
+So a proposal that cites anything that is there beats each that cites nothing, whatever both say of their
+confidence. A further finding that cites, and a further fact, never lower a vote. Votes do not depend on the
+order of submission; equal votes go to the first in the order of `CouncilMember`.
+
+A cited name is known to exist. Whether what is said of it is true is not known here: the gates of the next
+report show that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal
+from sidecar.kernel.text import one_printable_line
+
+LEAST_PROPOSALS: Final = 3
+"""Proposals that a decision needs."""
+LEAST_CONFIDENCE: Final = 0.1
+LEAST_EVIDENCE: Final = 0.4
+NO_EVIDENCE: Final = LEAST_CONFIDENCE * LEAST_EVIDENCE
+"""Not above the product of the other two: see the rules."""
+SUPPORT: Final = 0.1
+QUOTED_ERROR: Final = 12
+"""Characters of an error's text that a finding must repeat; less could be chance."""
+TEST_NAME_LENGTH: Final = 5
+"""Characters of a test's name from which on it is looked for."""
+LINE_LENGTH: Final = 300
+"""Characters of a finding or a hypothesis in a decision."""
+
+PATH: Final = re.compile(r"[\w@+~.-]+(?:/[\w@+~.-]+)*")
+"""A word that could be a path. Paths with blanks are not seen."""
+CODE_NAME: Final = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.]{2,80})\(")
+"""A word in backticks, or one that is called."""
+
+
+class CouncilFacts(Struct, frozen=True, kw_only=True):
+    """What is known to be true: tests that fail, errors, files that changed, files that are there.
+
+    Paths are relative to the project, with `/`.
+    """
+
+    failing: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class _Weighed(Struct, frozen=True):
+    """A proposal, how many of its findings cite something, and how many others point to the same place."""
+
+    proposal: CouncilProposal
+    cited: int
+    supporters: int
+
+    @property
+    def vote(self) -> float:
+        confidence = LEAST_CONFIDENCE + (1 - LEAST_CONFIDENCE) * self.proposal.confidence / 100
+        if not self.cited:
+            return confidence * NO_EVIDENCE
+        share = self.cited / len(self.proposal.findings)
+        return confidence * (LEAST_EVIDENCE + (1 - LEAST_EVIDENCE) * share) * (1 + SUPPORT * self.supporters)
+
+    @property
+    def reason(self) -> str:
+        known = f"{self.cited} of {len(self.proposal.findings)} findings name what is there"
+        return (
+            f"{self.proposal.member}: {self.vote:.2f} (confidence {self.proposal.confidence}, {known}, "
+            f"{self.supporters} others point to the same)"
+        )
+
+
+def decide_council(proposals: Iterable[CouncilProposal], facts: CouncilFacts) -> CouncilDecision:
+    """Weigh the proposals, at most one of each member, and choose. There must be one."""
+    weighed = _weigh(proposals, facts)
+    best = max(weighed, key=lambda one: one.vote)
+    return CouncilDecision(
+        winner=best.proposal.member,
+        votes=tuple((one.proposal.member, one.vote) for one in weighed),
+        root_cause=best.proposal.hypothesis,
+        recommended_fix=best.proposal.suggested_fix,
+        additional_context="\n".join(f"- {_shorten(finding)}" for finding in best.proposal.findings),
+        dissent=tuple(
+            f"{one.proposal.member} ({one.vote:.2f}): {_shorten(one.proposal.hypothesis)}"
+            for one in weighed
+            if one is not best
+        ),
+        reasons=tuple(one.reason for one in weighed),
+    )
+
+
+def paths_to_check(proposals: Iterable[CouncilProposal]) -> tuple[str, ...]:
+    """Return what in the proposals could be a file of the project; those that exist are facts."""
+    texts = chain.from_iterable((*one.findings, one.hypothesis, one.suggested_fix) for one in proposals)
+    words = chain.from_iterable(_find_paths(text) for text in texts)
+    return tuple(dict.fromkeys(word for word in words if ".." not in word.split("/")))
+
+
+def _weigh(proposals: Iterable[CouncilProposal], facts: CouncilFacts) -> list[_Weighed]:
+    """Return the proposals with their weights, in the order of the members."""
+    order = list(CouncilMember)
+    mine = sorted(proposals, key=lambda one: order.index(one.member))
+    known = _Known(facts)
+    cited = [sum(map(known.is_cited_in, one.findings)) for one in mine]
+    places = [known.places_in(one) if here else set() for one, here in zip(mine, cited, strict=True)]
+    supporters = [
+        sum(bool(own & other) for other in (*places[:at], *places[at + 1 :])) for at, own in enumerate(places)
+    ]
+    return [_Weighed(*one) for one in zip(mine, cited, supporters, strict=True)]
+
+
+def _shorten(text: str) -> str:
+    return one_printable_line(text, LINE_LENGTH)
+
+
+class _Known:
+    """The facts, prepared for being found in texts."""
+
+    def __init__(self, facts: CouncilFacts) -> None:
+        names = {*facts.failing, *map(_test_name, facts.failing)}
+        words = "|".join(re.escape(_flatten(name)) for name in names if len(name) >= TEST_NAME_LENGTH)
+        self._tests = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
+        self._errors = {part for error in facts.errors for part in _error_parts(error)}
+        self._files = {*facts.changed, *facts.files}
+        self._by_end = dict[str, set[str]]()
+        for path in facts.changed:
+            for end in _path_ends(path):
+                self._by_end.setdefault(end, set()).add(path)
+
+    def is_cited_in(self, finding: str) -> bool:
+        text = _flatten(finding)
+        return (
+            any(True for _ in self._files_in(finding))
+            or (self._tests is not None and self._tests.search(text) is not None)
+            or any(error in text for error in self._errors)
+        )
+
+    def places_in(self, proposal: CouncilProposal) -> set[str]:
+        """Return the files and names of code that a proposal points to."""
+        text = f"{proposal.hypothesis}\n{proposal.suggested_fix}"
+        names = (quoted.removesuffix("()") or called for quoted, called in CODE_NAME.findall(text))
+        return {*self._files_in(text), *names}
+
+    def _files_in(self, text: str) -> Iterator[str]:
+        for path in _find_paths(text):
+            if path in self._files:
+                yield path
+            yield from self._by_end.get(path, ())  # a changed file may be named without its folder
+
+
+def _find_paths(text: str) -> Iterator[str]:
+    """Yield what could be a relative path; a word alone is one if it has a `.` or begins with a capital."""
+    for found in PATH.finditer(text):
+        path = found[0].rstrip("./-").removeprefix("./")
+        absolute = text[max(0, found.start() - 1) : found.start()] == "/"
+        if path and not absolute and ("." in path or "/" in path or path[0].isupper()):
+            yield path
+
+
+def _path_ends(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[at:]) for at in range(1, len(parts)))
+
+
+def _test_name(name: str) -> str:
+    return name.rpartition("::")[2].partition("[")[0].partition(" (")[0]
+
+
+def _error_parts(error: str) -> Iterator[str]:
+    """Yield the texts one of which a finding repeats: each line of an error, and its message alone."""
+    for line in error.splitlines():
+        text = _flatten(line.strip().removeprefix("E "))
+        for part in (text, text.rpartition(": ")[2]):
+            if len(part) >= QUOTED_ERROR:
+                yield part
+
+
+def _flatten(text: str) -> str:
+    return " ".join(text.replace("`", "").split()).casefold()

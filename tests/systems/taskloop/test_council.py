@@ -1,0 +1,264 @@
+"""Councils on a real project: five workers that a test wrote, and once five real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.loop import CouncilMember
+from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.secrets import SecretForms
+from sidecar.systems.taskloop.council import (
+    Council,
+    CouncilError,
+    CouncilMeeting,
+    CouncilRequest,
+    CouncilServices,
+)
+from sidecar.systems.taskloop.policy.council import CouncilFacts
+from sidecar.systems.taskloop.policy.council_case import CouncilCase
+from sidecar.wiring.workers import build_workers
+from sidecar.workers.ports import Workers, WorkerTask
+from support.git_projects import commit_all, everything, git, repository
+from support.memory_stores import FixedConfiguration, MemorySpending
+from support.worker_agents import LIMIT_S, ScriptedWorkers
+
+pytestmark = pytest.mark.process
+
+GOOD = {
+    "findings": ["calc.py:2 adds instead of dividing", "I feel so"],
+    "hypothesis": "divide adds",
+    "suggested_fix": "in calc.py, return a / b",
+    "confidence": 70,
+}
+MEMBERS = tuple(CouncilMember)
+PRICED = {"dear": NamedModel(model="dear", input_cents=100.0, output_cents=100.0, tier="large")}
+PROGRAM = """
+import json, os, signal, subprocess, sys
+prompt = sys.stdin.read()
+own = next(name for name in {names} if f"You are the {{name.replace('_', ' ')}}" in prompt)
+open("calc.py", "w").write("broken by " + own)
+log = subprocess.run(["git", "log", "--format=%s"], capture_output=True, text=True).stdout
+{body}
+print(json.dumps({answer} | {{"hypothesis": f"{{own}} read {{log.strip()}} in {{os.getcwd()}}/calc.py"}}))
+"""
+
+
+class Room:
+    """A project, a council over it, and what was told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.project = folder, repository(folder / "project")
+        (self.project / "calc.py").write_text("def divide(a, b):\n    return a + b\n")
+        commit_all(self.project, "divides")
+        self.before = everything(self.project)
+        self.told: list[tuple[CouncilMember, str]] = []
+        self.workers = ScriptedWorkers(self._answer)
+        self.answers: dict[CouncilMember, object] = dict.fromkeys(MEMBERS, GOOD)
+
+    async def _answer(self, task: WorkerTask[Any]) -> object:
+        answer = self.answers[whose(task)]
+        if answer is None:
+            await asyncio.Event().wait()
+        if callable(answer):
+            answer(Path(task.project))
+            return GOOD
+        return answer
+
+    def council(self, own: Workers | None = None, **settings: Any) -> Council:
+        return Council(
+            CouncilServices(
+                configuration=FixedConfiguration(Settings(**settings)),
+                secrets=SecretForms(),
+                texts=plugin_root() / "rubric",
+                workers=own or self.workers,
+                workspace=GitWorkspace(self.folder / "trees"),
+            )
+        )
+
+    def request(self, **fields: Any) -> CouncilRequest:
+        usual: dict[str, Any] = {
+            "project": str(self.project),
+            "environment": {**os.environ, "API_KEY": "s3cret-of-mine"},
+            "case": CouncilCase(task="Divide, with s3cret-of-mine."),
+            "facts": CouncilFacts(failing=("test_divide",)),
+            "seconds": LIMIT_S,
+        }
+        return CouncilRequest(**usual | fields)
+
+    async def meet(
+        self, workers: Workers | None = None, settings: Any = None, **fields: Any
+    ) -> CouncilMeeting:
+        async with asyncio.timeout(LIMIT_S):
+            return await self.council(workers, **settings or {}).meet(
+                self.request(**fields), lambda member, line: self.told.append((member, line))
+            )
+
+
+def whose(task: WorkerTask[Any]) -> CouncilMember:
+    return next(one for one in MEMBERS if f"You are the {one.replace('_', ' ')}." in task.prompt)
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    room = Room(tmp_path)
+    yield room
+    assert everything(room.project) == room.before  # whatever the members did
+    assert list(scratch.iterdir()) == []
+
+
+async def test_five_perspectives_are_asked_alone_and_the_proposals_weighed(room: Room) -> None:
+    secret = GOOD | {"hypothesis": "it prints s3cret-of-mine"}
+    room.answers[CouncilMember.PATTERN_MATCHER] = secret | {"findings": ["nothing"], "confidence": 100}
+    met = await room.meet()
+
+    assert [one.member for one in met.proposals] == list(MEMBERS)
+    assert met.decision.winner is MEMBERS[0]
+    assert "1 of 2 findings name what is there, 3 others" in met.decision.reasons[0]
+    assert "it prints [masked]" in "".join(met.decision.dissent)
+    assert (met.left_out, met.tokens) == ((), 1200)
+    assert met.cents == pytest.approx(1.0)
+    prompts = {whose(task): task.prompt for task in room.workers.tasks}
+    assert prompts.keys() == set(MEMBERS)
+    for prompt in prompts.values():
+        assert "Divide, with [masked]." in prompt
+        assert "$" not in prompt
+        assert "Errors:" not in prompt  # none are known
+        assert "divide adds" not in prompt  # what another member says
+    assert {task.tools for task in room.workers.tasks} == {("Bash", "Read", "Grep", "Glob")}
+    assert {task.model for task in room.workers.tasks} == {"large"}
+
+
+async def test_each_has_a_copy_with_the_history_and_what_it_writes_is_dropped(room: Room) -> None:
+    (room.project / "a.txt").write_text("an attempt\n")
+    seen = list[tuple[str, str]]()
+
+    def looks(folder: Path) -> None:
+        seen.append((git(folder, "log", "--format=%s"), git(folder, "diff", "--stat", "HEAD")))
+        (folder / "calc.py").write_text("")
+        git(folder, "commit", "--quiet", "--all", "--message=mine")
+
+    room.before = everything(room.project)
+    room.answers = dict.fromkeys(MEMBERS, looks)
+    await room.meet()
+
+    assert len(seen) == 5
+    for history, changes in seen:
+        assert history == "divides\nfirst\n"
+        assert "a.txt | 2 +-" in changes
+        assert "calc.py" not in changes
+
+
+LEFT_OUT = {
+    "one hangs": (None, "left out: it did not end within 1 s"),
+    "one says prose": ("I would rather not.", "left out: the worker gave no answer in JSON"),
+    "one is too sure": (GOOD | {"confidence": 101}, "left out: the worker's answer does not fit its schema"),
+    "one found nothing": (GOOD | {"findings": []}, "left out: the worker's answer does not fit its schema"),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_OUT)
+async def test_a_member_without_a_proposal_is_left_out_and_told(room: Room, case: str) -> None:
+    room.answers[MEMBERS[1]], said = LEFT_OUT[case]
+    met = await room.meet(seconds=1.0)
+
+    [(member, why)] = met.left_out
+    assert member is MEMBERS[1]
+    assert why.startswith(said)
+    assert (member, why) in room.told
+    assert len(met.proposals) == 4
+
+
+async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Room) -> None:
+    room.answers |= dict.fromkeys(MEMBERS[:3], "no")
+    with pytest.raises(CouncilError) as few:
+        await room.meet()
+
+    assert [member for member, _ in few.value.left_out] == list(MEMBERS[:3])
+    assert str(few.value).count("gave no answer in JSON") == 3
+    assert few.value.tokens == 480
+    assert few.value.cents == pytest.approx(0.4)
+
+
+async def test_money_stops_further_members(room: Room) -> None:
+    """Each is estimated at 6.6 cents and takes 0.2: beside two at work there is no room for a third."""
+    settings: dict[str, Any] = {"models": PRICED, "workers": WorkerSettings(parallel=1)}
+    each = room.council(**settings).estimate(room.request()).cents
+    assert each is not None
+    with pytest.raises(CouncilError) as refused:
+        await room.meet(settings=settings, max_cents=each * 0.5)
+    assert "not begun: a council costs about" in str(refused.value)
+    assert room.workers.tasks == []
+
+    met = await room.meet(settings=settings | {"workers": WorkerSettings(parallel=5)}, max_cents=each * 0.7)
+    assert [member for member, _ in met.left_out] == list(MEMBERS[3:])
+    assert "not begun: " in met.left_out[0][1]
+    assert len((await room.meet(settings=settings, max_cents=each * 0.7)).proposals) == 5
+
+
+async def test_with_no_known_price_what_others_took_counts(room: Room) -> None:
+    assert room.council().estimate(room.request()).cents is None
+    met = await room.meet(settings={"workers": WorkerSettings(parallel=1)}, max_cents=0.5)
+    assert len(met.proposals) == 3
+
+
+def play(room: Room, body: str) -> tuple[Workers, dict[str, Any]]:
+    """Real workers that are processes of this program."""
+    program = room.folder / "agent.py"
+    program.write_text(PROGRAM.format(names=[str(one) for one in MEMBERS], body=body, answer=GOOD))
+    own = WorkerSettings(backend="command", command=(sys.executable, str(program)), parallel=5)
+    return build_workers(MemorySpending(), SecretForms()), {"workers": own}
+
+
+async def test_real_processes_hold_a_council(room: Room) -> None:
+    body = f"if own == {str(MEMBERS[4])!r}: sys.exit('{{}}')\nif own == {str(MEMBERS[3])!r}: sys.exit(3)"
+    workers, settings = play(room, body)
+    met = await room.meet(workers, settings)
+
+    assert [one.hypothesis for one in met.proposals] == [
+        f"{one} read divides\nfirst in calc.py" for one in MEMBERS[:3]
+    ]
+    assert [member for member, _ in met.left_out] == list(MEMBERS[3:])
+
+
+async def test_a_cancelled_council_leaves_no_process_and_no_copy(room: Room) -> None:
+    """Each process holds the writing end of a pipe open: its end is the end of the last of them."""
+    pipe = room.folder / "pipe"
+    os.mkfifo(pipe)
+    holds = f"held = open({str(pipe)!r}, 'w'); held.write(own + '\\n'); held.flush(); signal.pause()"
+    workers, settings = play(room, holds)
+    meeting = asyncio.create_task(room.meet(workers, settings))
+    meeting.add_done_callback(lambda _: open_shut(pipe))
+    reading = asyncio.to_thread(read_until_cancelled, pipe, meeting.cancel, asyncio.get_running_loop())
+    async with asyncio.timeout(LIMIT_S):
+        assert sorted(await reading) == sorted(MEMBERS)
+    with pytest.raises(asyncio.CancelledError):
+        await meeting
+
+
+def read_until_cancelled(
+    pipe: Path, cancel: Callable[[], bool], loop: asyncio.AbstractEventLoop
+) -> list[str]:
+    with pipe.open() as held:
+        names = [held.readline().strip() for _ in MEMBERS]
+        loop.call_soon_threadsafe(cancel)
+        return names + held.readlines()
+
+
+def open_shut(pipe: Path) -> None:
+    """Let the reader go on where no member ever wrote."""
+    with suppress(OSError):
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
