@@ -10,10 +10,12 @@ from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.services import PlatformServices
 from sidecar.rubric.markdown import markdown_sections
+from sidecar.systems.taskloop.council import Council, CouncilServices
 from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.evidence import build_instructions
+from sidecar.wiring.workers import build_workers
 
 TEXTS_FILE: Final = "loop.md"
 
@@ -37,6 +39,15 @@ def build_task_loops(
             checkpoints=evidence.checkpoints,
             clock=platform.clock,
             configuration=platform.configuration,
+            council=Council(
+                CouncilServices(
+                    configuration=platform.configuration,
+                    secrets=platform.secrets,
+                    texts=plugin_root() / "rubric",
+                    workers=build_workers(platform.spending, platform.secrets),
+                    workspace=evidence.workspace,
+                )
+            ),
             gates=gates,
             log=platform.log,
             loops=platform.loops,

@@ -10,10 +10,12 @@ from sidecar.platform.installation import plugin_root
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.taskloop.council import Council, CouncilServices
 from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.taskloop import loop_texts
+from support.scripted_workers import ScriptedWorkers
 
 
 def loops_over(
@@ -27,6 +29,15 @@ def loops_over(
             checkpoints=services.checkpoints,
             clock=services.clock,
             configuration=services.configuration,
+            council=Council(
+                CouncilServices(
+                    configuration=services.configuration,
+                    secrets=services.secrets,
+                    texts=plugin_root() / "rubric",
+                    workers=ScriptedWorkers(()),
+                    workspace=services.workspace,
+                )
+            ),
             gates=checks,
             log=services.log,
             loops=services.loops,

@@ -546,16 +546,15 @@ def _completion_answer(ended: Completion) -> ToolAnswer:
 
 
 async def _analyze(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-    status, brief = context.loops.councils.status(call.session), context.loops.context(call.session)
-    words = context.loops.words
-    perspectives = "\n".join(words.say(f"loop-{member}") for member in status.missing)
+    councils, words = context.loops.councils, context.loops.words
+    status = councils.status(call.session)
     text = words.say(
         "loop-analyze",
-        task=brief.task.id,
+        task=status.loop.task,
         missing=", ".join(status.missing),
-        case=f"{brief.task.content}\n{words.tried(brief.loop)}\n{perspectives}",
+        case=councils.case(call.session),
     )
-    return ToolAnswer(CouncilReport(task=brief.task.id, missing=status.missing), text)
+    return ToolAnswer(CouncilReport(task=status.loop.task, missing=status.missing), text)
 
 
 async def _submit(context: ToolContext, call: ToolInvocation, given: Proposal) -> ToolAnswer:

@@ -180,6 +180,12 @@ class Council:
         """Return what a member is told: also for an agent that takes the places of all in turn."""
         return self._fill(request, read_member_prompt(self._services.texts, member))
 
+    def prompt_in_turn(self, members: Sequence[CouncilMember], request: CouncilRequest) -> str:
+        """Return what an agent is told that takes the places of these members: the case once."""
+        read = [read_member_prompt(self._services.texts, member) for member in members]
+        text = "\n\n".join(f"[{one.name}]\n{one.text}" for one in read)
+        return self._fill(request, msgspec.structs.replace(read[0], text=text))
+
     def _fill(self, request: CouncilRequest, prompt: MemberPrompt) -> str:
         case = (self._services.texts / CASE_FILE).read_text(encoding="utf-8")
         mask = self._services.secrets.masker(request.environment)

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from sidecar.kernel.log import LoopCouncil
 from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, Loop, LoopState
 from sidecar.kernel.session import Session
+from sidecar.systems.taskloop.council import CouncilRequest
+from sidecar.systems.taskloop.policy.council_case import council_facts, describe_case
 from sidecar.systems.taskloop.policy.loop import accept_decision
 from sidecar.systems.taskloop.policy.transitions import Step, take_step
 from sidecar.systems.taskloop.ports import LoopServices
@@ -34,6 +36,25 @@ class LoopCouncils:
         take_step(loop, Step.DECIDED)
         return CouncilStatus(loop=loop, missing=missing_members(loop))
 
+    def case(self, session: Session) -> str:
+        """Return what an agent is told that takes the missing perspectives in turn."""
+        status = self.status(session)
+        return self._services.council.prompt_in_turn(status.missing, self.request(session))
+
+    def request(self, session: Session) -> CouncilRequest:
+        """Return what a council of workers is asked about the task at work."""
+        loop, settings = self._states.of(session.key), self._states.settings()
+        task = self._services.tasks.task(session.key, loop.task)
+        spent = loop.spent_cents or 0.0
+        most = settings.loop.max_cents
+        return CouncilRequest(
+            project=session.project,
+            environment=self._services.gates.permitted_environment(session),
+            case=describe_case(loop, "\n- ".join((task.content, *task.acceptance_criteria))),
+            facts=council_facts(loop),
+            max_cents=None if most is None else max(0.0, most - spent),
+        )
+
     def submit(self, session: Session, proposal: CouncilProposal) -> CouncilStatus:
         """Add what a perspective found, instead of an earlier proposal of it; decide when all were heard."""
         self._states.check_free(session.key)
@@ -48,7 +69,7 @@ class LoopCouncils:
         others = tuple(one for one in loop.proposals if one.member is not proposal.member)
         loop = replace(loop, proposals=(*others, proposal))
         if not (missing := missing_members(loop)):
-            loop = accept_decision(loop, decide(loop))
+            loop = accept_decision(loop, self._decide(session, loop))
         loop = self._states.save(loop)
         heard = LoopCouncil(task=loop.task, member=proposal.member, confidence=proposal.confidence)
         self._states.note(session, heard)
@@ -66,6 +87,9 @@ class LoopCouncils:
         self._note_decision(session, loop)
         return loop
 
+    def _decide(self, session: Session, loop: Loop) -> CouncilDecision:
+        return self._services.council.decide(session.project, loop.proposals, council_facts(loop))
+
     def _note_decision(self, session: Session, loop: Loop) -> None:
         if (decided := loop.decision) is not None:
             self._states.note(
@@ -78,18 +102,3 @@ def missing_members(loop: Loop) -> tuple[CouncilMember, ...]:
     """Return the perspectives without a proposal."""
     heard = {one.member for one in loop.proposals}
     return tuple(member for member in CouncilMember if member not in heard)
-
-
-def decide(loop: Loop) -> CouncilDecision:
-    """Decide by confidence alone; equal votes go to the first perspective."""
-    order = list(CouncilMember)
-    ranked = sorted(loop.proposals, key=lambda one: (-one.confidence, order.index(one.member)))
-    best, *others = ranked
-    return CouncilDecision(
-        winner=best.member,
-        votes=tuple((one.member, float(one.confidence)) for one in ranked),
-        root_cause=best.hypothesis,
-        recommended_fix=best.suggested_fix,
-        additional_context="\n".join(f"- {one}" for one in best.findings),
-        dissent=tuple(f"{one.member}: {one.hypothesis}" for one in others),
-    )

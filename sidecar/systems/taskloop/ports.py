@@ -14,6 +14,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.ports import Clock, Configuration, EventLog, LoopStore
+from sidecar.systems.taskloop.council import Council
 from sidecar.systems.taskloop.policy.agents import Agent
 
 HearGates = Callable[[int, int, Gate, GateRun | None], None]
@@ -77,6 +78,7 @@ class LoopServices:
     checkpoints: TreeCheckpoints | None
     clock: Clock
     configuration: Configuration
+    council: Council
     gates: SessionGates
     log: EventLog
     loops: LoopStore

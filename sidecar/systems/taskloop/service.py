@@ -90,6 +90,7 @@ class TaskLoops:
         self.states = LoopStates(services)
         self.words = LoopWords(services.texts)
         self._services = services
+        self.council = services.council
         self.checkpoints = LoopCheckpoints(self.states, services)
         self.councils = LoopCouncils(self.states, services)
         self._examiner = ReportExaminer(services)

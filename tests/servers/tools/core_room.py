@@ -17,11 +17,13 @@ from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.platform.secrets import SecretForms
-from sidecar.platform.session_store import SessionFiles
+from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.servers.tools.tool import (
     Caller,
     ReportProgress,
@@ -91,7 +93,11 @@ class CoreRoom:
         self.services = dataclasses.replace(
             self.fakes.services,
             catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect_gates),
+            checkpoints=GitCheckpoints(state),
             gates=ProjectGates(workspace=workspace),
+            journals=JournalFiles(state),
+            loops=LoopFiles(state),
+            old_checks=ScratchChecks(workspace),
             log=event_log(state),
             stop_history=stops_in(state),
             secrets=SecretForms(),

@@ -1,4 +1,4 @@
-"""Which agent does a task: what is told, ties, complexity, support; and the shipped ones on tasks of people."""
+"""Which agent does a task: what is told, ties, complexity, support; and what ships on tasks of people."""
 
 from __future__ import annotations
 

@@ -336,7 +336,7 @@ async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     room = Loops()
     hard = replace(ADHOC, description="security race migration refactor of the protocol")
     brief = await room.begun(hard, mode=ExecutionMode.ECO)
-    assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)  # noqa: PLR2004 - the settings'
+    assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)
     answer = room.loops.escalate(SESSION, "loop-halt")
 
     assert answer.ruling.loop.tier is Tier.MEDIUM
