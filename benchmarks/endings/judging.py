@@ -54,6 +54,7 @@ from sidecar.systems.supervision.supervisor import Supervisor
 from support.memory_stores import (
     MemoryEventLog,
     MemoryJournals,
+    MemoryLoops,
     MemorySessionStore,
     MemorySwitches,
     NoProcesses,
@@ -213,6 +214,7 @@ def house(folder: Path, gates: Recorded | None = None) -> Services:
         incidents=Incidents(),
         processes=NoProcesses(),
         journals=MemoryJournals(),
+        loops=MemoryLoops(),
         steering=NoSteering(),
         stop_history=StopHistory(log),
         messages=MessageFiles(texts),

@@ -15,7 +15,9 @@ from sidecar.kernel.turn import CallOutcome, ToolCall
 SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor_)"
 """The prefixes that hosts put before the names of our server's tools."""
 HARMLESS_TOOLS: Final = re.compile(
-    rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|skill_list|(?:task|note)_[a-z_]+|iteration_summary|session_complete)"
+    rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|skill_list|(?:task|note)_[a-z_]+|"
+    rf"iteration_summary|session_[a-z]+|scope_check|escalate|council_[a-z]+|checkpoint_(?:save|list)|agent_info|"
+    rf"tokens_record)"
 )
 GATES_RUN_TOOL: Final = re.compile(rf"{SERVER_PREFIX}gates_run")
 CHECK_OUTCOME: Final = re.compile(r'(?:"outcome": ?"|`: )(passed|failed|could-not-run|not-approved)\b')

@@ -14,6 +14,7 @@ class TaskStatus(StrEnum):
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
     BLOCKED = "blocked"
+    FAILED = "failed"
 
 
 class Priority(IntEnum):
@@ -43,7 +44,12 @@ class Author(StrEnum):
 
 
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One task. `id` ("T3") is never reused. `depends_on`: ids of tasks that must be completed first."""
+    """One task. `id` ("T3") is never reused. `depends_on`: ids of tasks that must be completed first.
+
+    The others are the task loop's: `complexity` is 1 to 14, 0 where unknown; `agent` is the one that works on
+    it; `scope_files` are globs of what may be changed, all files where there is none; `sprint` groups tasks;
+    `iteration` counts the reports on it.
+    """
 
     id: str
     content: str
@@ -51,10 +57,16 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: Priority = Priority.MEDIUM
     depends_on: tuple[str, ...] = ()
     by: Author = Author.AGENT
+    complexity: int = 0
+    agent: str = ""
+    acceptance_criteria: tuple[str, ...] = ()
+    scope_files: tuple[str, ...] = ()
+    sprint: str = ""
+    iteration: int = 0
 
     @property
     def open(self) -> bool:
-        """Whether the task is not completed; a blocked task is open too."""
+        """Whether the task is not completed; a blocked or failed task is open too."""
         return self.status is not TaskStatus.COMPLETED
 
 

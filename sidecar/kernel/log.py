@@ -100,6 +100,72 @@ class JournalChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     complete: bool = False
 
 
+class LoopSessionChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-session"):
+    """A loop session began, ended or was paused."""
+
+    status: str
+    command: str = ""
+    reason: str = ""
+
+
+class LoopTaskBegun(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-task"):
+    """A task was given to an agent."""
+
+    task: str
+    agent: str
+    tier: str
+    model: str
+    complexity: int
+    iteration: int = 0
+
+
+class LoopReportRuled(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-report"):
+    """A report of completion was answered. `gates` are "id: verdict", `files` those that changed."""
+
+    task: str
+    action: str
+    verdict: str
+    reason: str
+    iteration: int
+    tier: str
+    agent: str = ""
+    gates: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    weakened: tuple[str, ...] = ()
+    stuck: str = ""
+    summary: str = ""
+
+
+class LoopEscalated(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-escalated"):
+    """A stronger model, or the council, takes over."""
+
+    task: str
+    from_tier: str
+    to_tier: str
+    reason: str
+
+
+class LoopCouncil(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-council"):
+    """A member of the council was heard, or it decided. `winner` is "" until then."""
+
+    task: str
+    member: str = ""
+    confidence: int = 0
+    winner: str = ""
+    fix: str = ""
+
+
+class LoopCheckpointed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-checkpoint"):
+    """A checkpoint was saved or restored. `kept` is the one that holds what the restore replaced."""
+
+    checkpoint: str
+    done: str
+    description: str = ""
+    tree: bool = False
+    kept: str = ""
+
+
 class KeptFact(Struct, frozen=True):
     """A fact of a kept stop. `kind` names its Struct."""
 
@@ -134,6 +200,12 @@ EventData = (
     | WorkerRan
     | SkillEnded
     | JournalChanged
+    | LoopSessionChanged
+    | LoopTaskBegun
+    | LoopReportRuled
+    | LoopEscalated
+    | LoopCouncil
+    | LoopCheckpointed
     | StopKept
     | UnreadableEvent
 )

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.session import SessionKey
 
 
@@ -71,8 +72,9 @@ class GateVerdict(StrEnum):
 class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One gate of a report.
 
-    `errors` are the first five, `more` is how many there are beyond them. `critical` counts critical findings
-    of a security gate. `failing` are the names of tests that fail.
+    `errors` are the first five, `more` is how many there are beyond them. `failing` are the names of tests
+    that fail. `passed` and `failed` count tests, `percent` is the coverage, None where unknown; `critical` to
+    `low` count the findings of a security gate, where its output tells.
     """
 
     id: str
@@ -83,6 +85,12 @@ class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     more: int = 0
     failing: tuple[str, ...] = ()
     critical: int = 0
+    high: int = 0
+    medium: int = 0
+    low: int = 0
+    passed: int | None = None
+    failed: int = 0
+    percent: float | None = None
     reason: str = ""
 
 
@@ -159,13 +167,26 @@ class LoopCheckpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
     statuses: tuple[tuple[str, str], ...] = ()
 
 
+class TaskProgress(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far a task came that is not at work; see Loop."""
+
+    task: str
+    tier: Tier
+    iteration: int = 0
+    consecutive_failures: int = 0
+    council_met: bool = False
+    decision: CouncilDecision | None = None
+
+
 class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The loop of one session.
 
     `task` is the id of the task at work, "" for none. `agent` works on it. `iteration` counts the reports on
     this task, `consecutive_failures` those since the last step up. `gates` are the results of the last
     report. `spent_cents` is None where a price was unknown. `council_met`: a council has decided on this
-    task. `begun_at` is seconds since the epoch.
+    task. `base` are the files as they were when the task began. `parked` are tasks that were begun and are
+    not at work; `held` are those that failed or were halted, which only a person gives back to the agent.
+    `begun_at` is seconds since the epoch.
     """
 
     key: SessionKey
@@ -190,5 +211,8 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decision: CouncilDecision | None = None
     council_met: bool = False
     checkpoints: tuple[LoopCheckpoint, ...] = ()
+    base: FileBaseline = FileBaseline()
+    parked: tuple[TaskProgress, ...] = ()
+    held: tuple[str, ...] = ()
     end_reason: str = ""
     begun_at: float = 0.0

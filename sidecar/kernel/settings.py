@@ -188,7 +188,31 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     max_megabytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
 
 
-TOOLSET = Literal["core", "journal", "tdd"]
+class LoopSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the task loop.
+
+    `threshold` failures in a row lead to the next tier, `eco_threshold` in eco mode, which begins with
+    `eco_tier`. `complexity` is the highest for the tiers small, medium and large. `max_cents` bounds what the
+    recorded tokens of a session may cost, None for no limit. Gates of the kinds `required` must pass for a
+    task, besides those that are required anyway; `[gate.ID] required = false` excepts one. A critical finding
+    of a gate of the kinds `halt` stops the task.
+    """
+
+    max_iterations: Annotated[int, Meta(ge=1, le=100)] = 10
+    threshold: Annotated[int, Meta(ge=1, le=100)] = 2
+    eco_threshold: Annotated[int, Meta(ge=1, le=100)] = 4
+    eco_tier: Literal["small", "medium", "large"] = "small"
+    complexity: tuple[Annotated[int, Meta(ge=1, le=14)], Annotated[int, Meta(ge=1, le=14)], int] = (4, 8, 14)
+    stuck_detection: bool = True
+    max_cents: Annotated[float, Meta(gt=0)] | None = None
+    required: tuple[Literal["tests", "types", "lint", "security", "coverage", "check"], ...] = (
+        "tests",
+        "check",
+    )
+    halt: tuple[Literal["security", "check"], ...] = ("security",)
+
+
+TOOLSET = Literal["core", "journal", "tdd", "loop"]
 """Tools that are offered together, because every listed tool costs context in every request of the agent."""
 
 
@@ -225,3 +249,4 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gate: dict[str, ConfiguredGate] = {}
     log: LogSettings = LogSettings()
     run: RunSettings = RunSettings()
+    loop: LoopSettings = LoopSettings()

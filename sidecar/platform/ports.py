@@ -10,6 +10,7 @@ from typing import Protocol
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, LoggedEvent
+from sidecar.kernel.loop import Loop
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.origin import Ancestry, Process
 from sidecar.kernel.session import Environment, Session, SessionKey
@@ -30,8 +31,8 @@ class Clock(Protocol):
 class StaleSessionError(OSError):
     """The state was saved by somebody else since it was loaded. Nothing was written."""
 
-    def __init__(self, session: Session, stored: Session | None) -> None:
-        """Name both revisions; a session that is not stored has revision 0."""
+    def __init__(self, session: Session | Loop, stored: Session | Loop | None) -> None:
+        """Name both revisions; one that is not stored has revision 0."""
         there = stored.revision if stored is not None else 0
         super().__init__(
             errno.ESTALE, f"it was changed meanwhile (revision {there}, expected {session.revision})"
@@ -75,6 +76,19 @@ class JournalStore(Protocol):
 
     def forget(self, key: SessionKey) -> None:
         """Remove a session's journal."""
+
+
+class LoopStore(Protocol):
+    """Stores one task loop per session, next to its state."""
+
+    def load(self, key: SessionKey) -> Loop | None:
+        """The saved loop, or None. Raises the same exceptions as SessionStore.load."""
+
+    def save(self, loop: Loop) -> Loop:
+        """Write it whole or not at all, and return it with its new revision. Raises as SessionStore.save."""
+
+    def forget(self, key: SessionKey) -> None:
+        """Remove a session's loop."""
 
 
 class EventLog(Protocol):

@@ -11,6 +11,7 @@ from sidecar.platform.ports import (
     Configuration,
     EventLog,
     JournalStore,
+    LoopStore,
     Processes,
     SecretDetector,
     SessionStore,
@@ -28,6 +29,7 @@ class PlatformServices:
     incidents: Incidents
     journals: JournalStore
     log: EventLog
+    loops: LoopStore
     processes: Processes
     secrets: SecretDetector
     spending: DailySpending

@@ -1,4 +1,4 @@
-"""Session states and journals as files; see session_documents for the format."""
+"""Session states, journals and task loops as files; see session_documents for the format."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
+from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.files import UnusableFileError, list_set_aside, read_whole
 from sidecar.platform.incidents import Incidents
@@ -119,4 +120,33 @@ class JournalFiles:
 
     def forget(self, key: SessionKey) -> None:
         """Remove the journal and its chain; set-aside files stay. Raises BadInputError, OSError."""
+        self._documents.forget(key)
+
+
+# --- Task loops ---------------------------------------------------------------------------------------------
+
+
+LOOP_FORM: Final = DocumentForm(holds=Loop, name="task loop", infix=".loop", limit=JOURNAL_LIMIT)
+
+
+class LoopFiles:
+    """Implements `LoopStore` in `folder`/sessions."""
+
+    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
+        self._documents = SessionDocuments(folder / SESSIONS_FOLDER, LOOP_FORM, incidents)
+
+    def load(self, key: SessionKey) -> Loop | None:
+        return self._documents.load(key)
+
+    def save(self, loop: Loop) -> Loop:
+        def check(stored: Loop | None) -> None:
+            if loop.revision != (stored.revision if stored is not None else 0):
+                raise StaleSessionError(loop, stored)
+
+        saved = replace(loop, revision=loop.revision + 1)
+        self._documents.save(saved, check)
+        return saved
+
+    def forget(self, key: SessionKey) -> None:
+        """Remove the loop and its chain; set-aside files stay. Raises BadInputError, OSError."""
         self._documents.forget(key)

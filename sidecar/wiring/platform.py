@@ -16,7 +16,7 @@ from sidecar.platform.paths import Paths
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.services import PlatformServices
-from sidecar.platform.session_store import JournalFiles, SessionFiles
+from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
 from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
 
@@ -41,6 +41,7 @@ def build_platform(state: Path) -> PlatformServices:
         incidents=incidents,
         journals=JournalFiles(state, incidents),
         log=log,
+        loops=LoopFiles(state, incidents),
         processes=ProcessTable(),
         secrets=SecretForms(),
         spending=DailySpending(log, clock, incidents),

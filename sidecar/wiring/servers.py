@@ -30,28 +30,36 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
+from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.skills import Skills
 from sidecar.wiring.supervision import Supervision, begin_marker_work
+from sidecar.wiring.taskloop import loop_texts
 
 
 def build_toolbox(
-    built: Supervision, journals: SessionJournals, skills: Skills, modules: tuple[str, ...]
+    built: Supervision, journals: SessionJournals, skills: Skills, loops: TaskLoops, modules: tuple[str, ...]
 ) -> Toolbox:
     """Build the agent's tools of these modules; takes some milliseconds."""
     services = built.services
-    texts = ToolTexts(markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8")))
+    tools = markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
+    texts = ToolTexts(loop_texts() | tools)
     context = ToolContext(
         checks=built.supervisor.checks,
         clock=services.clock,
         explainer=StopExplainer(services),
         journals=journals,
+        loops=loops,
         people=built.people,
         rubrics=services.rubrics,
         skills=skills,
         words=texts,
     )
-    tools = load_tools(context, modules)
-    return Toolbox(tools, texts, built.people.session, lambda: services.configuration.load()[0].toolsets)
+    return Toolbox(
+        load_tools(context, modules),
+        texts,
+        built.people.session,
+        lambda: services.configuration.load()[0].toolsets,
+    )
 
 
 def may_call_unasked(toolbox: Toolbox, name: str) -> bool | None:

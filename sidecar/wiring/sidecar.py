@@ -12,6 +12,7 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.iteration import iteration_methods
 from sidecar.wiring.rubric import build_guides
@@ -23,6 +24,7 @@ from sidecar.wiring.supervision import (
     report_saved_files,
     supervision_methods,
 )
+from sidecar.wiring.taskloop import build_task_loops
 from sidecar.wiring.tdd import build_skills
 
 REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
@@ -45,8 +47,9 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     for line in ChangeApplier(user_paths().state).roll_back():
         services.incidents.report(f"Supervisor: {line}.")
     skills = build_skills(user_paths().state, services, services, services.steering)
-    modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools)
-    toolbox = cache(partial(build_toolbox, supervision, journals, skills, modules))
+    loops = build_task_loops(user_paths().state, services, services, supervision.supervisor.checks, journals)
+    modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
+    toolbox = cache(partial(build_toolbox, supervision, journals, skills, loops, modules))
     if supervision.supervisor.saved is not None:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {

@@ -14,9 +14,10 @@ from sidecar.kernel.offer import SystemOffer
 from sidecar.servers import tools
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 
-OFFERS = (SUPERVISION, ITERATION, TDD)
+OFFERS = (SUPERVISION, ITERATION, TDD, TASKLOOP)
 
 
 def test_every_module_with_tools_speaks_for_one_system() -> None:

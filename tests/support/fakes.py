@@ -42,6 +42,7 @@ from support.memory_stores import (
     ManualClock,
     MemoryEventLog,
     MemoryJournals,
+    MemoryLoops,
     MemorySessionStore,
     MemorySwitches,
     NoProcesses,
@@ -174,6 +175,7 @@ class Fakes:
     old_checks: ScriptedOldChecks = field(default_factory=ScriptedOldChecks)
     judge: HeldJudge = field(default_factory=HeldJudge)
     journals: MemoryJournals = field(default_factory=MemoryJournals)
+    loops: MemoryLoops = field(default_factory=MemoryLoops)
     log: FailingLog = field(default_factory=FailingLog)
     kept: StopHistory | None = None
     store: FailingStore = field(default_factory=FailingStore)
@@ -200,6 +202,7 @@ class Fakes:
             messages=PlainMessages(),
             spending=self.spending,
             log=self.log,
+            loops=self.loops,
             incidents=Incidents(),
             processes=self.processes,
             rubrics=FixedRubrics(RUBRIC),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sidecar.kernel.effects import Feedback
     from sidecar.kernel.held_edits import AgentWrites, HeldEdit
     from sidecar.kernel.journal import Journal
+    from sidecar.kernel.loop import Loop
     from sidecar.kernel.origin import Ancestry, Process
     from sidecar.kernel.rubric import Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
@@ -93,6 +94,26 @@ class MemoryJournals:
 
     def forget(self, key: SessionKey) -> None:
         self._journals.pop(file_stem(key), None)
+
+
+class MemoryLoops:
+    """A LoopStore that nobody can edit by hand."""
+
+    def __init__(self) -> None:
+        self._loops: dict[str, Loop] = {}
+
+    def load(self, key: SessionKey) -> Loop | None:
+        return self._loops.get(file_stem(key))
+
+    def save(self, loop: Loop) -> Loop:
+        stored = self._loops.get(file_stem(loop.key))
+        if loop.revision != (stored.revision if stored is not None else 0):
+            raise StaleSessionError(loop, stored)
+        self._loops[file_stem(loop.key)] = saved = replace(loop, revision=loop.revision + 1)
+        return saved
+
+    def forget(self, key: SessionKey) -> None:
+        self._loops.pop(file_stem(key), None)
 
 
 # --- A log as long as the process lives. --------------------------------------------------------------------

@@ -70,6 +70,7 @@ class TaskBoard(Struct, frozen=True, kw_only=True):
     in_progress: tuple[Listed, ...] = ()
     remaining: tuple[Listed, ...] = ()
     blocked: tuple[Listed, ...] = ()
+    failed: tuple[Listed, ...] = ()
     completed: tuple[Listed, ...] = ()
 
 
@@ -93,6 +94,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         return ToolAnswer(AddedTasks(tasks=tuple(map(brief_task, added))), lines)
 
     async def task_status(call: ToolInvocation, given: TaskStatusChange) -> ToolAnswer:
+        context.loops.check_status(call.session, given.id, given.status, call.author)
         task = _change_task(
             context, call, partial(rules.set_task_status, ident=given.id, status=given.status)
         )

@@ -29,6 +29,7 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.skills import Skills
 
 EXCERPT_LENGTH: Final = 80
@@ -138,6 +139,7 @@ class ToolContext:
     clock: Clock
     explainer: StopExplainer
     journals: SessionJournals
+    loops: TaskLoops
     people: CommandLineService
     rubrics: RubricStore
     skills: Skills

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from sidecar.kernel.journal import Journal
+from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
 from sidecar.kernel.log import JournalChanged, LoggedEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import Clock, EventLog, JournalStore
-from sidecar.systems.iteration.policy.journal import journal_change
+from sidecar.systems.iteration.policy.journal import add_tasks, find_task, journal_change, put_task
 
 T = TypeVar("T")
 
@@ -40,6 +40,20 @@ class SessionJournals:
             self._store.save(key, after)
             self._note(key, journal_change(before, after))
         return made
+
+    def task(self, key: SessionKey, ident: str) -> Task:
+        """Return a task; raises JournalError."""
+        return find_task(self.of(key), ident)
+
+    def add_task(self, key: SessionKey, content: str, by: Author) -> Task:
+        """Add a task at work; raises JournalError."""
+        return self.change(key, lambda journal: add_tasks(journal, ((content, TaskStatus.IN_PROGRESS),), by))[
+            0
+        ]
+
+    def put_task(self, key: SessionKey, task: Task) -> None:
+        """Replace a task by its changed self; raises JournalError."""
+        self.change(key, lambda journal: put_task(journal, task))
 
     def _note(self, key: SessionKey, change: JournalChanged) -> None:
         if self._events is None or self._clock is None:

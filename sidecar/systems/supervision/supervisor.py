@@ -213,6 +213,7 @@ class Supervisor:
             self._services.workspace.forget(session.goal.base, session.project)
         self._services.store.forget(key)
         self._services.journals.forget(key)
+        self._services.loops.forget(key)
         return session is not None
 
     def _forget(self, event: SessionDeleted) -> HostAnswer:

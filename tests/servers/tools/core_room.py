@@ -17,11 +17,13 @@ from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.platform.secrets import SecretForms
-from sidecar.platform.session_store import SessionFiles
+from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.servers.tools.tool import (
     Caller,
     ReportProgress,
@@ -37,6 +39,7 @@ from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
@@ -46,6 +49,7 @@ from support.memory_stores import ManualClock
 from support.projects import lay
 from support.scripted_workers import ScriptedWorkers
 from support.skills import skills_over
+from support.task_loops import loops_over
 
 LIMIT: Final = 60.0
 """Bound of every wait, in seconds: real tests run meanwhile."""
@@ -89,7 +93,11 @@ class CoreRoom:
         self.services = dataclasses.replace(
             self.fakes.services,
             catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect_gates),
+            checkpoints=GitCheckpoints(state),
             gates=ProjectGates(workspace=workspace),
+            journals=JournalFiles(state),
+            loops=LoopFiles(state),
+            old_checks=ScratchChecks(workspace),
             log=event_log(state),
             stop_history=stops_in(state),
             secrets=SecretForms(),
@@ -99,21 +107,24 @@ class CoreRoom:
         self.workers = ScriptedWorkers(())
         self.supervisor = Supervisor(self.services)
         people = CommandLineService(self.services, self.supervisor)
+        journals = SessionJournals(self.services.journals)
+        self.loops = loops_over(self.services, self.supervisor.checks, journals)
         context = ToolContext(
             checks=self.supervisor.checks,
             clock=self.services.clock,
             explainer=StopExplainer(self.services),
-            journals=SessionJournals(self.services.journals),
+            journals=journals,
+            loops=self.loops,
             people=people,
             rubrics=self.services.rubrics,
             skills=skills_over(self.services, state=folder / "state", workers=self.workers),
             words=real_words(),
         )
         self.toolbox = Toolbox(
-            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools)),
+            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)),
             context.words,
             people.session,
-            lambda: ("core", "tdd"),
+            lambda: ("core", "journal", "tdd", "loop"),
         )
 
     def reopened(self) -> CoreRoom:

@@ -17,17 +17,21 @@ from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
+from sidecar.wiring.taskloop import loop_texts
 from support.cases import KEY, goal, session
 from support.fakes import Fakes, prompt
 from support.skills import skills_over
+from support.task_loops import loops_over
 
 CONDITION: Final = "the parser accepts comments"
 DEFAULT: Final = ("core", "journal")
 
 
 def real_sections() -> dict[str, str]:
-    return markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
+    tools = markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
+    return loop_texts() | tools
 
 
 class Desk:
@@ -37,18 +41,20 @@ class Desk:
         self.fakes = Fakes()
         self.fakes.store.save(session(goal=goal(CONDITION)))
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
-        self.on: tuple[str, ...] = (*DEFAULT, "tdd")
+        self.on: tuple[str, ...] = (*DEFAULT, "tdd", "loop")
+        journals = SessionJournals(self.fakes.journals)
         context = ToolContext(
             checks=self.fakes.supervisor.checks,
             clock=self.fakes.clock,
             explainer=StopExplainer(self.fakes.services),
-            journals=SessionJournals(self.fakes.journals),
+            journals=journals,
+            loops=loops_over(self.fakes.services, self.fakes.supervisor.checks, journals),
             people=self.people,
             rubrics=self.fakes.services.rubrics,
             skills=skills_over(self.fakes.services),
             words=ToolTexts(real_sections()),
         )
-        self.tools = load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools))
+        self.tools = load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools))
         self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on)
 
     @property
@@ -96,6 +102,7 @@ class Desk:
         return (
             [fakes.journals.load(key) for key in (KEY, other)],
             [fakes.store.load(key) for key in (KEY, other)],
+            [fakes.loops.load(key) for key in (KEY, other)],
             fakes.gates.deadlines.copy(),
         )
 

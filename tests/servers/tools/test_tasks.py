@@ -133,6 +133,7 @@ async def test_the_list_is_in_groups_and_says_what_the_user_added(desk: Desk) ->
         "in_progress": ["T2"],
         "remaining": ["T1", "T4"],
         "blocked": [],
+        "failed": [],
         "completed": ["T3"],
     }
     assert [task["by"] for task in found["remaining"]] == ["agent", "user"]

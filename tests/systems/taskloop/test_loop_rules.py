@@ -34,7 +34,9 @@ from sidecar.systems.taskloop.policy.loop import (
     begin_report,
     end_session,
     first_tier,
+    give_back,
     record_tokens,
+    restore_loop,
     rule_report,
     start_session,
     start_task,
@@ -52,6 +54,13 @@ CRITICAL = GateResult(id="security", kind="security", verdict=GateVerdict.HALT, 
 DECISION = CouncilDecision(
     winner=CouncilMember.ROOT_CAUSE_ANALYST, votes=(), root_cause="r", recommended_fix="f"
 )
+
+
+BUG = (CommandType.BUG, ExecutionMode.NORMAL, 1.0)
+
+
+def end(loop: Loop) -> Loop:
+    return end_session(loop, LoopStatus.FAILED, "")
 
 
 def started(mode: ExecutionMode = ExecutionMode.NORMAL, complexity: int = 3) -> Loop:
@@ -191,6 +200,40 @@ def test_a_paused_loop_goes_on_with_its_task_where_it_was() -> None:
     assert replace(again, end_reason="", gates=()) == replace(loop, gates=())
 
 
+def test_a_task_goes_on_where_it_was_whatever_was_done_in_between() -> None:
+    loop = failed(failed(started(), 0).loop, 1).loop
+    other = start_task(loop, "T2", "a", 3, LIMITS)
+    assert (other.tier, other.iteration) == (Tier.SMALL, 0)
+    again = start_task(start_session(end(other), "c", *BUG), "T1", "a", 3, LIMITS)
+
+    assert (again.tier, again.iteration, again.consecutive_failures) == (Tier.MEDIUM, 2, 0)
+
+
+@pytest.mark.parametrize("bad", [CRITICAL, BAD])
+def test_a_task_that_failed_or_was_halted_is_given_back_by_a_person_alone(bad: GateResult) -> None:
+    loop = report(started(), bad, limits=replace(LIMITS, max_iterations=1)).loop
+    if loop.state is LoopState.FAILED:
+        loop = start_session(loop, "c", *BUG)
+    with pytest.raises(LoopOrderError) as held:
+        start_task(loop, "T1", "a", 3, LIMITS)
+    back = start_task(give_back(loop, "T1"), "T1", "a", 3, LIMITS)
+
+    assert held.value.rule == "loop-held"
+    assert (back.iteration, back.failures) == (0, ())
+
+
+def test_a_restored_loop_has_spent_what_was_spent() -> None:
+    then = started()
+    now = record_tokens(failed(failed(then, 0).loop, 1).loop, 10, 5, 3.0)
+    back = restore_loop(now, then)
+
+    assert (back.task, back.state, back.iteration, back.tier) == ("T1", LoopState.EXECUTING, 2, Tier.MEDIUM)
+    assert (back.input_tokens, back.output_tokens, back.spent_cents) == (10, 5, 3.0)
+    before = restore_loop(now, start_session(FRESH, "c", *BUG))
+    assert before.task == ""
+    assert start_task(before, "T1", "a", 3, LIMITS).iteration == 2
+
+
 def test_each_state_has_a_way_on_and_names_its_tool() -> None:
     reached = {after for steps in TRANSITIONS.values() for after in steps.values()} | {LoopState.IDLE}
 
@@ -219,7 +262,10 @@ def test_no_history_completes_on_a_failing_gate_or_moves_but_by_the_table(data: 
         before, tier = loop, LADDER.index(loop.tier)
         match loop.state:
             case LoopState.SELECTING_AGENT:
-                loop = start_task(loop, data.draw(st.sampled_from(["T1", "T2"])), "a", 3, limits)
+                free = [name for name in ("T1", "T2") if name not in loop.held]
+                if not free:
+                    break
+                loop = start_task(loop, data.draw(st.sampled_from(free)), "a", 3, limits)
             case LoopState.EXECUTING if data.draw(st.booleans()):
                 begun = begin_report(loop)
                 begun = msgspec.json.decode(msgspec.json.encode(begun), type=Loop)  # killed while gates ran

@@ -1,6 +1,6 @@
 """Rules of the session journal: what may be written into it, and which task is next.
 
-- A task is remaining, in progress, completed or blocked. Only a completed task is closed.
+- A task is remaining, in progress, completed, blocked or failed. Only a completed task is closed.
 - A task that depends on others is ready when each of them is completed. Dependencies have no cycles.
 - The next task is the most urgent one that nothing blocks; among equals a task that was begun comes first,
   then the one added first.
@@ -77,11 +77,14 @@ def add_tasks(
 
 def set_task_status(journal: Journal, ident: str, status: TaskStatus) -> tuple[Journal, Task]:
     """Set the status of a task; raises JournalError."""
-    task = find_task(journal, ident)
-    if status is TaskStatus.COMPLETED and (waits := _unmet_dependencies(journal, task)):
+    return put_task(journal, replace(find_task(journal, ident), status=status))
+
+
+def put_task(journal: Journal, task: Task) -> tuple[Journal, Task]:
+    """Replace a task by its changed self; raises JournalError where it waits and is completed."""
+    if task.status is TaskStatus.COMPLETED and (waits := _unmet_dependencies(journal, task)):
         raise JournalError("journal-waits", id=task.id, on=", ".join(waits))
-    changed = replace(task, status=status)
-    return _reopen_if_unfinished(_with_task(journal, changed)), changed
+    return _reopen_if_unfinished(_with_task(journal, task)), task
 
 
 def set_task_priority(journal: Journal, ident: str, priority: Priority) -> tuple[Journal, Task]:

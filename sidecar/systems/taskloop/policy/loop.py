@@ -7,7 +7,8 @@ Each function takes a loop and returns it changed. Which step may follow which i
 - A report that is not accepted is a failure. After `threshold` of them in a row, or where the agent is stuck,
   the next rung of the ladder works on it: small, medium, large, then the council, once for each task.
 - After `max_iterations` reports on one task, or failures after the council, the task has failed, and a person
-  is asked. So does a critical security finding, at once.
+  is asked. A critical security finding stops it at once. Only a person gives such a task back.
+- A task that is begun again goes on where it was left, whatever was done in between.
 - What was spent only grows. At the user's limit nothing more is begun.
 """
 
@@ -31,6 +32,7 @@ from sidecar.kernel.loop import (
     Loop,
     LoopFailure,
     LoopStatus,
+    TaskProgress,
     Tier,
 )
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
@@ -39,6 +41,10 @@ KEPT_FAILURES: Final = 100
 """Failures that a loop remembers; the event log has all."""
 SAME_TIMES: Final = 3
 """The same files, test or error this many times in a row means that the agent is stuck."""
+KEPT_TASKS: Final = 200
+"""Begun tasks whose iterations are remembered."""
+KEPT_NAMES: Final = 50
+"""Files and tests of one failure that are remembered."""
 NAMED_TASKS: Final = 10
 """Tasks that an error names."""
 LADDER: Final = (Tier.SMALL, Tier.MEDIUM, Tier.LARGE, Tier.COUNCIL)
@@ -113,6 +119,9 @@ def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMo
         output_tokens=loop.output_tokens,
         spent_cents=loop.spent_cents,
         checkpoints=loop.checkpoints,
+        failures=loop.failures,
+        parked=_park(loop),
+        held=loop.held,
         begun_at=now,
     )
 
@@ -133,19 +142,33 @@ def end_session(loop: Loop, status: LoopStatus, reason: str, open_tasks: tuple[s
 def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopLimits) -> Loop:
     """Give a task to an agent. Raises LoopOrderError. A task that is begun again keeps its failures."""
     after = take_step(loop, Step.TASK)  # also the task at work, which goes on where it was paused
-    again = loop.task == task
+    if task in loop.held:
+        raise LoopOrderError("loop-held", task=task)
+    known = {one.task: one for one in _park(loop)}
+    begun = known.pop(task, TaskProgress(task=task, tier=first_tier(loop.mode, complexity, limits)))
     return replace(
         after,
         status=LoopStatus.RUNNING,
         task=task,
         agent=agent,
-        tier=loop.tier if again else first_tier(loop.mode, complexity, limits),
-        iteration=loop.iteration if again else 0,
-        consecutive_failures=loop.consecutive_failures if again else 0,
-        council_met=loop.council_met and again,
-        proposals=loop.proposals if again else (),
-        decision=loop.decision if again else None,
+        tier=begun.tier,
+        iteration=begun.iteration,
+        consecutive_failures=begun.consecutive_failures,
+        council_met=begun.council_met,
+        proposals=(),
+        decision=begun.decision,
         gates=(),
+        parked=tuple(known.values()),
+    )
+
+
+def give_back(loop: Loop, task: str) -> Loop:
+    """Let the agent begin a task again that failed or was halted, with new iterations: a person wants it."""
+    return replace(
+        loop,
+        held=tuple(one for one in loop.held if one != task),
+        parked=tuple(one for one in loop.parked if one.task != task),
+        failures=tuple(one for one in loop.failures if one.task != task),
     )
 
 
@@ -167,6 +190,36 @@ def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> L
         input_tokens=loop.input_tokens + max(0, read),
         output_tokens=loop.output_tokens + max(0, written),
         spent_cents=spent,
+    )
+
+
+def restore_loop(now: Loop, then: Loop) -> Loop:
+    """Return a loop as it was, but for what was spent since: tokens, money, iterations, what is held."""
+    for loop in (now, then):
+        take_step(loop, Step.TASK)
+    counted = {one.task: one for one in _park(now)}
+    known = {one.task: _at_least(one, counted.get(one.task)) for one in _park(then)}
+    every = counted | known
+    at_work = every.pop(then.task, None)
+    back = replace(
+        now,
+        state=then.state,
+        task=then.task,
+        agent=then.agent,
+        base=then.base,
+        proposals=(),
+        gates=(),
+        parked=tuple(every.values()),
+    )
+    if at_work is None:
+        return back
+    return replace(
+        back,
+        tier=at_work.tier,
+        iteration=at_work.iteration,
+        consecutive_failures=at_work.consecutive_failures,
+        council_met=at_work.council_met,
+        decision=at_work.decision,
     )
 
 
@@ -202,7 +255,7 @@ def rule_report(loop: Loop, report: Report, limits: LoopLimits, now: float) -> R
     loop = replace(take_step(loop, Step.GATES_RAN), gates=report.gates, iteration=loop.iteration + 1)
     verdict = gates_verdict(report.gates)
     if verdict is GateVerdict.HALT:
-        loop = replace(take_step(loop, Step.BLOCK), task="", status=LoopStatus.PAUSED)
+        loop = replace(_hold(take_step(loop, Step.BLOCK)), task="", status=LoopStatus.PAUSED)
         return Ruling(loop=loop, action=Action.HALT, verdict=verdict, reason="loop-halt")
     if verdict is GateVerdict.PASS and not report.outside and not report.weakened:
         loop = replace(take_step(loop, Step.COMPLETE), task="", consecutive_failures=0)
@@ -278,8 +331,41 @@ def _step_up(loop: Loop, verdict: GateVerdict, reason: str, stuck: str, now: flo
 
 
 def _fail(loop: Loop, verdict: GateVerdict, reason: str) -> Ruling:
-    loop = replace(take_step(loop, Step.FAIL), status=LoopStatus.FAILED, end_reason=reason)
+    loop = replace(_hold(take_step(loop, Step.FAIL)), status=LoopStatus.FAILED, end_reason=reason)
     return Ruling(loop=loop, action=Action.FAIL, verdict=verdict, reason=reason)
+
+
+def _park(loop: Loop) -> tuple[TaskProgress, ...]:
+    """Return how far every open task came, the one at work last."""
+    others = tuple(one for one in loop.parked if one.task != loop.task)
+    if not loop.task:
+        return others
+    at_work = TaskProgress(
+        task=loop.task,
+        tier=loop.tier,
+        iteration=loop.iteration,
+        consecutive_failures=loop.consecutive_failures,
+        council_met=loop.council_met,
+        decision=loop.decision,
+    )
+    return (*others, at_work)[-KEPT_TASKS:]
+
+
+def _at_least(then: TaskProgress, now: TaskProgress | None) -> TaskProgress:
+    if now is None:
+        return then
+    return replace(
+        then,
+        tier=max(then.tier, now.tier, key=LADDER.index),
+        iteration=max(then.iteration, now.iteration),
+        council_met=then.council_met or now.council_met,
+        decision=then.decision or now.decision,
+    )
+
+
+def _hold(loop: Loop) -> Loop:
+    """Park the task at work, for a person."""
+    return replace(loop, parked=_park(loop), held=(*loop.held, loop.task))
 
 
 def _add_failure(loop: Loop, report: Report) -> Loop:
@@ -293,8 +379,8 @@ def _add_failure(loop: Loop, report: Report) -> Loop:
             dict.fromkeys(error for gate in bad for error in gate.errors or (gate.reason,) if error)
         ),
         gates_failed=tuple(gate.id for gate in bad),
-        failing=tuple(dict.fromkeys(name for gate in bad for name in gate.failing)),
-        files=report.files,
+        failing=tuple(dict.fromkeys(name for gate in bad for name in gate.failing))[:KEPT_NAMES],
+        files=report.files[:KEPT_NAMES],
         summary=report.summary,
     )
     return replace(

@@ -1,7 +1,7 @@
 """Which step of the loop may follow which. docs/loop.md draws this table.
 
 A crash leaves the state as it was saved last: while gates ran, that is `awaiting_quality_gates`, from which
-a report may be given again.
+a report may be given, or a task begun, again.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ TRANSITIONS: Final[Mapping[LoopState, Mapping[Step, LoopState]]] = {
     S.AWAITING_QUALITY_GATES: {
         Step.REPORT: S.AWAITING_QUALITY_GATES,
         Step.GATES_RAN: S.EVALUATING_RESULTS,
+        Step.TASK: S.EXECUTING,
         Step.FAIL: S.FAILED,
     },
     S.EVALUATING_RESULTS: {

@@ -1,0 +1,639 @@
+"""The toolset `loop`: tasks under an orchestrator that runs the project's checks and alone calls them done.
+
+The rules are in sidecar/systems/taskloop; this module only offers them as tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilDecision,
+    CouncilMember,
+    CouncilProposal,
+    ExecutionMode,
+    GateResult,
+    Loop,
+    LoopFailure,
+    LoopStatus,
+)
+from sidecar.servers.tools.gates import GateRunProgress
+from sidecar.servers.tools.tool import (
+    NoArguments,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    ToolInvocation,
+    clip_printable,
+)
+from sidecar.systems.taskloop.checkpoints import Restore
+from sidecar.systems.taskloop.policy.agents import Agent
+from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
+
+EVENTS_TOLD: Final = 10
+EVENT_LENGTH: Final = 200
+FAILURES_TOLD: Final = 5
+DIFF_LENGTH: Final = 12_000
+"""Characters of a restore's differences in an answer."""
+TEXT_LENGTH: Final = 4_000
+MOST: Final = 200
+
+Text = Annotated[str, Meta(max_length=TEXT_LENGTH)]
+GivenText = Annotated[str, Meta(min_length=1, max_length=TEXT_LENGTH)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Texts = Annotated[tuple[Text, ...], Meta(max_length=MOST)]
+Paths = Annotated[tuple[Annotated[str, Meta(max_length=1_000)], ...], Meta(max_length=5_000)]
+TokenCount = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+
+# --- what the tools take ------------------------------------------------------------------------------------
+
+
+class SessionRequest(Struct, frozen=True, kw_only=True):
+    """What the session is for."""
+
+    command: GivenText
+    command_type: Literal["plan", "implement", "bug", "issue"]
+    execution_mode: Literal["normal", "eco"] = "normal"
+
+
+class SessionEnd(Struct, frozen=True, kw_only=True):
+    """How the session ends."""
+
+    status: Literal["completed", "failed", "paused"]
+    reason: Text = ""
+
+
+class TaskStart(Struct, frozen=True, kw_only=True):
+    """See TaskRequest."""
+
+    task_id: Name
+    description: Text = ""
+    acceptance_criteria: Texts = ()
+    scope_files: Texts = ()
+
+
+class CompletionReport(Struct, frozen=True, kw_only=True):
+    """What the agent says that it did."""
+
+    files_changed: Paths
+    summary: GivenText
+
+
+class Files(Struct, frozen=True, kw_only=True):
+    """Paths, relative to the project."""
+
+    files: Paths
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """Why."""
+
+    reason: GivenText
+
+
+class AgentName(Struct, frozen=True, kw_only=True):
+    """An agent."""
+
+    agent_id: Name
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """What a model took."""
+
+    model: Name
+    input: TokenCount
+    output: TokenCount
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """What a perspective found."""
+
+    member: Literal[
+        "root_cause_analyst", "code_archaeologist", "pattern_matcher", "systems_thinker", "adversarial_tester"
+    ]
+    findings: Annotated[Texts, Meta(min_length=1)]
+    hypothesis: GivenText
+    suggested_fix: GivenText
+    confidence: Annotated[int, Meta(ge=0, le=100)]
+
+
+class CheckpointText(Struct, frozen=True, kw_only=True):
+    """What a checkpoint is for."""
+
+    description: Annotated[str, Meta(max_length=200)] = ""
+
+
+class CheckpointChoice(Struct, frozen=True, kw_only=True):
+    """A checkpoint, and the word that its differences were shown with."""
+
+    checkpoint_id: Name
+    confirm: Annotated[str, Meta(max_length=40)] = ""
+
+
+# --- what they give -----------------------------------------------------------------------------------------
+
+
+class LoopEvent(Struct, frozen=True, kw_only=True):
+    """An event of the loop; `at` is seconds since the epoch."""
+
+    at: float
+    kind: str
+    text: str
+
+
+class LoopReport(Struct, frozen=True, kw_only=True):
+    """Where a loop stands. `cents` is None where a price is unknown."""
+
+    status: str
+    state: str
+    command: str
+    command_type: str
+    execution_mode: str
+    task: str
+    agent: str
+    tier: str
+    iteration: int
+    consecutive_failures: int
+    input_tokens: int
+    output_tokens: int
+    cents: float | None
+    end_reason: str = ""
+    waits_for_person: tuple[str, ...] = ()
+    events: tuple[LoopEvent, ...] = ()
+
+
+class AgentScored(Struct, frozen=True, kw_only=True):
+    """An agent's points in the selection."""
+
+    agent: str
+    points: int
+
+
+class TaskReport(Struct, frozen=True, kw_only=True):
+    """A task at work. `enforced`: whether Supervisor itself chose the model of who works on it."""
+
+    task: str
+    content: str
+    complexity: int
+    acceptance_criteria: tuple[str, ...]
+    scope_files: tuple[str, ...]
+    agent: str
+    role: str
+    can_modify: tuple[str, ...]
+    cannot_modify: tuple[str, ...]
+    tier: str
+    model: str
+    enforced: bool
+    iteration: int
+    consecutive_failures: int
+    state: str
+    support: tuple[str, ...] = ()
+    scores: tuple[AgentScored, ...] = ()
+    reasoning: tuple[str, ...] = ()
+    failures: tuple[LoopFailure, ...] = ()
+    gates: tuple[GateResult, ...] = ()
+    decision: CouncilDecision | None = None
+
+
+class CompletionRuled(Struct, frozen=True, kw_only=True):
+    """The answer to a report. `blocking` are the required gates that did not pass."""
+
+    action: str
+    exit_signal: bool
+    verdict: str
+    reason: str
+    status: str
+    state: str
+    tier: str
+    model: str
+    enforced: bool
+    iteration: int
+    stuck: str = ""
+    gates: tuple[GateResult, ...] = ()
+    blocking: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    weakened: tuple[str, ...] = ()
+    unreported: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+
+class ScopeReport(Struct, frozen=True, kw_only=True):
+    """Which files the task may not change."""
+
+    ok: bool
+    outside: tuple[str, ...]
+
+
+class CouncilReport(Struct, frozen=True, kw_only=True):
+    """Who was not heard yet, and the decision when all were."""
+
+    task: str
+    missing: tuple[CouncilMember, ...]
+    decision: CouncilDecision | None = None
+
+
+class CheckpointInfo(Struct, frozen=True, kw_only=True):
+    """A checkpoint. `tree`: it has the files."""
+
+    id: str
+    at: float
+    description: str
+    tree: bool
+
+
+class CheckpointsListed(Struct, frozen=True, kw_only=True):
+    """The checkpoints of a session, oldest first."""
+
+    checkpoints: tuple[CheckpointInfo, ...]
+
+
+class RestoreReport(Struct, frozen=True, kw_only=True):
+    """A restore: what it would change, with the word to confirm it, or what it changed."""
+
+    done: bool
+    confirm: str
+    files: tuple[str, ...]
+    kept: str = ""
+
+
+class AgentReport(Struct, frozen=True, kw_only=True):
+    """An agent."""
+
+    id: str
+    name: str
+    category: str
+    purpose: str
+    role: str
+    model: str
+    can_modify: tuple[str, ...]
+    cannot_modify: tuple[str, ...]
+    outputs: tuple[str, ...]
+    instructions: str
+
+
+# --- the tools ----------------------------------------------------------------------------------------------
+
+_Answer = Callable[[ToolContext, ToolInvocation, Any], Awaitable[ToolAnswer]]
+
+
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools of the toolset `loop`."""
+
+    def make(name: str, takes: type[Struct], gives: type[Struct], work: _Answer, **marks: bool) -> Tool:
+        return Tool(name=name, toolset="loop", takes=takes, gives=gives, work=partial(work, context), **marks)
+
+    reads = {"reads": True, "repeats": True}
+    return (
+        make("session_start", SessionRequest, LoopReport, _start_session),
+        make("session_status", NoArguments, LoopReport, _session_status, **reads),
+        make("session_end", SessionEnd, LoopReport, _end_session),
+        make("task_start", TaskStart, TaskReport, _start_task),
+        make("task_context", NoArguments, TaskReport, _task_context, **reads),
+        make("scope_check", Files, ScopeReport, _check_scope, **reads),
+        make("report_completion", CompletionReport, CompletionRuled, _report_completion, asks=True),
+        make("escalate", Reason, CompletionRuled, _escalate),
+        make("council_analyze", NoArguments, CouncilReport, _analyze, **reads),
+        make("council_submit", Proposal, CouncilReport, _submit),
+        make("checkpoint_save", CheckpointText, CheckpointInfo, _save_checkpoint),
+        make("checkpoint_restore", CheckpointChoice, RestoreReport, _restore_checkpoint, asks=True),
+        make("checkpoint_list", NoArguments, CheckpointsListed, _list_checkpoints, **reads),
+        make("agent_info", AgentName, AgentReport, _agent_info, **reads),
+        make("tokens_record", Tokens, LoopReport, _record_tokens),
+    )
+
+
+# --- sessions ---
+
+
+async def _start_session(context: ToolContext, call: ToolInvocation, given: SessionRequest) -> ToolAnswer:
+    loop = context.loops.start_session(
+        call.session,
+        given.command,
+        CommandType(given.command_type),
+        ExecutionMode(given.execution_mode),
+    )
+    return _session_answer(context, loop)
+
+
+async def _session_status(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    events = context.loops.states.newest(call.session.key, EVENTS_TOLD)
+    return _session_answer(context, context.loops.of(call.session.key), tuple(map(_event, events)))
+
+
+async def _end_session(context: ToolContext, call: ToolInvocation, given: SessionEnd) -> ToolAnswer:
+    return _session_answer(
+        context, context.loops.end_session(call.session, LoopStatus(given.status), given.reason)
+    )
+
+
+async def _record_tokens(context: ToolContext, call: ToolInvocation, given: Tokens) -> ToolAnswer:
+    return _session_answer(
+        context, context.loops.record_tokens(call.session, given.model, given.input, given.output)
+    )
+
+
+def _session_answer(context: ToolContext, loop: Loop, events: tuple[LoopEvent, ...] = ()) -> ToolAnswer:
+    words = context.loops.words
+    found = LoopReport(
+        status=loop.status,
+        state=loop.state,
+        command=loop.command,
+        command_type=loop.command_type,
+        execution_mode=loop.mode,
+        task=loop.task,
+        agent=loop.agent,
+        tier=loop.tier,
+        iteration=loop.iteration,
+        consecutive_failures=loop.consecutive_failures,
+        input_tokens=loop.input_tokens,
+        output_tokens=loop.output_tokens,
+        cents=loop.spent_cents,
+        end_reason=loop.end_reason,
+        waits_for_person=loop.held,
+        events=events,
+    )
+    text = words.say(
+        "loop-session",
+        status=loop.status,
+        state=loop.state,
+        type=loop.command_type,
+        mode=loop.mode,
+        command=clip_printable(loop.command, EVENT_LENGTH),
+        task=loop.task or "-",
+        tier=loop.tier,
+        iteration=loop.iteration,
+        most=context.loops.states.settings().loop.max_iterations,
+        failures=loop.consecutive_failures,
+        read=loop.input_tokens,
+        written=loop.output_tokens,
+        cents=words.cents(loop),
+    )
+    if events:
+        lines = "\n".join(f"- {one.kind}: {one.text}" for one in events)
+        text = f"{text}\n{words.say('loop-events', lines=lines)}"
+    return ToolAnswer(found, text)
+
+
+def _event(event: LoggedEvent) -> LoopEvent:
+    fields = msgspec.to_builtins(event.data)
+    said = ", ".join(f"{name} {value}" for name, value in fields.items() if value and name != "type")
+    return LoopEvent(at=event.at, kind=event.kind, text=clip_printable(said, EVENT_LENGTH))
+
+
+# --- tasks ---
+
+
+async def _start_task(context: ToolContext, call: ToolInvocation, given: TaskStart) -> ToolAnswer:
+    asked = TaskRequest(
+        task_id=given.task_id,
+        description=given.description,
+        acceptance_criteria=given.acceptance_criteria,
+        scope_files=given.scope_files,
+    )
+    return _task_answer(await context.loops.start_task(call.session, asked, call.author))
+
+
+async def _task_context(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    return _task_answer(context.loops.context(call.session))
+
+
+async def _check_scope(context: ToolContext, call: ToolInvocation, given: Files) -> ToolAnswer:
+    words = context.loops.words
+    outside = tuple(
+        clip_printable(one, EVENT_LENGTH) for one in context.loops.files_outside(call.session, given.files)
+    )[:MOST]
+    named = {"files": ", ".join(outside)}
+    text = words.say("loop-files-outside", **named) if outside else words.say("loop-in-scope")
+    return ToolAnswer(ScopeReport(ok=not outside, outside=outside), text)
+
+
+async def _agent_info(context: ToolContext, call: ToolInvocation, given: AgentName) -> ToolAnswer:
+    agent, words = context.loops.find_agent(call.session, given.agent_id.strip()), context.loops.words
+    found = AgentReport(
+        id=agent.id,
+        name=agent.name,
+        category=agent.category,
+        purpose=agent.purpose,
+        role=agent.role,
+        model=agent.model,
+        can_modify=agent.scope.can_modify,
+        cannot_modify=agent.scope.cannot_modify,
+        outputs=agent.outputs.fields,
+        instructions=agent.instructions,
+    )
+    text = words.say(
+        "loop-agent",
+        agent=agent.id,
+        name=agent.name,
+        category=agent.category,
+        purpose=agent.purpose,
+        role=agent.role,
+        scope=words.scope(agent.scope.can_modify),
+        never=", ".join(agent.scope.cannot_modify) or words.say("loop-nothing"),
+        model=agent.model,
+        instructions=agent.instructions,
+    )
+    return ToolAnswer(found, text)
+
+
+def _task_answer(brief: Briefing) -> ToolAnswer:
+    loop, task, agent = brief.loop, brief.task, brief.agent
+    selection = brief.selection
+    found = TaskReport(
+        task=task.id,
+        content=task.content,
+        complexity=task.complexity,
+        acceptance_criteria=task.acceptance_criteria,
+        scope_files=task.scope_files,
+        agent=loop.agent,
+        role=agent.role if agent else "",
+        can_modify=_agent_globs(agent)[0],
+        cannot_modify=_agent_globs(agent)[1],
+        tier=loop.tier,
+        model=brief.model,
+        enforced=False,
+        iteration=loop.iteration,
+        consecutive_failures=loop.consecutive_failures,
+        state=loop.state,
+        support=selection.support if selection else (),
+        scores=tuple(AgentScored(agent=one.agent, points=one.total) for one in selection.scores)
+        if selection
+        else (),
+        reasoning=selection.reasoning if selection else (),
+        failures=tuple(one for one in loop.failures if one.task == task.id)[-FAILURES_TOLD:],
+        gates=loop.gates,
+        decision=loop.decision,
+    )
+    return ToolAnswer(found, brief.text)
+
+
+def _agent_globs(agent: Agent | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return (agent.scope.can_modify, agent.scope.cannot_modify) if agent else ((), ())
+
+
+# --- reports ---
+
+
+async def _report_completion(
+    context: ToolContext, call: ToolInvocation, given: CompletionReport
+) -> ToolAnswer:
+    """Run the report, and tell of the gates while they run."""
+
+    async def run(tell: Callable[[int, int, Gate, GateRun | None], None]) -> Completion | ToolRuleError:
+        try:
+            return await context.loops.report_completion(
+                call.session, given.files_changed, given.summary, tell
+            )
+        except ToolRuleError as refusal:
+            return refusal  # a group of tasks would wrap it
+
+    async with asyncio.TaskGroup() as telling:
+        progress = GateRunProgress(call, telling)
+        beat = telling.create_task(progress.beat(context.clock))
+        try:
+            ended = await run(progress.tell)
+        finally:
+            beat.cancel()
+    if isinstance(ended, ToolRuleError):
+        raise ended
+    return _completion_answer(ended)
+
+
+async def _escalate(context: ToolContext, call: ToolInvocation, given: Reason) -> ToolAnswer:
+    return _completion_answer(context.loops.escalate(call.session, given.reason))
+
+
+def _completion_answer(ended: Completion) -> ToolAnswer:
+    ruling, loop = ended.ruling, ended.ruling.loop
+    found = ended.examined
+    report = found.report if found else None
+    gates = report.gates if report else ()
+    data = CompletionRuled(
+        action=ruling.action,
+        exit_signal=ended.exit_signal,
+        verdict=ruling.verdict,
+        reason=ruling.reason,
+        status=loop.status,
+        state=loop.state,
+        tier=loop.tier,
+        model=ended.model,
+        enforced=False,
+        iteration=loop.iteration,
+        stuck=ruling.stuck,
+        gates=gates,
+        blocking=tuple(gate.id for gate in gates if gate.required and gate.verdict != "pass"),
+        files=report.files if report else (),
+        outside=report.outside if report else (),
+        weakened=report.weakened if report else (),
+        unreported=found.unreported if found else (),
+        unchanged=found.unchanged if found else (),
+    )
+    return ToolAnswer(data, ended.text)
+
+
+# --- the council ---
+
+
+async def _analyze(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    councils, words = context.loops.councils, context.loops.words
+    status = councils.status(call.session)
+    text = words.say(
+        "loop-analyze",
+        task=status.loop.task,
+        missing=", ".join(status.missing),
+        case=councils.case(call.session),
+    )
+    return ToolAnswer(CouncilReport(task=status.loop.task, missing=status.missing), text)
+
+
+async def _submit(context: ToolContext, call: ToolInvocation, given: Proposal) -> ToolAnswer:
+    proposal = CouncilProposal(
+        member=CouncilMember(given.member),
+        findings=given.findings,
+        hypothesis=given.hypothesis,
+        suggested_fix=given.suggested_fix,
+        confidence=given.confidence,
+    )
+    status, words = context.loops.councils.submit(call.session, proposal), context.loops.words
+    loop = status.loop
+    found = CouncilReport(task=loop.task, missing=status.missing, decision=loop.decision)
+    if status.missing:
+        said = words.say("loop-submitted", member=given.member, missing=", ".join(status.missing))
+    else:
+        model = context.loops.context(call.session).model
+        said = f"{words.decision(loop)}\n{words.say('loop-decided', tier=loop.tier, model=model)}"
+    return ToolAnswer(found, said)
+
+
+# --- checkpoints ---
+
+
+async def _save_checkpoint(context: ToolContext, call: ToolInvocation, given: CheckpointText) -> ToolAnswer:
+    made, words = (
+        await context.loops.checkpoints.save(call.session, given.description),
+        context.loops.words,
+    )
+    what = words.say("loop-with-tree" if made.tree else "loop-without-tree")
+    info = CheckpointInfo(id=made.id, at=made.at, description=made.description, tree=bool(made.tree))
+    return ToolAnswer(info, words.say("loop-saved", checkpoint=made.id, what=what))
+
+
+async def _list_checkpoints(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+    words = context.loops.words
+    found = tuple(
+        CheckpointInfo(id=one.id, at=one.at, description=one.description, tree=bool(one.tree))
+        for one in context.loops.of(call.session.key).checkpoints
+    )
+    lines = [
+        words.say(
+            "loop-checkpoint-line",
+            checkpoint=one.id,
+            what=words.say("loop-with-tree" if one.tree else "loop-without-tree"),
+            description=one.description,
+        )
+        for one in found
+    ]
+    return ToolAnswer(
+        CheckpointsListed(checkpoints=found), "\n".join(lines) or words.say("loop-checkpoints-none")
+    )
+
+
+async def _restore_checkpoint(
+    context: ToolContext, call: ToolInvocation, given: CheckpointChoice
+) -> ToolAnswer:
+    done = await context.loops.checkpoints.restore(call.session, given.checkpoint_id, given.confirm)
+    files = tuple(edit.path for edit in done.diffs)[:MOST]
+    found = RestoreReport(
+        done=bool(done.kept), confirm="" if done.kept else done.word, files=files, kept=done.kept
+    )
+    return ToolAnswer(found, _restore_text(context, done))
+
+
+def _restore_text(context: ToolContext, done: Restore) -> str:
+    words, ident = context.loops.words, done.checkpoint.id
+    if done.kept:
+        return words.say(
+            "loop-restored",
+            checkpoint=ident,
+            written=len(done.written),
+            removed=len(done.removed),
+            kept=done.kept,
+        )
+    lines = [
+        f"{edit.path} +{edit.added} -{edit.removed} {edit.told}\n{edit.hunks}".strip() for edit in done.diffs
+    ]
+    if done.left:
+        lines.append(words.say("loop-kept", files=", ".join(done.left[:EVENTS_TOLD])))
+    shown = "\n".join(lines)[:DIFF_LENGTH] or words.say("loop-same-files")
+    return words.say("loop-restore", checkpoint=ident, lines=shown, word=done.word)

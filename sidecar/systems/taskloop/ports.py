@@ -1,0 +1,89 @@
+"""What the task loop needs from other rooms and systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sidecar.evidence.gates.instructions import InstructionRegistry
+from sidecar.evidence.ports import OldChecks, TreeCheckpoints, Workspace
+from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.journal import Author, Journal, Task
+from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.session import Environment, Session, SessionKey
+from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.ports import Clock, Configuration, EventLog, LoopStore
+from sidecar.systems.taskloop.council import Council
+from sidecar.systems.taskloop.policy.agents import Agent
+
+HearGates = Callable[[int, int, Gate, GateRun | None], None]
+"""Called when a gate begins (None) and when it has ended, with the numbers of ended and of all gates."""
+
+
+class OfferedGates(Protocol):
+    """The gates of a session's project."""
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """Those that apply, required ones first."""
+
+    @property
+    def may(self) -> frozenset[str]:
+        """The ids of those that may run."""
+
+
+class SessionGates(Protocol):
+    """Runs gates as agents ask for them: approved ones, giving way to stops. Raises ToolRuleError."""
+
+    def permitted_environment(self, session: Session) -> Environment:
+        """Return a session's environment if commands may run for it now."""
+
+    def mask(self, session: Session) -> SecretMask:
+        """Return a function that masks the session's secrets in a text."""
+
+    async def list(self, session: Session) -> OfferedGates:
+        """List the gates of a session's project."""
+
+    async def run(
+        self, session: Session, only: Sequence[str], tell: HearGates | None = None
+    ) -> tuple[GateRun, ...]:
+        """Run these gates; all where none is named."""
+
+
+class LoopTasks(Protocol):
+    """The journal's tasks, which are the loop's. Raises ToolRuleError."""
+
+    def of(self, key: SessionKey) -> Journal:
+        """Return a session's journal."""
+
+    def task(self, key: SessionKey, ident: str) -> Task:
+        """Return a task."""
+
+    def add_task(self, key: SessionKey, content: str, by: Author) -> Task:
+        """Add a task at work."""
+
+    def put_task(self, key: SessionKey, task: Task) -> None:
+        """Replace a task by its changed self."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopServices:
+    """The adapters that the loop uses. `texts`: the sections of rubric/loop.md.
+
+    `checkpoints` is None where the tree cannot be saved.
+    """
+
+    agents: InstructionRegistry[Agent]
+    checkpoints: TreeCheckpoints | None
+    clock: Clock
+    configuration: Configuration
+    council: Council
+    gates: SessionGates
+    log: EventLog
+    loops: LoopStore
+    old_checks: OldChecks
+    spending: DailySpending
+    tasks: LoopTasks
+    texts: dict[str, str]
+    workspace: Workspace

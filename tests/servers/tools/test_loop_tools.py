@@ -1,0 +1,140 @@
+"""The toolset `loop` as an agent calls it, on a real project whose test fails, and files that are real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servers.tools.core_room import BAD, GOOD, SESSION, CoreRoom
+from sidecar.kernel.loop import CouncilMember
+from sidecar.servers.tools.loop import CompletionRuled, CouncilReport, LoopReport, RestoreReport, TaskReport
+from sidecar.servers.tools.tool import RefusalError
+from support.fakes import prompt
+
+pytestmark = pytest.mark.process
+
+ADHOC = {
+    "task_id": "adhoc",
+    "description": "double must double",
+    "acceptance_criteria": ["double(2) is 4"],
+    "scope_files": ["doubling.py"],
+}
+DONE = {"files_changed": ["doubling.py"], "summary": "doubled it"}
+WEAK = "def test_two():\n    assert True\n"
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> CoreRoom:
+    return CoreRoom(tmp_path)
+
+
+async def begun(room: CoreRoom, **more: Any) -> TaskReport:
+    await room.meet()
+    await room.approve()
+    await room.ask("session_start", command="double", command_type="bug")
+    answer = await room.ask("task_start", **ADHOC | more)
+    assert isinstance(answer.data, TaskReport)
+    return answer.data
+
+
+async def ruled(room: CoreRoom, **more: Any) -> tuple[CompletionRuled, str]:
+    answer = await room.ask("report_completion", **DONE | more)
+    assert isinstance(answer.data, CompletionRuled)
+    return answer.data, answer.text
+
+
+async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) -> None:
+    await room.meet()
+    with pytest.raises(RefusalError, match="Call `session_start` first"):
+        await room.ask("task_start", **ADHOC)
+    task = await begun(room)
+    assert (task.agent, task.model, task.enforced) == ("implementer-python", "haiku", False)
+
+    first, said = await ruled(room)
+    assert (first.action, first.exit_signal, first.blocking) == ("iterate", False, ("tests",))
+    assert first.unchanged == ("doubling.py",)
+    assert "test_two" in said
+
+    room.write("doubling.py", GOOD)
+    room.write("notes.txt", "hunter2-and-more")
+    outside, said = await ruled(room)
+    assert (outside.action, outside.outside) == ("escalate", ("notes.txt",))
+    assert "sonnet" in said
+
+    (room.project / "notes.txt").unlink()
+    done, said = await ruled(room, summary="my token is hunter2-and-more")
+    assert (done.action, done.exit_signal, done.files) == ("complete", True, ("doubling.py",))
+    assert "exit_signal: true" in said
+    status = await room.ask("session_status")
+    assert isinstance(status.data, LoopReport)
+    assert [one.kind for one in status.data.events] == [
+        "loop-session", "loop-task", "loop-report", "loop-report", "loop-escalated", "loop-report"
+    ]  # fmt: skip
+    assert "hunter2" not in status.text
+    ended = await room.ask("session_end", status="completed")
+    assert isinstance(ended.data, LoopReport)
+    assert ended.data.status == "completed"
+
+
+async def test_a_test_that_was_weakened_is_no_completion(room: CoreRoom) -> None:
+    await begun(room, scope_files=["**"])
+    room.write("tests/test_doubling.py", WEAK)
+    answer, said = await ruled(room)
+
+    assert (answer.reason, answer.exit_signal, answer.blocking) == ("loop-weakened", False, ())
+    assert "it still fails" in said
+
+
+async def test_what_a_dying_sidecar_saved_another_goes_on_with(room: CoreRoom) -> None:
+    await begun(room)
+    await ruled(room)
+    room.write("doubling.py", GOOD)
+    after = room.reopened()
+    await after.tell(prompt(project=str(after.project), environment=SESSION))
+    told = await after.ask("task_context")
+    done, _ = await ruled(after)
+
+    assert "Tried before" in told.text
+    assert (done.action, done.iteration) == ("complete", 2)
+
+
+async def test_the_council_is_told_the_case_and_decides_when_all_were_heard(room: CoreRoom) -> None:
+    await begun(room)
+    await ruled(room)
+    for _ in range(3):
+        await room.ask("escalate", reason="nothing helps")
+    case = await room.ask("council_analyze")
+    for said in ("double must double", "test_two", *CouncilMember):
+        assert said in case.text
+    for member in CouncilMember:
+        told = member is CouncilMember.PATTERN_MATCHER
+        answer = await room.ask(
+            "council_submit",
+            member=member,
+            findings=["doubling.py:2 multiplies by 3" if told else "something is wrong"],
+            hypothesis="a wrong factor" if told else "who knows",
+            suggested_fix="multiply by 2",
+            confidence=40 if told else 90,
+        )
+    assert isinstance(answer.data, CouncilReport)
+    assert answer.data.decision is not None
+    assert answer.data.decision.winner is CouncilMember.PATTERN_MATCHER
+    assert "multiply by 2" in (await room.ask("task_context")).text
+
+
+async def test_a_checkpoint_brings_the_files_back_after_it_was_shown(room: CoreRoom) -> None:
+    await begun(room)
+    await room.ask("checkpoint_save", description="untouched")
+    room.write("doubling.py", GOOD)
+    shown = await room.ask("checkpoint_restore", checkpoint_id="C1")
+    assert isinstance(shown.data, RestoreReport)
+    assert (shown.data.done, shown.data.files) == (False, ("doubling.py",))
+    assert "3 * number" in shown.text
+    assert (room.project / "doubling.py").read_text() == GOOD
+    done = await room.ask("checkpoint_restore", checkpoint_id="C1", confirm=shown.data.confirm)
+
+    assert isinstance(done.data, RestoreReport)
+    assert (done.data.done, done.data.kept) == (True, "C2")
+    assert (room.project / "doubling.py").read_text() == BAD

@@ -1,0 +1,394 @@
+"""The task loop on fakes: what each call answers, saves and tells, and where a person is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from sidecar.evidence.ports import TreeDifference
+from sidecar.kernel.changes import FileChange, ProjectChanges
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
+from sidecar.kernel.goal import Spending
+from sidecar.kernel.journal import Author, Task, TaskStatus
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilMember,
+    CouncilProposal,
+    ExecutionMode,
+    GateVerdict,
+    LoopState,
+    LoopStatus,
+    Tier,
+)
+from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.taskloop.reports import choose_gates
+from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
+from support.cases import KEY, gate_run, session
+from support.fakes import Fakes, prompt
+from support.memory_stores import FixedConfiguration
+from support.scripted_gates import FAILED, PASSED
+from support.task_loops import loops_over
+
+TESTS = Gate(id="tests", command="pytest", why="a test", kind=Kind.TESTS, approved=True)
+LINT = Gate(id="lint", command="ruff", why="a linter", kind=Kind.LINT, approved=True)
+SCAN = Gate(id="security", command="scan", why="a scanner", kind=Kind.SECURITY, approved=True)
+SESSION = session()
+ADHOC = TaskRequest(
+    task_id="adhoc",
+    description="make the parser accept comments",
+    acceptance_criteria=("a comment is skipped",),
+    scope_files=("*.py",),
+)
+
+
+class Loops:
+    """A session that its host told of, on a project with tests and a linter."""
+
+    def __init__(self, *, fakes: Fakes | None = None, settings: Settings | None = None) -> None:
+        self.fakes = fakes or Fakes(configuration=FixedConfiguration(settings or Settings()))
+        self.fakes.catalog.gates = self.fakes.catalog.gates or (TESTS, LINT)
+        self.journals = SessionJournals(self.fakes.journals)
+        self.loops: TaskLoops = loops_over(self.fakes.services, self.fakes.supervisor.checks, self.journals)
+        for command in ("pytest", "ruff", "scan"):
+            self.fakes.gates.script(command, PASSED)
+
+    async def begun(self, asked: TaskRequest = ADHOC, **more: Any) -> Briefing:
+        await self.fakes.tell(prompt())
+        self.loops.start_session(SESSION, "the parser", CommandType.IMPLEMENT, **more)
+        return await self.loops.start_task(SESSION, asked)
+
+    async def report(self, *files: str) -> Completion:
+        return await self.loops.report_completion(SESSION, files, "did it")
+
+    async def fails(self, number: int) -> Completion:
+        """Report once with a failure of its own."""
+        name = f"test_{number}"
+        self.fakes.gates.script(
+            "pytest",
+            replace(FAILED, failures=(f"{name}: boom {number}",), failing=(name,), seconds=60.0),
+        )
+        self.fakes.workspace.changes = ProjectChanges(files=(FileChange(path=f"{number}.py"),))
+        return await self.report()
+
+    def task(self, ident: str = "T1") -> Task:
+        return self.journals.task(KEY, ident)
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.loops.states.newest(KEY, 10)]
+
+
+def refused(call: Callable[[], Any]) -> ToolRuleError:
+    with pytest.raises(ToolRuleError) as error:
+        call()
+    return error.value
+
+
+# --- order --------------------------------------------------------------------------------------------------
+
+
+async def test_out_of_order_names_the_tool_to_call_first() -> None:
+    room = Loops()
+    await room.fakes.tell(prompt())
+    with pytest.raises(ToolRuleError) as unbegun:
+        await room.loops.start_task(SESSION, ADHOC)
+    assert unbegun.value.values["first"] == "session_start"
+    assert refused(lambda: room.loops.context(SESSION)).values["first"] == "session_start"
+    await room.begun()
+    assert refused(lambda: room.loops.councils.status(SESSION)).values["first"] == "report_completion"
+    with pytest.raises(ToolRuleError):
+        room.loops.start_session(SESSION, "again", CommandType.BUG)
+
+
+async def test_a_task_that_may_not_begin_is_refused_and_why() -> None:
+    room = Loops()
+    await room.begun()
+    first, second = room.task(), room.journals.add_task(KEY, "later", Author.AGENT)
+    room.journals.put_task(KEY, replace(second, depends_on=(first.id,), status=TaskStatus.REMAINING))
+    done = room.journals.add_task(KEY, "old", Author.AGENT)
+    room.journals.put_task(KEY, replace(done, status=TaskStatus.COMPLETED))
+    rules = {
+        "loop-adhoc": replace(ADHOC, acceptance_criteria=(" ",)),
+        "loop-task-waits": TaskRequest(task_id="T2"),
+        "loop-task-completed": TaskRequest(task_id="t3"),
+        "journal-unknown-task": TaskRequest(task_id="T9"),
+    }
+    for rule, asked in rules.items():
+        with pytest.raises(ToolRuleError) as error:
+            await room.loops.start_task(SESSION, asked)
+        assert error.value.rule == rule
+    assert room.loops.of(KEY).task == "T1"
+
+
+async def test_a_task_gets_an_agent_a_tier_and_a_model() -> None:
+    room = Loops()
+    brief = await room.begun()
+
+    assert (brief.task.id, brief.task.status, brief.task.complexity) == ("T1", TaskStatus.IN_PROGRESS, 3)
+    assert brief.agent is not None
+    assert brief.agent.id == "implementer-python"
+    assert (brief.loop.tier, brief.model) == (Tier.SMALL, "haiku")
+    for said in ("a comment is skipped", "*.py", "enforced: false", brief.agent.role):
+        assert said in brief.text
+    assert room.kinds() == ["loop-session", "loop-task"]
+
+
+async def test_an_agent_cannot_widen_what_was_agreed_by_beginning_again() -> None:
+    room = Loops()
+    await room.begun()
+    base = room.loops.of(KEY).base
+    wider = TaskRequest(task_id="T1", acceptance_criteria=("nothing",), scope_files=("**",))
+    again = await room.loops.start_task(SESSION, wider)
+
+    assert (again.task.scope_files, again.task.acceptance_criteria) == (("*.py",), ("a comment is skipped",))
+    assert again.loop.base == base
+    users = await room.loops.start_task(SESSION, wider, Author.USER)
+    assert users.task.scope_files == ("**",)
+
+
+# --- reports ------------------------------------------------------------------------------------------------
+
+
+async def test_complete_with_the_exit_signal_and_the_next_task() -> None:
+    room = Loops()
+    await room.begun()
+    later = room.journals.add_task(KEY, "later", Author.AGENT)
+    room.journals.put_task(KEY, replace(later, status=TaskStatus.REMAINING))
+    done = await room.report("a.py", "b.py")
+
+    assert (done.exit_signal, room.task().status) == (True, TaskStatus.COMPLETED)
+    for said in ("exit_signal: true", "task_start T2", "not changed: b.py"):
+        assert said in done.text
+    assert room.loops.of(KEY).state is LoopState.SELECTING_AGENT
+    assert room.kinds()[-1] == "loop-report"
+    assert refused(lambda: room.loops.end_session(SESSION, LoopStatus.COMPLETED)).rule == "loop-open-tasks"
+
+
+async def test_iterate_with_five_errors_and_how_many_more() -> None:
+    room = Loops()
+    await room.begun()
+    names = tuple(f"test_{number}" for number in range(12))
+    room.fakes.gates.script(
+        "pytest", replace(FAILED, failures=tuple(f"{name}: boom" for name in names[:5]), failing=names)
+    )
+    answer = await room.report()
+
+    assert not answer.exit_signal
+    assert "test_4: boom" in answer.text
+    assert "and 7 more" in answer.text
+    assert "test_5" not in answer.text
+    assert "Changed, and not in your list: a.py" in answer.text
+    assert "Tried before" in answer.text
+    assert (room.task().status, room.task().iteration) == (TaskStatus.IN_PROGRESS, 1)
+    assert "did it" in room.loops.context(SESSION).text
+
+
+async def test_a_file_out_of_scope_is_told_though_every_check_passed() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.workspace.changes = ProjectChanges(files=(FileChange(path="deploy.sh"),))
+    answer = await room.report("a.py")
+
+    assert (answer.exit_signal, answer.ruling.reason) == (False, "loop-outside")
+    assert "Out of scope: deploy.sh" in answer.text
+    assert room.loops.files_outside(SESSION, ("./a.py", "deploy.sh")) == ("deploy.sh",)
+
+
+async def test_a_weakened_test_is_told_though_every_check_passed() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.workspace.changes = ProjectChanges(
+        files=(FileChange(path="tests/test_a.py", before="assert f()", after="pass"),)
+    )
+    fails = gate_run(TESTS, Outcome.FAILED, failing=("test_a",), failures=("test_a: boom",))
+    room.fakes.old_checks.comparisons = (
+        CheckComparison(
+            now=gate_run(TESTS), files=("tests/test_a.py",), old=fails, base=fails, copy=gate_run(TESTS)
+        ),
+    )
+    answer = await room.report()
+
+    assert room.fakes.old_checks.asked == ["pytest"]
+    assert answer.ruling.reason == "loop-weakened"
+    assert "tests/test_a.py: as it was when the work began, it still fails" in answer.text
+
+
+async def test_where_nobody_can_tell_what_changed_nothing_is_complete() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.workspace.forgotten.add(room.loops.of(KEY).base.snapshot)
+    answer = await room.report()
+
+    assert (answer.ruling.verdict, answer.exit_signal) == (GateVerdict.COULD_NOT_RUN, False)
+    assert "changes, could-not-run" in answer.text
+
+
+async def test_a_critical_finding_halts_and_only_a_person_goes_on() -> None:
+    room = Loops()
+    room.fakes.catalog.gates = (TESTS, SCAN)
+    await room.begun()
+    critical = replace(FAILED, failures=("a.py:3: secret in the code", "2 critical, 1 low"))
+    room.fakes.gates.script("scan", critical)
+    answer = await room.report()
+
+    assert answer.text.startswith("HALT")
+    assert "2 critical, 1 low" in answer.text
+    assert room.task().status is TaskStatus.BLOCKED
+    with pytest.raises(ToolRuleError, match="loop-held"):
+        await room.loops.start_task(SESSION, TaskRequest(task_id="T1"))
+    by = (SESSION, "T1", TaskStatus.REMAINING)
+    assert refused(lambda: room.loops.check_status(*by, Author.AGENT)).rule == "loop-held"
+    room.loops.check_status(*by, Author.USER)
+    assert (await room.loops.start_task(SESSION, TaskRequest(task_id="T1"))).task.id == "T1"
+
+
+async def test_an_agent_completes_no_task_in_the_journal_while_the_loop_is_open() -> None:
+    room = Loops()
+    by = (SESSION, "T1", TaskStatus.COMPLETED)
+    room.loops.check_status(*by, Author.AGENT)
+    await room.begun()
+    assert refused(lambda: room.loops.check_status(*by, Author.AGENT)).rule == "loop-journal"
+    room.loops.check_status(*by, Author.USER)
+
+
+async def test_what_only_a_person_can_let_run_costs_the_agent_no_report() -> None:
+    room = Loops()
+    room.fakes.catalog.gates = (replace(TESTS, approved=False, origin=GateOrigin.DETECTED),)
+    await room.begun()
+    with pytest.raises(ToolRuleError, match="loop-not-approved"):
+        await room.report()
+    assert room.loops.of(KEY).iteration == 0
+    assert room.loops.of(KEY).state is LoopState.EXECUTING
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (Settings(), {"tests": True, "lint": False, "check:1": True, "build": False}),
+        (Settings(loop=LoopSettings(required=("lint",))), {"tests": False, "lint": True}),
+        (Settings(gate={"tests": ConfiguredGate(required=False)}), {"tests": False}),
+    ],
+)
+def test_which_gates_a_completion_asks_for(settings: Settings, expected: dict[str, bool]) -> None:
+    check = replace(TESTS, id="check:1", kind=Kind.CHECK)
+    others = (
+        replace(TESTS, id="ci", kind=Kind.CI, required=True),
+        replace(TESTS, id="build", kind=Kind.BUILD),
+    )
+    chosen = {gate.id: required for gate, required in choose_gates((TESTS, LINT, check, *others), settings)}
+
+    assert {name: chosen.get(name, False) for name in expected} == expected
+    assert {"ci", "build"}.isdisjoint(chosen)
+
+
+async def test_a_crash_while_checks_run_goes_on_with_the_same_report() -> None:
+    room = Loops()
+    await room.begun()
+
+    async def dies(*_: Any) -> Any:
+        raise OSError("the machine went away")
+
+    examiner = room.loops._examiner  # noqa: SLF001 - where a process may die
+    original, examiner.examine = examiner.examine, dies  # type: ignore[method-assign, assignment]
+    with pytest.raises(OSError, match="went away"):
+        await room.report()
+    examiner.examine = original  # type: ignore[method-assign]
+    assert room.loops.of(KEY).state is LoopState.AWAITING_QUALITY_GATES
+    after = Loops(fakes=room.fakes)
+    done = await after.report("a.py")
+
+    assert (done.exit_signal, done.ruling.loop.iteration) == (True, 1)
+
+
+# --- the ladder ---------------------------------------------------------------------------------------------
+
+
+async def test_failures_lead_up_to_the_council_and_its_decision_into_the_next_iteration() -> None:
+    room = Loops(settings=Settings(loop=LoopSettings(stuck_detection=False)))
+    await room.begun()
+    answers = [await room.fails(number) for number in range(6)]
+    assert [one.ruling.action for one in answers] == [
+        "iterate", "escalate", "iterate", "escalate", "iterate", "council"
+    ]  # fmt: skip
+    assert "sonnet" in answers[1].text
+    assert "council_analyze" in answers[5].text
+    for number, member in enumerate(CouncilMember):
+        assert room.loops.councils.status(SESSION).missing[0] is member
+        proposal = CouncilProposal(
+            member=member, findings=("5.py:1",), hypothesis=f"h{number}", suggested_fix="f", confidence=number
+        )
+        status = room.loops.councils.submit(SESSION, proposal)
+    assert status.missing == ()
+    assert status.loop.decision is not None
+    assert len(status.loop.decision.dissent) == len(CouncilMember) - 1
+    assert "The council decided" in room.loops.context(SESSION).text
+    failed = [await room.fails(number) for number in (7, 8)][-1]
+
+    assert (failed.ruling.action, room.task().status) == ("fail", TaskStatus.FAILED)
+    assert "A person must look" in failed.text
+
+
+async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
+    room = Loops()
+    hard = replace(ADHOC, description="security race migration refactor of the protocol")
+    brief = await room.begun(hard, mode=ExecutionMode.ECO)
+    assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)
+    answer = room.loops.escalate(SESSION, "loop-halt")
+
+    assert answer.ruling.loop.tier is Tier.MEDIUM
+    assert answer.text.startswith("You asked for it: loop-halt")
+    assert room.kinds()[-1] == "loop-escalated"
+
+
+async def test_tokens_cost_what_the_settings_say_and_the_limit_ends_it() -> None:
+    settings = Settings(
+        price={"haiku": ModelPrice(input=100.0, output=500.0)}, loop=LoopSettings(max_cents=1.0)
+    )
+    room = Loops(settings=settings)
+    await room.begun()
+    room.loops.record_tokens(SESSION, "small", 10_000, 1_000)
+
+    assert room.loops.of(KEY).spent_cents == pytest.approx(1.5)
+    assert refused(lambda: room.loops.escalate(SESSION, "more")).rule == "loop-limit"
+    assert room.fakes.spending.today() == Spending(day=room.fakes.spending.today().day)
+    room.loops.record_tokens(SESSION, "unknown", 1, 1)
+    assert room.loops.of(KEY).spent_cents is None
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------
+
+
+async def test_a_restore_is_shown_first_and_keeps_what_it_replaces() -> None:
+    room = Loops()
+    await room.begun()
+    made = await room.loops.checkpoints.save(SESSION, "begun")
+    await room.fails(1)
+    room.loops.record_tokens(SESSION, "small", 10, 5)
+    change = FileChange(path="a.py", before="x = 2\n", after="x = 1\n")
+    room.fakes.checkpoints.difference_to = TreeDifference(changes=ProjectChanges(files=(change,)))
+    shown = await room.loops.checkpoints.restore(SESSION, made.id)
+    wrong = await room.loops.checkpoints.restore(SESSION, made.id, "yes")
+    assert (shown.kept, wrong.kept, [edit.path for edit in shown.diffs]) == ("", "", ["a.py"])
+    done = await room.loops.checkpoints.restore(SESSION, made.id, shown.word)
+
+    loop = room.loops.of(KEY)
+    assert (done.kept, [one.id for one in loop.checkpoints]) == ("C2", ["C1", "C2"])
+    assert (loop.iteration, loop.input_tokens) == (1, 10)
+    room.fakes.workspace.tree = "tree-2"
+    assert (await room.loops.checkpoints.restore(SESSION, made.id, shown.word)).kept == ""
+
+
+async def test_no_restore_completes_a_task() -> None:
+    room = Loops()
+    await room.begun()
+    await room.report()
+    made = await room.loops.checkpoints.save(SESSION)
+    room.journals.put_task(KEY, replace(room.task(), status=TaskStatus.REMAINING))
+    shown = await room.loops.checkpoints.restore(SESSION, made.id)
+    await room.loops.checkpoints.restore(SESSION, made.id, shown.word)
+
+    assert room.task().status is TaskStatus.REMAINING

@@ -1,0 +1,62 @@
+"""How complex a task is, what it may change, and what scanners count."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.evidence.reports.severities import Severities, count_severities
+from sidecar.systems.taskloop.policy.complexity import estimate_complexity
+from sidecar.systems.taskloop.policy.scope import files_outside
+from support.table import over_table
+
+LONG = "word " * 400
+HARD = "fix the race in the database migration, the authentication and the network protocol; refactor it"
+
+
+@over_table(
+    "text,criteria,scope,expected",
+    [
+        ("fix a typo", 0, (), 1),
+        ("fix a typo", 1, ("README.md",), 2),
+        ("accept comments", 3, ("src/*.py",), 5),
+        ("rename it", 9, ("src/", "tests/**", "docs/"), 7),
+        ("fix the deadlock", 1, (), 4),
+        (LONG, 0, (), 4),
+        (HARD, 2, (), 9),
+        (f"{HARD} {LONG}", 9, ("a/", "b/", "c/", "d/"), 14),
+    ],
+)
+def test_complexity_is_estimated_from_words_criteria_and_scope(
+    text: str, criteria: int, scope: tuple[str, ...], expected: int
+) -> None:
+    assert estimate_complexity(text, ("it works",) * criteria, scope) == expected
+
+
+@pytest.mark.parametrize(
+    ("scope", "can", "cannot", "outside"),
+    [
+        ((), (), (), ()),
+        (("src/",), (), (), ("docs/a.md", "b.py")),
+        (("*.py",), ("src/",), (), ("docs/a.md", "b.py")),
+        ((), (), ("*.md",), ("docs/a.md",)),
+        (("**",), (), ("src/",), ("src/a.py",)),
+    ],
+)
+def test_a_file_is_in_scope_if_task_and_agent_may_change_it(
+    scope: tuple[str, ...], can: tuple[str, ...], cannot: tuple[str, ...], outside: tuple[str, ...]
+) -> None:
+    assert files_outside(("src/a.py", "docs/a.md", "b.py"), scope, can, cannot) == outside
+
+
+@over_table(
+    "text,expected",
+    [
+        ("6 vulnerabilities (1 low, 2 moderate, 3 critical)", Severities(critical=3, medium=2, low=1)),
+        ("Total: 3 (LOW: 1, MEDIUM: 0, HIGH: 2, CRITICAL: 0)", Severities(high=2, low=1)),
+        ("a: Severity: Critical\nb: severity=critical\nc: Severity: High", Severities(critical=2, high=1)),
+        ("this is critical for us", Severities()),
+        ("found 0 critical", Severities()),
+    ],
+)
+def test_findings_are_counted_by_severity(text: str, expected: Severities) -> None:
+    assert count_severities(text) == expected
