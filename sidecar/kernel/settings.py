@@ -188,6 +188,9 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     max_megabytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
 
 
+TASK_COMPLEXITY = Annotated[int, Meta(ge=1, le=14)]
+
+
 class LoopSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of the task loop.
 
@@ -202,7 +205,7 @@ class LoopSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     threshold: Annotated[int, Meta(ge=1, le=100)] = 2
     eco_threshold: Annotated[int, Meta(ge=1, le=100)] = 4
     eco_tier: Literal["small", "medium", "large"] = "small"
-    complexity: tuple[Annotated[int, Meta(ge=1, le=14)], Annotated[int, Meta(ge=1, le=14)], int] = (4, 8, 14)
+    complexity: tuple[TASK_COMPLEXITY, TASK_COMPLEXITY, TASK_COMPLEXITY] = (4, 8, 14)
     stuck_detection: bool = True
     max_cents: Annotated[float, Meta(gt=0)] | None = None
     required: tuple[Literal["tests", "types", "lint", "security", "coverage", "check"], ...] = (

@@ -89,6 +89,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/hosts.md",
         "docs/judges.md",
         "docs/judging.md",
+        "docs/loop.md",
         "docs/markers.md",
         "docs/mcp-conformance.md",
         "docs/mcp.md",

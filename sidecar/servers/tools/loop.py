@@ -13,8 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.loop import (
     CommandType,
@@ -38,6 +37,7 @@ from sidecar.servers.tools.tool import (
 )
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.policy.agents import Agent
+from sidecar.systems.taskloop.ports import HearGates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 
 EVENTS_TOLD: Final = 10
@@ -490,12 +490,12 @@ async def _report_completion(
 ) -> ToolAnswer:
     """Run the report, and tell of the gates while they run."""
 
-    async def run(tell: Callable[[int, int, Gate, GateRun | None], None]) -> Completion | ToolRuleError:
+    async def run(tell: HearGates) -> Completion | ToolRuleError | BadInputError | OSError:
         try:
             return await context.loops.report_completion(
                 call.session, given.files_changed, given.summary, tell
             )
-        except ToolRuleError as refusal:
+        except (ToolRuleError, BadInputError, OSError) as refusal:
             return refusal  # a group of tasks would wrap it
 
     async with asyncio.TaskGroup() as telling:
@@ -505,7 +505,7 @@ async def _report_completion(
             ended = await run(progress.tell)
         finally:
             beat.cancel()
-    if isinstance(ended, ToolRuleError):
+    if isinstance(ended, Exception):
         raise ended
     return _completion_answer(ended)
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.budget import reached_worker_limit
+from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.journal import Author, Task, TaskStatus, completed_task_ids, find_ready_tasks
 from sidecar.kernel.log import LoopEscalated, LoopReportRuled, LoopSessionChanged, LoopTaskBegun
 from sidecar.kernel.loop import CommandType, ExecutionMode, Loop, LoopState, LoopStatus
@@ -26,7 +27,7 @@ from sidecar.systems.taskloop.policy.complexity import estimate_complexity
 from sidecar.systems.taskloop.policy.loop import Action, Ruling
 from sidecar.systems.taskloop.policy.scope import files_outside
 from sidecar.systems.taskloop.policy.selection import AgentSelection, TaskProfile, select_agent
-from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
+from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.ports import HearGates, LoopServices
 from sidecar.systems.taskloop.reports import (
     Claimed,
@@ -139,7 +140,7 @@ class TaskLoops:
             self._check_limits(loop)
             task = self._asked_task(session, asked, loop, by)
             agent, selection = self._choose_agent(session, task, loop)
-            base = loop.base
+            old = base = loop.base
             if loop.task != task.id or not base.snapshot:
                 environment = self._services.gates.permitted_environment(session)
                 base = await self._services.workspace.remember(session.project, environment)
@@ -151,6 +152,8 @@ class TaskLoops:
             task = replace(task, status=TaskStatus.IN_PROGRESS, agent=agent.id, iteration=loop.iteration)
             self._services.tasks.put_task(key, task)
             loop = self.states.save(replace(loop, base=base))
+            if old != base:
+                self._drop_base(session, loop, old)
         model = choose_model(loop, agent, task.complexity, settings)
         self.states.note(
             session,
@@ -167,13 +170,13 @@ class TaskLoops:
 
     def context(self, session: Session) -> Briefing:
         """Return the task at work."""
-        loop = self._at_work(session)
+        loop = self._at_work(session, "task_context")
         task = self._services.tasks.task(session.key, loop.task)
         return self._briefing(loop, task, self.states.agent(session.project, loop.agent), None)
 
     def files_outside(self, session: Session, files: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of these files that the task at work may not change."""
-        loop = self._at_work(session)
+        loop = self._at_work(session, "scope_check")
         task = self._services.tasks.task(session.key, loop.task)
         scope = self._scope(session, loop)
         names = (file.removeprefix("./") for file in files)
@@ -231,7 +234,7 @@ class TaskLoops:
     def escalate(self, session: Session, reason: str) -> Completion:
         """Take the next rung because the agent asks for it."""
         self.states.check_free(session.key)
-        loop = self._at_work(session)
+        loop = self._at_work(session, "escalate")
         self._check_limits(loop)
         task = self._services.tasks.task(session.key, loop.task)
         reason = self._services.gates.mask(session)(reason)
@@ -253,8 +256,8 @@ class TaskLoops:
         following = self._following(session.key) if ruling.action is Action.COMPLETE else ""
         facts = TaskFacts(task, settings.loop.max_iterations, model)
         text = self.words.ruling(ruling, examined, facts, following)
-        if ruling.action is Action.COMPLETE and loop.base.snapshot not in _kept_snapshots(loop):
-            self._services.workspace.forget(loop.base, session.project)
+        if ruling.action is Action.COMPLETE:
+            self._drop_base(session, loop, loop.base)
         return Completion(ruling=ruling, model=model, text=text, examined=examined)
 
     def _note_ruling(self, session: Session, ruling: Ruling, task: Task, examined: Examined | None) -> None:
@@ -292,12 +295,17 @@ class TaskLoops:
 
     # --- parts ---
 
-    def _at_work(self, session: Session) -> Loop:
+    def _drop_base(self, session: Session, loop: Loop, base: FileBaseline) -> None:
+        """Delete a baseline that no checkpoint needs."""
+        kept = (msgspec.json.decode(one.loop, type=Loop).base for one in loop.checkpoints if one.loop)
+        if base.snapshot and base not in tuple(kept):
+            self._services.workspace.forget(base, session.project)
+
+    def _at_work(self, session: Session, tool: str) -> Loop:
         """Return the loop with its task at work. Raises LoopOrderError."""
         loop = self.of(session.key)
         if not loop.task or loop.state in {LoopState.COMPLETED, LoopState.FAILED}:
-            take_step(replace(loop, state=loop.state), Step.ESCALATE)
-            raise LoopOrderError("loop-order", state=loop.state, step="this tool", first="task_start")
+            raise LoopOrderError("loop-order", state=loop.state, step=tool, first=CALL_FIRST[loop.state])
         return loop
 
     def _check_limits(self, loop: Loop) -> None:
@@ -371,10 +379,3 @@ class TaskLoops:
     def _following(self, key: SessionKey) -> str:
         ready = find_ready_tasks(self._services.tasks.of(key))
         return self.words.say("loop-next", next=ready[0].id) if ready else self.words.say("loop-all-done")
-
-
-def _kept_snapshots(loop: Loop) -> frozenset[str]:
-    """Return the baselines that checkpoints refer to."""
-    return frozenset(
-        msgspec.json.decode(one.loop, type=Loop).base.snapshot for one in loop.checkpoints if one.loop
-    )

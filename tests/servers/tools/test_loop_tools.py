@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -15,7 +15,7 @@ from support.fakes import prompt
 
 pytestmark = pytest.mark.process
 
-ADHOC = {
+ADHOC: Final[dict[str, Any]] = {
     "task_id": "adhoc",
     "description": "double must double",
     "acceptance_criteria": ["double(2) is 4"],
@@ -50,7 +50,7 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
     with pytest.raises(RefusalError, match="Call `session_start` first"):
         await room.ask("task_start", **ADHOC)
     task = await begun(room)
-    assert (task.agent, task.model, task.enforced) == ("implementer-python", "haiku", False)
+    assert (task.agent, task.model, task.enforced) == ("debugger", "haiku", False)
 
     first, said = await ruled(room)
     assert (first.action, first.exit_signal, first.blocking) == ("iterate", False, ("tests",))

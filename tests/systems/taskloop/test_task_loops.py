@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ from sidecar.kernel.loop import (
 )
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.taskloop.reports import choose_gates
+from sidecar.systems.taskloop.reports import build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
@@ -302,6 +303,31 @@ async def test_a_crash_while_checks_run_goes_on_with_the_same_report() -> None:
     done = await after.report("a.py")
 
     assert (done.exit_signal, done.ruling.loop.iteration) == (True, 1)
+
+
+async def test_while_a_report_is_checked_nothing_else_changes_the_loop_but_its_tokens() -> None:
+    room = Loops()
+    await room.begun()
+    released = asyncio.Event()
+    room.fakes.gates.started.clear()
+    room.fakes.gates.script("pytest", replace(PASSED, released=released))
+    running = asyncio.create_task(room.report("a.py"))
+    await room.fakes.gates.started.wait()
+    with pytest.raises(ToolRuleError, match="loop-busy"):
+        await room.report()
+    assert refused(lambda: room.loops.end_session(SESSION, LoopStatus.FAILED)).rule == "loop-busy"
+    room.loops.record_tokens(SESSION, "small", 7, 0)
+    released.set()
+
+    assert (await running).exit_signal
+    assert room.loops.of(KEY).input_tokens == 7
+
+
+async def test_a_pass_on_other_files_than_those_that_changed_shows_nothing() -> None:
+    moved = gate_run(TESTS, moved=True)
+    assert build_gate_result(moved, "tree-1", Settings(), required=True).verdict is GateVerdict.COULD_NOT_RUN
+    other = build_gate_result(gate_run(TESTS), "tree-2", Settings(), required=True)
+    assert (other.verdict, other.reason) == (GateVerdict.COULD_NOT_RUN, "files changed while it ran")
 
 
 # --- the ladder ---------------------------------------------------------------------------------------------

@@ -245,8 +245,7 @@ def gates_verdict(gates: Iterable[GateResult]) -> GateVerdict:
 
 def begin_report(loop: Loop) -> Loop:
     """Take a report; the gates run next. Raises LoopOrderError."""
-    if loop.status is LoopStatus.PAUSED:
-        raise LoopOrderError("loop-paused", task=loop.task or "T1")
+    _check_running(loop)
     return take_step(loop, Step.REPORT)
 
 
@@ -275,6 +274,7 @@ def rule_report(loop: Loop, report: Report, limits: LoopLimits, now: float) -> R
 
 def ask_for_escalation(loop: Loop, reason: str, now: float) -> Ruling:
     """Step up because the agent asks for it, while a task is at work. Raises LoopOrderError."""
+    _check_running(loop)
     loop = take_step(loop, Step.ESCALATE)
     return _step_up(loop, gates_verdict(loop.gates), reason, "", now)
 
@@ -306,6 +306,11 @@ def find_stuck(loop: Loop) -> str:
 
 
 # --- steps --------------------------------------------------------------------------------------------------
+
+
+def _check_running(loop: Loop) -> None:
+    if loop.status is LoopStatus.PAUSED:
+        raise LoopOrderError("loop-paused", task=loop.task or "T1")
 
 
 def _threshold(loop: Loop, limits: LoopLimits) -> int:
