@@ -120,7 +120,9 @@ class Staging:
 
     def close(self) -> None:
         """Remove the folder and the note, unless something is in the folder that is nowhere else."""
-        if not _is_filled(self._old):
+        if not self.folder.exists():
+            self._note.unlink(missing_ok=True)
+        elif not _is_filled(self._old):
             self._discard()
 
     def swap(self, steps: Sequence[FileStep], new: Path) -> None:
@@ -169,10 +171,10 @@ class Staging:
         return f"{said}; what was there is in {self._old}" if _is_filled(self._old) else said
 
     def write_note(self, steps: Sequence[FileStep]) -> None:
-        """Say in the state folder what is under way. Raises OSError."""
+        """Say in the state folder what is under way; steps survive a power loss. Raises OSError."""
         told = tuple((os.fsencode(step.path), step.before, step.after) for step in steps)
         note = _Unfinished(os.fsencode(self._project), os.fsencode(self.folder.name), told)
-        write_whole(self._note, msgspec.json.encode(note), durable=True)
+        write_whole(self._note, msgspec.json.encode(note), durable=bool(steps))
 
     @property
     def _old(self) -> Path:
