@@ -21,6 +21,7 @@ from sidecar.cli.printing import echo
 from sidecar.kernel.offer import Verb
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ VERBS: Final = {
     **dict(SUPERVISION.verbs),
     **dict(ITERATION.verbs),
     **dict(TDD.verbs),
+    **dict(TASKLOOP.verbs),
     "lsp": Verb("sidecar.cli.lsp:lsp", "Be the language server of rubrics. Editors start it."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),
     "tool": Verb("sidecar.cli.tool:tool", "Call a tool of agents yourself, or list them."),

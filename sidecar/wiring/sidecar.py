@@ -13,6 +13,7 @@ from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
+from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.iteration import iteration_methods
 from sidecar.wiring.rubric import build_guides
@@ -24,7 +25,7 @@ from sidecar.wiring.supervision import (
     report_saved_files,
     supervision_methods,
 )
-from sidecar.wiring.taskloop import build_task_loops
+from sidecar.wiring.taskloop import build_loop_services
 from sidecar.wiring.tdd import build_skills
 
 REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
@@ -47,7 +48,8 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     for line in ChangeApplier(user_paths().state).roll_back():
         services.incidents.report(f"Supervisor: {line}.")
     skills = build_skills(user_paths().state, services, services, services.steering)
-    loops = build_task_loops(user_paths().state, services, services, supervision.supervisor.checks, journals)
+    checks = supervision.supervisor.checks
+    loops = TaskLoops(build_loop_services(user_paths().state, services, services, checks, journals))
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
     toolbox = cache(partial(build_toolbox, supervision, journals, skills, loops, modules))
     if supervision.supervisor.saved is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,7 +37,7 @@ class ScriptedWorkers:
         return WorkerRun(answer=answer, model=task.model or "self", tokens=100, cents=0.5)
 
 
-def writes(files: dict[str, str | None], **answer: Any) -> Step:
+def writes(files: Mapping[str, str | None], **answer: Any) -> Step:
     """Write these files, None removes one; answer so, `status` "pass" unless given."""
 
     def step(folder: Path) -> dict[str, Any]:

@@ -69,13 +69,13 @@ def _variable_value(text: str) -> str:
 
 
 @contextmanager
-def hold_run_lock(folder: Path, session: str) -> Iterator[None]:
+def hold_run_lock(folder: Path, session: str, kind: str = "run") -> Iterator[None]:
     """Hold the lock of a session; raises BadInputError where another process does, OSError.
 
     The kernel releases the lock when the process ends, however that happens. Session ids are safe as file
-    names.
+    names. `kind`: the command that runs it.
     """
-    path = folder / f"run-{session}.lock"
+    path = folder / f"{kind}-{session}.lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_FILE)
     try:
         if not _try_lock(descriptor, path):

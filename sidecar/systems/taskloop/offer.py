@@ -1,9 +1,12 @@
-"""What the task loop offers: the toolset `loop`."""
+"""What the task loop offers: the toolset `loop`, and for people `supervisor loop`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sidecar.kernel.offer import SystemOffer
+from sidecar.kernel.offer import SystemOffer, Verb
 
-OFFER: Final = SystemOffer(tools=("loop",))
+OFFER: Final = SystemOffer(
+    tools=("loop",),
+    verbs=(("loop", Verb("sidecar.cli.loop:loop", "Let agents work on tasks until the checks pass.")),),
+)

@@ -36,6 +36,8 @@ NAMED: Final = 50
 """Files and findings of one report that are kept."""
 FILES_UNKNOWN: Final = "changes"
 """The id of what stands for a gate where nobody can tell which files changed."""
+OWN_WORD: Final = "worker"
+"""The id of what stands for a gate where the one at work says that the task is not done."""
 MOVED: Final = "files changed while it ran"
 
 
@@ -59,11 +61,12 @@ class ReportSubject(NamedTuple):
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
-    """What the agent says of its work. `model` is the name of the one at work."""
+    """What the agent says of its work. `model` is the name of the one at work, `undone` as in the service."""
 
     files: tuple[str, ...] = ()
     summary: str = ""
     model: str = ""
+    undone: str = ""
 
 
 def choose_gates(offered: Iterable[Gate], settings: Settings) -> tuple[tuple[Gate, bool], ...]:
@@ -102,6 +105,12 @@ class ReportExaminer:
         results = tuple(
             build_gate_result(run, changes.tree, settings, required=run.gate.id in required) for run in runs
         )
+        if claimed.undone:
+            why = clean_line(mask(claimed.undone), ERROR_LENGTH)
+            said = GateResult(
+                id=OWN_WORD, kind=OWN_WORD, verdict=GateVerdict.FAIL, required=True, errors=(why,)
+            )
+            results += (said,)
         files = tuple(mask(path) for path in _paths(changes))
         weakened: tuple[str, ...] = ()
         if not changes.unseen and all(one.verdict is GateVerdict.PASS for one in results if one.required):

@@ -129,6 +129,11 @@ class TaskLoops:
         loop = rules.record_tokens(self.of(session.key), read, written, cents)
         return self.states.save(loop)
 
+    def record_worker(self, session: Session, tokens: int, cents: float | None) -> None:
+        """Add what a worker took, as its backend counted it: input and output are not told apart."""
+        if tokens or cents:
+            self.states.save(rules.record_tokens(self.of(session.key), tokens, 0, cents))
+
     # --- tasks ---
 
     async def start_task(self, session: Session, asked: TaskRequest, by: Author = Author.AGENT) -> Briefing:
@@ -207,9 +212,17 @@ class TaskLoops:
     # --- reports ---
 
     async def report_completion(
-        self, session: Session, files: tuple[str, ...], summary: str, hear: HearGates | None = None
+        self,
+        session: Session,
+        files: tuple[str, ...],
+        summary: str,
+        hear: HearGates | None = None,
+        undone: str = "",
     ) -> Completion:
-        """Find out whether the task at work is complete. Only this completes one."""
+        """Find out whether the task at work is complete. Only this completes one.
+
+        `undone`: why whoever did it says that it is not; then it is not, whatever the checks say.
+        """
         key, settings = session.key, self.states.settings()
         with self.states.reserved(key):
             loop = rules.begin_report(self.of(key))
@@ -220,7 +233,10 @@ class TaskLoops:
             check_approved(chosen, offered.may)
             loop = self.states.save(loop)
             claimed = Claimed(
-                files=files, summary=summary, model=choose_model(loop, agent, task.complexity, settings)
+                files=files,
+                summary=summary,
+                model=choose_model(loop, agent, task.complexity, settings),
+                undone=undone,
             )
             subject = ReportSubject(session, loop, task, scope, chosen, claimed)
             examined = await self._examiner.examine(subject, hear)

@@ -112,8 +112,12 @@ def loop_limits(settings: Settings) -> LoopLimits:
 
 
 def choose_model(loop: Loop, agent: Agent | None, complexity: int, settings: Settings) -> str:
-    """Return the model for the task at work: the agent's own until the first step up, then the tier's."""
+    """Return the model for the task at work, as a service names it."""
+    return resolve_model(choose_model_name(loop, agent, complexity, settings), settings)
+
+
+def choose_model_name(loop: Loop, agent: Agent | None, complexity: int, settings: Settings) -> str:
+    """Return the tier, or a name of the settings: the agent's own until the first step up, then the tier."""
     first = first_tier(loop.mode, complexity, loop_limits(settings))
     own = "" if agent is None or agent.model == DYNAMIC or loop.tier is not first else agent.model
-    tier = Tier.LARGE if loop.tier is Tier.COUNCIL else loop.tier
-    return resolve_model(own or tier, settings)
+    return own or (Tier.LARGE if loop.tier is Tier.COUNCIL else loop.tier)

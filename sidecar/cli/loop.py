@@ -1,0 +1,300 @@
+"""`supervisor loop`: lets agents work on tasks until the project's checks pass, and shows how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+import click
+import msgspec
+from msgspec import Struct
+
+from sidecar.cli.events import event_line
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.printing import echo, echo_json, echo_json_text
+from sidecar.hosts.names import checked_session_id
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.journal import Journal
+from sidecar.kernel.log import EventFilter
+from sidecar.kernel.loop import CommandType, ExecutionMode, Loop
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import NamedModel, Settings
+from sidecar.kernel.text import clean_line
+from sidecar.platform.paths import user_paths
+from sidecar.platform.services import PlatformServices
+from sidecar.systems.iteration.run_files import hold_run_lock
+from sidecar.systems.taskloop.player import Outcome, PlayEnd, PlayRequest, Tell
+from sidecar.systems.taskloop.states import LOOP_KINDS
+from sidecar.wiring.loop_player import build_loop_player
+from sidecar.wiring.platform import build_platform
+
+HOST: Final = "loop"
+"""The host of the sessions that are played here."""
+EXIT_CODES: Final = {Outcome.COMPLETED: 0, Outcome.FAILED: 1, Outcome.HALTED: 2, Outcome.STOPPED: 2}
+INTERRUPTED_CODE: Final = 130
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LABEL_WIDTH: Final = 9
+LINE_LENGTH: Final = 300
+EVENTS_SHOWN: Final = 200
+
+
+class TaskShown(Struct, frozen=True, kw_only=True):
+    """A task, and how often it was reported."""
+
+    id: str
+    content: str
+    status: str
+    agent: str
+    reports: int
+
+
+class LoopShown(Struct, frozen=True, kw_only=True):
+    """Where a loop stands. `cents` is None where a price is unknown. `message` says why it ended."""
+
+    session: str
+    status: str
+    state: str
+    task: str
+    tier: str
+    tasks: tuple[TaskShown, ...]
+    tokens: int
+    cents: float | None
+    message: str = ""
+
+
+class DefaultRun(click.Group):
+    """A group in which what is no command is a task: `loop "task"` is `loop run "task"`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, ["run", *args] if args and args[0] not in known else args)
+
+
+SESSION: Final = click.option(
+    "--session", default="", help="A session's name, or HOST:ID; else the newest here."
+)
+PROJECT: Final = click.option(
+    "--project",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    help="Another folder than this one.",
+)
+
+
+@click.group(cls=DefaultRun)
+def loop() -> None:
+    """Let agents work on tasks until the project's checks pass: supervisor loop "add a --json option".
+
+    It is the same as `supervisor loop run`; see there.
+    """
+
+
+@loop.command()
+@click.argument("tasks", nargs=-1)
+@click.option("--done-when", "criteria", multiple=True, help="When a task is done. May be repeated.")
+@click.option("--scope", multiple=True, metavar="GLOB", help="What may be changed. May be repeated.")
+@click.option("--eco", is_flag=True, help="Begin with the cheapest model, and escalate later.")
+@click.option("--bug", is_flag=True, help="The tasks are bugs: agents for these come first.")
+@click.option("--model", default="", help="This model's name, instead of the one that the loop chooses.")
+@click.option("--session", default="", help="Go on with this session, or call a new one so.")
+@PROJECT
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
+def run(  # noqa: PLR0913 - one parameter per option
+    tasks: tuple[str, ...],
+    *,
+    criteria: tuple[str, ...],
+    scope: tuple[str, ...],
+    eco: bool,
+    bug: bool,
+    model: str,
+    session: str,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Let agents work on TASKS, one after the other, in this project.
+
+    An agent's word completes nothing: Supervisor runs the checks. What fails goes back, to stronger models,
+    and to a council. Ctrl-C pauses; the same --session goes on, and gives failed tasks back.
+
+    Exit codes: 0 completed, 1 failed, 2 halted or could not go on, 130 interrupted.
+    """
+    refuse_agents()
+    tasks = tuple(filter(None, map(str.strip, tasks)))
+    if not tasks and not session:
+        raise click.UsageError('say what is to be done: supervisor loop "one task, in a sentence"')
+    name, folders = checked_session_id(session or f"loop-{secrets.token_hex(3)}"), user_paths()
+    folders.prepare()
+    asked = PlayRequest(
+        session=Session(key=SessionKey(HOST, name), project=project),
+        environment=dict(os.environ),
+        tasks=tasks,
+        criteria=criteria,
+        scope=scope,
+        mode=ExecutionMode.ECO if eco else ExecutionMode.NORMAL,
+        kind=CommandType.BUG if bug else CommandType.IMPLEMENT,
+        model=model,
+    )
+
+    def tell(step: str, line: str) -> None:
+        if not as_json:
+            echo(f"{step:<{LABEL_WIDTH}} {clean_line(line, LINE_LENGTH)}")
+
+    with hold_run_lock(folders.run, name, HOST):
+        platform = build_platform(folders.state)
+        _check_project(platform, asked.session)
+        tell("session", name)
+        end = asyncio.run(_play_to_end(asked, tell))
+        message = end.message if end else f"interrupted; go on with it: supervisor loop --session {name}"
+        if as_json:
+            echo_json(_report(platform, asked.session.key, message))
+        elif not end or end.outcome is not Outcome.COMPLETED:
+            echo(message, err=True)
+    sys.exit(EXIT_CODES[end.outcome] if end else INTERRUPTED_CODE)
+
+
+async def _play_to_end(asked: PlayRequest, tell: Tell) -> PlayEnd | None:
+    """Return how it ended, None where a signal ended it."""
+    player = await build_loop_player(asked, tell)
+    task = asyncio.create_task(player.play())
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # else nohup wants it to go on
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        return None
+
+
+def _check_project(platform: PlatformServices, session: Session) -> None:
+    """Raise BadInputError where the session is of another project."""
+    for event in platform.log.newest(EventFilter(session=session.key, kinds=LOOP_KINDS), 1):
+        if event.project != session.project:
+            raise BadInputError(f"session {session.key.id} is of {event.project}: go there, or take another")
+
+
+# --- readings -----------------------------------------------------------------------------------------------
+
+
+@loop.command()
+@SESSION
+@PROJECT
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def status(session: str, project: str, *, as_json: bool) -> None:
+    """Show where a loop stands."""
+    platform = build_platform(user_paths().state)
+    shown = _report(platform, _find_session(platform, session, project))
+    if as_json:
+        echo_json(shown)
+        return
+    at_work = f", {shown.task} at work on the tier {shown.tier}" if shown.task else ""
+    echo(f"{shown.session}: {shown.status}{at_work}")
+    for task in shown.tasks:
+        line = f"{task.id:<4} {task.status:<11} {task.agent or '-'}, {task.reports} reports: {task.content}"
+        echo(clean_line(line, LINE_LENGTH))
+    cents = "cost unknown" if shown.cents is None else f"{shown.cents:.2f} cents"
+    echo(f"{shown.tokens:,} tokens, {cents}")
+    if shown.message:
+        echo(shown.message)
+
+
+@loop.command()
+@SESSION
+@PROJECT
+@click.option("--json", "as_json", is_flag=True, help="Print each event as one line of JSON.")
+def history(session: str, project: str, *, as_json: bool) -> None:
+    """Show what was done and decided in a loop, oldest first."""
+    platform = build_platform(user_paths().state)
+    key = _find_session(platform, session, project)
+    for event in platform.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), EVENTS_SHOWN):
+        echo_json_text(msgspec.json.encode(event).decode()) if as_json else echo(event_line(event))
+
+
+def _find_session(platform: PlatformServices, named: str, project: str) -> SessionKey:
+    """Return the named session, else the one of this project with the newest event. Raises BadInputError."""
+    if named:
+        host, _, ident = named.rpartition(":")
+        key = SessionKey(host or HOST, checked_session_id(ident))
+    else:
+        newest = platform.log.newest(EventFilter(project=project, kinds=LOOP_KINDS), 1)
+        if not newest or newest[0].session is None:
+            raise BadInputError(f"no task loop was begun in {project}. Example: supervisor loop TASK")
+        key = newest[0].session
+    if platform.loops.load(key) is None:
+        raise BadInputError(f"there is no task loop {key.host}:{key.id}")
+    return key
+
+
+def _report(platform: PlatformServices, key: SessionKey, message: str = "") -> LoopShown:
+    at = platform.loops.load(key) or Loop(key=key)
+    tasks = (platform.journals.load(key) or Journal()).tasks
+    return LoopShown(
+        session=key.id if key.host == HOST else f"{key.host}:{key.id}",
+        status=at.status,
+        state=at.state,
+        task=at.task,
+        tier=at.tier,
+        tasks=tuple(
+            TaskShown(
+                id=one.id, content=one.content, status=one.status, agent=one.agent, reports=one.iteration
+            )
+            for one in tasks
+        ),
+        tokens=at.input_tokens + at.output_tokens,
+        cents=at.spent_cents,
+        message=message or at.end_reason,
+    )
+
+
+# --- configuration ------------------------------------------------------------------------------------------
+
+
+@loop.command()
+@click.option("--example", is_flag=True, help="The defaults, instead of what is in force.")
+def config(*, example: bool) -> None:
+    """Print the settings of the loop, its workers and the models, as in config.toml."""
+    settings, problems = (
+        (Settings(), ()) if example else build_platform(user_paths().state).configuration.load()
+    )
+    for line in config_lines(settings):
+        echo(line)
+    for problem in problems:
+        echo(problem, err=True)
+    sys.exit(1 if problems else 0)
+
+
+def config_lines(settings: Settings) -> Iterator[str]:
+    """Write the sections. Where no model is named, an example is commented out."""
+    for name, values in (("loop", settings.loop), ("workers", settings.workers)):
+        yield from (*_about(values), *_section(name, values), "")
+    example = NamedModel(model="haiku", input_cents=100.0, output_cents=500.0, tier="small")
+    yield from _about(example)
+    if not settings.models:
+        yield from (f"# {line}" for line in _section("models.cheap", example))
+    for name, model in settings.models.items():
+        yield from _section(f"models.{_toml(name)}", model)
+
+
+def _about(values: Struct) -> Iterator[str]:
+    yield from (f"# {line}".rstrip() for line in inspect.cleandoc(values.__doc__ or "").splitlines())
+
+
+def _section(name: str, values: Struct) -> Iterator[str]:
+    yield f"[{name}]"
+    for field in msgspec.structs.fields(values):
+        value = getattr(values, field.name)
+        if isinstance(value, dict):
+            value = ", ".join(f"{_toml(key)} = {_toml(one)}" for key, one in value.items())
+            yield f"{field.encode_name} = {{{value}}}"
+        else:
+            yield f"# {field.encode_name} =" if value is None else f"{field.encode_name} = {_toml(value)}"
+
+
+def _toml(value: object) -> str:
+    """Return a value of JSON, which TOML reads alike but for null and objects."""
+    return msgspec.json.encode(value).decode()

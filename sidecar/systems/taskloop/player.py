@@ -1,0 +1,261 @@
+"""Plays the task loop with workers in the project itself, for `supervisor loop`.
+
+What a worker says of its work is reported, whatever it is; the checks decide. One that failed, or says that
+it is not done, has completed nothing. The loop's choice of the model is enforced here. However it ends, the
+loop is saved, and the same session goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import BadInputError, ToolRuleError
+from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.journal import Author, TaskStatus, find_ready_tasks
+from sidecar.kernel.loop import CommandType, ExecutionMode, GateResult, GateVerdict, LoopState, LoopStatus
+from sidecar.kernel.session import Environment, Session
+from sidecar.systems.taskloop.council import CouncilError
+from sidecar.systems.taskloop.policy.loop import Action
+from sidecar.systems.taskloop.ports import LoopTasks
+from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
+from sidecar.systems.taskloop.states import choose_model_name
+from sidecar.workers.ports import WorkerError, WorkerFailure, Workers, WorkerTask
+
+TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
+FINAL_FAILURES: Final = frozenset((WorkerFailure.NOT_STARTED, WorkerFailure.SPENT))
+"""Failures of a worker that no other one would mend: they cost no report."""
+UNBEGUN: Final = frozenset((LoopState.IDLE, LoopState.COMPLETED, LoopState.FAILED))
+INTERRUPTED: Final = "interrupted"
+
+Tell = Callable[[str, str], None]
+"""Is told each step as it happens: its name ("task", "worker", "check" ...), and a line."""
+
+log = logging.getLogger(__name__)
+
+
+class WorkerReport(Struct, frozen=True, kw_only=True):
+    """What a worker answers. `files_changed`: paths relative to the project.
+
+    `done`: whether every criterion holds. The checks decide; but what is not done is not complete.
+    """
+
+    summary: str
+    files_changed: tuple[str, ...] = ()
+    done: bool = True
+
+
+class PlayRequest(Struct, frozen=True, kw_only=True):
+    """What is to be played. Without new `tasks` the session's own go on.
+
+    `criteria` and `scope` are those of every new task. `model` is used instead of the loop's choice.
+    """
+
+    session: Session
+    environment: Environment
+    tasks: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    mode: ExecutionMode = ExecutionMode.NORMAL
+    kind: CommandType = CommandType.IMPLEMENT
+    model: str = ""
+
+
+class Outcome(StrEnum):
+    """How it ended. STOPPED: it cannot go on before a person did something."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    HALTED = "halted"
+    STOPPED = "stopped"
+
+
+class PlayEnd(Struct, frozen=True, kw_only=True):
+    """How it ended, and why."""
+
+    outcome: Outcome
+    message: str = ""
+
+
+class _StoppedError(Exception):
+    """It cannot go on. The message says why."""
+
+
+class LoopPlayer:
+    """Plays one session."""
+
+    def __init__(
+        self, loops: TaskLoops, tasks: LoopTasks, workers: Workers, asked: PlayRequest, tell: Tell
+    ) -> None:
+        self._loops, self._tasks, self._workers = loops, tasks, workers
+        self._asked, self._session, self._tell = asked, asked.session, tell
+
+    async def play(self) -> PlayEnd:
+        """Play it to its end. Cancelling ends the worker and pauses it. Raises OSError, BadInputError."""
+        try:
+            self._begin()
+            return await self._play_tasks()
+        except ToolRuleError as error:
+            why = self._loops.words.say(error.rule, **error.values)
+        except _StoppedError as error:
+            why = str(error)
+        except asyncio.CancelledError:
+            self._pause(INTERRUPTED)
+            raise
+        self._pause(why)
+        return PlayEnd(outcome=Outcome.STOPPED, message=why)
+
+    def _pause(self, why: str) -> None:
+        with suppress(ToolRuleError):  # there is nothing to pause
+            self._loops.end_session(self._session, LoopStatus.PAUSED, why)
+
+    def _begin(self) -> None:
+        """Begin the session or go on with it; who typed its name gives failed and halted tasks back."""
+        asked, key = self._asked, self._session.key
+        loop = self._loops.of(key)
+        if not (asked.tasks or loop.held or find_ready_tasks(self._tasks.of(key))):
+            raise BadInputError(f"session {key.id} has no task that could be begun; give it one")
+        if loop.state in UNBEGUN:
+            command = "; ".join(asked.tasks) or loop.command
+            self._loops.start_session(self._session, command, asked.kind, asked.mode)
+        for ident in loop.held:
+            self._loops.check_status(self._session, ident, TaskStatus.REMAINING, Author.USER)
+            self._tasks.put_task(key, replace(self._tasks.task(key, ident), status=TaskStatus.REMAINING))
+        for content in asked.tasks:
+            task = self._tasks.add_task(key, content, Author.USER)
+            self._tasks.put_task(
+                key,
+                replace(
+                    task,
+                    status=TaskStatus.REMAINING,
+                    acceptance_criteria=asked.criteria,
+                    scope_files=asked.scope,
+                ),
+            )
+
+    async def _play_tasks(self) -> PlayEnd:
+        while ready := find_ready_tasks(self._tasks.of(self._session.key)):
+            if (end := await self._play_task(ready[0].id)) is not None:
+                return end
+        self._loops.end_session(self._session, LoopStatus.COMPLETED)
+        return PlayEnd(outcome=Outcome.COMPLETED)
+
+    async def _play_task(self, ident: str) -> PlayEnd | None:
+        """Return None when the task is complete."""
+        if self._loops.of(self._session.key).state is LoopState.ACTIVATING_BUG_COUNCIL:
+            await self._hold_council()  # it was interrupted
+        brief = await self._loops.start_task(self._session, TaskRequest(task_id=ident), Author.USER)
+        self._tell_task(brief)
+        answer = ""
+        while True:
+            done = await self._report(await self._work(brief, answer))
+            action, line = done.ruling.action, done.text.partition("\n")[0]
+            self._tell(action, f"{line} {self._spent()}")
+            match action:
+                case Action.COMPLETE:
+                    return None
+                case Action.FAIL:
+                    return PlayEnd(outcome=Outcome.FAILED, message=line)
+                case Action.HALT:
+                    return PlayEnd(outcome=Outcome.HALTED, message=line)
+                case Action.COUNCIL:
+                    await self._hold_council()
+                case Action.ITERATE | Action.ESCALATE:
+                    pass
+            answer, brief = done.text, self._loops.context(self._session)
+
+    async def _work(self, brief: Briefing, answer: str) -> WorkerReport:
+        """Let a worker do the task. `answer` is the one to the report before."""
+        settings, words = self._loops.states.settings(), self._loops.words
+        refused = words.say("loop-refused", answer=answer) if answer else ""
+        task = WorkerTask(
+            prompt="\n\n".join(filter(None, (brief.text, refused, words.say("loop-worker")))),
+            answer=WorkerReport,
+            tools=TOOLS,
+            model=self._asked.model
+            or choose_model_name(brief.loop, brief.agent, brief.task.complexity, settings),
+            project=self._session.project,
+            environment=self._asked.environment,
+        )
+        report = f"report {brief.loop.iteration + 1} of {settings.loop.max_iterations}"
+        self._tell("worker", f"{self._asked.model or brief.model} works on {brief.task.id}, {report}")
+        try:
+            done = await self._workers.run(task, settings, log.debug)
+        except WorkerError as error:
+            self._loops.record_worker(self._session, error.tokens, error.cents)
+            if error.failure in FINAL_FAILURES:
+                raise _StoppedError(error.message) from None
+            self._tell("worker", error.message)
+            return WorkerReport(summary=error.message, done=False)
+        self._loops.record_worker(self._session, done.tokens, done.cents)
+        self._tell("worker", done.answer.summary)
+        return done.answer
+
+    async def _report(self, said: WorkerReport) -> Completion:
+        done = await self._loops.report_completion(
+            self._session,
+            said.files_changed,
+            said.summary,
+            self._hear_gate,
+            "" if said.done else said.summary or "it says so",
+        )
+        if done.examined is not None:
+            found = done.examined.report
+            for gate in found.gates:
+                self._tell("check", describe_gate(gate))
+            for name, lines in (("outside", found.outside), ("weakened", found.weakened)):
+                if lines:
+                    self._tell(name, "; ".join(lines))
+        return done
+
+    async def _hold_council(self) -> None:
+        """Hold the council on the task at work, and go on with what it decides."""
+        council, asked = self._loops.council, self._loops.councils.request(self._session)
+        asked = replace(asked, model=self._asked.model)
+        self._tell("council", council.estimate(asked).text)
+        try:
+            met = await council.meet(asked, lambda member, what: self._tell("council", f"{member} {what}"))
+        except CouncilError as error:
+            self._loops.record_worker(self._session, error.tokens, error.cents)
+            raise _StoppedError(str(error)) from None
+        self._loops.record_worker(self._session, met.tokens, met.cents)
+        self._loops.councils.accept(self._session, met.decision, met.proposals)
+        self._tell("council", f"{met.decision.winner}: {met.decision.recommended_fix} {self._spent()}")
+
+    def _hear_gate(self, _ended: int, _every: int, gate: Gate, run: GateRun | None) -> None:
+        if run is None:
+            self._tell("check", f"{gate.id} runs: {gate.command}")
+
+    def _tell_task(self, brief: Briefing) -> None:
+        task, scores = brief.task, brief.selection.scores if brief.selection else ()
+        self._tell("task", f"{task.id}: {task.content}")
+        points = [
+            f"{name.replace('_', ' ')} {part}"
+            for one in scores
+            if one.agent == task.agent
+            for name in one.__struct_fields__[2:]
+            if (part := getattr(one, name))
+        ]
+        why = f", for its points ({', '.join(points)})" if points else ""
+        self._tell("agent", f"{task.agent}{why}; complexity {task.complexity}: tier {brief.loop.tier}")
+
+    def _spent(self) -> str:
+        loop = self._loops.of(self._session.key)
+        return f"({loop.input_tokens + loop.output_tokens:,} tokens, {self._loops.words.cents(loop)})"
+
+
+def describe_gate(gate: GateResult) -> str:
+    """Say in a line how a gate ended: its first error, and how many more there are."""
+    if gate.verdict is GateVerdict.PASS:
+        return f"{gate.id} passed"
+    first = next(iter(gate.errors), gate.reason)
+    more = len(gate.errors) - 1 + gate.more
+    said = f"{gate.id} {gate.verdict}" + ("" if gate.required else " (advisory)")
+    return f"{said}: {first}" + (f" and {more} more" if more > 0 else "")

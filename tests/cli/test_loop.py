@@ -1,0 +1,236 @@
+"""`supervisor loop` as a person types it: real projects, real checks, scripted workers in place of agents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec import Struct
+
+from sidecar.cli.loop import loop
+from sidecar.kernel.settings import Settings
+from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.paths import user_paths
+from sidecar.systems.iteration.run_files import hold_run_lock
+from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.service import WorkerService
+from support.loop_projects import LOOP_PROJECTS, LoopProject
+from support.scripted_workers import ScriptedWorkers, Step, writes
+from support.tdd_projects import lay_out
+
+pytestmark = pytest.mark.process
+
+PROPOSAL = {"findings": ["mul divides"], "hypothesis": "it divides", "suggested_fix": "multiply"}
+PROPOSES: Step = lambda _: {**PROPOSAL, "confidence": 80}  # noqa: E731 - one step
+TASKS = ("add sub(a, b)", "add mul(a, b)", "add mod(a, b)")
+
+
+def interrupts(_: Path) -> dict[str, Any]:
+    """What Ctrl-C does to the command while a worker is at work."""
+    os.kill(os.getpid(), signal.SIGINT)
+    raise InterruptedError
+
+
+class Shell:
+    """A person's shell in a project, with workers that follow a script."""
+
+    def __init__(self, project: Path, patches: pytest.MonkeyPatch) -> None:
+        self.project = project
+        self.workers = ScriptedWorkers(())
+        patches.chdir(project)
+        patches.setattr(WorkerService, "run", self._run)
+
+    async def _run(
+        self, task: WorkerTask[Struct], settings: Settings, hear: Callable[[str], None]
+    ) -> WorkerRun[Struct]:
+        try:
+            return await self.workers.run(task, settings, hear)
+        except InterruptedError:
+            await asyncio.Event().wait()
+            raise
+
+    def types(self, *arguments: str, steps: tuple[Step, ...] = ()) -> Result:
+        self.workers.steps[:] = steps
+        self.workers.tasks.clear()
+        return CliRunner().invoke(loop, arguments)
+
+    @property
+    def models(self) -> list[str]:
+        return [str(task.model) for task in self.workers.tasks]
+
+    @property
+    def prompts(self) -> list[str]:
+        return [task.prompt for task in self.workers.tasks]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    lay_out(tmp_path, LOOP_PROJECTS["Make"].files)
+    return Shell(tmp_path, monkeypatch)
+
+
+def configure(text: str) -> None:
+    lay_out(Path(os.environ["HOME"]), {".config/supervisor/config.toml": text})
+
+
+def reports(project: LoopProject, *names: str, wrong: str = "") -> Step:
+    return writes(project.with_behaviour(*names, wrong=wrong), summary=f"{names[-1]} is there")
+
+
+MAKE = LOOP_PROJECTS["Make"]
+SUB = reports(MAKE, "sub")
+WRONG = reports(MAKE, "sub", wrong="+")
+
+
+@pytest.mark.parametrize("kind", LOOP_PROJECTS)
+def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = LOOP_PROJECTS[kind]
+    lay_out(tmp_path, project.files)
+    shell = Shell(tmp_path, monkeypatch)
+    done = shell.types(
+        *TASKS,
+        "--session",
+        "shop",
+        steps=(
+            reports(project, "sub"),
+            *(reports(project, "sub", "mul", wrong=sign) for sign in "-+/%"),
+            *[PROPOSES] * 5,
+            reports(project, "sub", "mul"),
+            reports(project, "sub", "mul", "mod"),
+        ),
+    )
+    assert done.exit_code == 0, done.output
+    decided = [line.split()[0] for line in done.output.splitlines()]
+    ruled = [word for word in decided if word in {"complete", "iterate", "escalate"}]
+    assert ruled == ["complete", "iterate", "escalate", "escalate", "complete", "complete"]
+    assert shell.models == ["small"] * 3 + ["medium", "large"] + ["large"] * 5 + ["large", "small"]
+    assert "The report was refused" in shell.prompts[2]
+    assert "The council decided" in shell.prompts[10]
+    assert "(1,200 tokens, 6.00 cents)" in done.output
+    status = json.loads(shell.types("status", "--json").output)
+    assert [task["status"] for task in status["tasks"]] == ["completed"] * 3
+    assert status["status"] == "completed"
+
+
+def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone(shell: Shell) -> None:
+    configure("[loop]\nmax_iterations = 2\n")
+    failed = shell.types("add sub(a, b)", "--session", "shop", steps=(WRONG,))
+    said = "T1 has failed: 2 reports, and it is not complete."
+    assert (failed.exit_code, len(shell.prompts)) == (1, 2)
+    assert failed.stderr == f"{said}\n"
+    assert "shop: failed" in shell.types("status").output
+    repaired = shell.types("--session", "shop", "--json", steps=(WRONG, SUB))
+    shown = json.loads(repaired.output)
+    assert (repaired.exit_code, shown["status"], shown["tokens"]) == (0, "completed", 400)
+    assert [(task["status"], task["reports"]) for task in shown["tasks"]] == [("completed", 2)]
+
+
+def test_ctrl_c_pauses_and_the_session_goes_on_where_it_was(shell: Shell) -> None:
+    stopped = shell.types(*TASKS[:2], "--session", "shop", steps=(SUB, WRONG, interrupts))
+    assert stopped.exit_code == 130
+    assert stopped.stderr == "interrupted; go on with it: supervisor loop --session shop\n"
+    assert "shop: paused, T2 at work on the tier small" in shell.types("status").output
+    done = shell.types("--session", "shop", steps=(reports(MAKE, "sub", "mul"),))
+    assert "task      T2: add mul(a, b)\n" in done.output
+    assert "T1" not in done.output
+    assert "haiku works on T2, report 2 of 10" in done.output
+    assert "1. (haiku) sub is there: tests" in shell.prompts[0]
+    assert done.exit_code == 0
+
+
+def test_a_council_that_was_interrupted_is_held_again(shell: Shell) -> None:
+    configure("[loop]\nthreshold = 1\n")
+    wrong = tuple(reports(MAKE, "sub", wrong=sign) for sign in "+*/")
+    stopped = shell.types("add sub(a, b)", "--session", "shop", steps=(*wrong, interrupts))
+    assert (stopped.exit_code, shell.models[:4]) == (130, ["small", "medium", "large", "large"])
+    done = shell.types("--session", "shop", steps=(*[PROPOSES] * 5, SUB))
+    assert (done.exit_code, shell.models) == (0, ["large"] * 6)
+
+
+def fails(failure: WorkerFailure) -> Step:
+    def step(_: Path) -> dict[str, Any]:
+        raise WorkerError(failure, "no answer came", tokens=50, cents=1.0)
+
+    return step
+
+
+def test_a_worker_without_an_answer_completes_nothing_though_the_checks_pass(shell: Shell) -> None:
+    unable = writes({}, summary="I found no calculator", done=False)
+    done = shell.types("add sub(a, b)", steps=(fails(WorkerFailure.TIMED_OUT), unable, SUB))
+    assert done.exit_code == 0
+    assert "check     tests passed\ncheck     worker fail: no answer came\niterate " in done.output
+    assert "check     worker fail: I found no calculator" in done.output
+    assert "no answer came" in shell.prompts[1]
+    assert "(250 tokens, 2.00 cents)" in done.output
+
+
+def test_where_no_worker_can_be_started_no_report_is_lost(shell: Shell) -> None:
+    done = shell.types("add sub(a, b)", "--session", "shop", steps=(fails(WorkerFailure.NOT_STARTED),))
+    assert (done.exit_code, done.stderr) == (2, "no answer came\n")
+    shown = json.loads(shell.types("status", "--json").output)
+    assert (shown["status"], shown["tasks"][0]["reports"]) == ("paused", 0)
+
+
+def test_a_check_that_a_worker_puts_in_place_of_the_typed_one_does_not_run(shell: Shell) -> None:
+    own = writes({"package.json": '{"scripts": {"test": "true"}}'}, summary="It passes now.")
+    done = shell.types("add sub(a, b)", steps=(own,))
+    assert done.exit_code == 2, done.output
+    assert "they changed after you typed the command" in done.stderr
+
+
+def test_scope_criteria_model_and_kind_are_what_was_typed(shell: Shell) -> None:
+    done = shell.types(
+        *("--bug", "--eco", "--model", "mine", "--scope", "calc.sh", "--scope", "check.sh"),
+        *("--done-when", "30 - 13 is 17", "sub is missing"),
+        steps=(writes({"other.sh": "x"}, summary=""), writes({"other.sh": None}, summary=""), SUB),
+    )
+    assert "outside   other.sh" in done.output
+    assert "- 30 - 13 is 17\nMay be changed: calc.sh, check.sh" in shell.prompts[0]
+    assert set(shell.models) == {"mine"}
+    assert "agent     debugger" in done.output
+
+
+def test_one_session_is_played_once_at_a_time_and_in_its_project(shell: Shell, tmp_path: Path) -> None:
+    assert shell.types("add sub(a, b)", "--session", "shop", steps=(SUB,)).exit_code == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    elsewhere = shell.types("more", "--session", "shop", "--project", str(other))
+    assert "session shop is of" in str(elsewhere.exception)
+    assert "has no task that could be begun" in str(shell.types("--session", "shop").exception)
+    with hold_run_lock(user_paths().run, "shop", "loop"):
+        assert "is being run already" in str(shell.types("--session", "shop").exception)
+
+
+def test_without_a_task_it_says_what_to_type(shell: Shell) -> None:
+    done = shell.types("run")
+    assert (done.exit_code, "say what is to be done" in done.output) == (2, True)
+
+
+def test_history_tells_the_events_of_the_loop(shell: Shell) -> None:
+    shell.types("add sub(a, b)", steps=(WRONG, SUB))
+    kinds = [
+        json.loads(line)["data"]["type"] for line in shell.types("history", "--json").output.splitlines()
+    ]
+    assert kinds == ["loop-session", "loop-task", "loop-report", "loop-report", "loop-session"]
+    assert "action iterate, verdict fail" in shell.types("history").output
+
+
+def test_the_example_of_the_configuration_is_the_defaults(shell: Shell) -> None:
+    example = shell.types("config", "--example").output
+    configure(example + '[models.cheap]\nmodel = "m"\ntier = "small"\n')
+    settings, problems = ConfigurationFile(os.environ).load()
+    assert problems == ()
+    assert (settings.loop, settings.workers) == (Settings().loop, Settings().workers)
+    assert '[models."cheap"]\nmodel = "m"' in shell.types("config").output
+    configure("[loop]\nthreshold = 0\nmax_cents = -1\n")
+    wrong = shell.types("config")
+    assert (wrong.exit_code, wrong.stderr.count("config.toml:")) == (1, 2)
