@@ -155,6 +155,18 @@ def test_ctrl_c_pauses_and_the_session_goes_on_where_it_was(shell: Shell) -> Non
     assert done.exit_code == 0
 
 
+def crashes(_: Path) -> dict[str, Any]:
+    raise RuntimeError
+
+
+def test_after_a_crash_the_session_goes_on_where_it_was_saved(shell: Shell) -> None:
+    crashed = shell.types("add sub(a, b)", "--session", "shop", steps=(WRONG, crashes))
+    assert isinstance(crashed.exception, RuntimeError)
+    assert "shop: running, T1 at work" in shell.types("status").output
+    done = shell.types("--session", "shop", steps=(SUB,))
+    assert (done.exit_code, "report 2 of 10" in done.output) == (0, True)
+
+
 def test_a_council_that_was_interrupted_is_held_again(shell: Shell) -> None:
     configure("[loop]\nthreshold = 1\n")
     wrong = tuple(reports(MAKE, "sub", wrong=sign) for sign in "+*/")
