@@ -195,8 +195,8 @@ def status(session: str, project: str, *, as_json: bool) -> None:
     at_work = f", {shown.task} at work on the tier {shown.tier}" if shown.task else ""
     echo(f"{shown.session}: {shown.status}{at_work}")
     for task in shown.tasks:
-        line = f"{task.id:<4} {task.status:<11} {task.agent or '-'}, {task.reports} reports: {task.content}"
-        echo(clean_line(line, LINE_LENGTH))
+        about = f"{task.agent or '-'}, {task.reports} reports: {task.content}"
+        echo(f"{task.id:<4} {task.status:<11} {clean_line(about, LINE_LENGTH)}")
     cents = "cost unknown" if shown.cents is None else f"{shown.cents:.2f} cents"
     echo(f"{shown.tokens:,} tokens, {cents}")
     if shown.message:

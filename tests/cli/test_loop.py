@@ -134,6 +134,14 @@ def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone
     assert [(task["status"], task["reports"]) for task in shown["tasks"]] == [("completed", 2)]
 
 
+def test_a_critical_finding_halts_and_a_person_must_look(shell: Shell) -> None:
+    configure("""[gate.security]\nkind = "security"\ncommand = "echo 'critical: 1'; exit 1"\n""")
+    done = shell.types("add sub(a, b)", steps=(SUB,))
+    said = "T1 is halted: a security check reports a critical finding. Look at it before anything goes on."
+    assert (done.exit_code, done.stderr) == (2, f"{said}\n"), done.output
+    assert "T1   blocked" in shell.types("status").output
+
+
 def test_ctrl_c_pauses_and_the_session_goes_on_where_it_was(shell: Shell) -> None:
     stopped = shell.types(*TASKS[:2], "--session", "shop", steps=(SUB, WRONG, interrupts))
     assert stopped.exit_code == 130
@@ -145,6 +153,18 @@ def test_ctrl_c_pauses_and_the_session_goes_on_where_it_was(shell: Shell) -> Non
     assert "haiku works on T2, report 2 of 10" in done.output
     assert "1. (haiku) sub is there: tests" in shell.prompts[0]
     assert done.exit_code == 0
+
+
+def crashes(_: Path) -> dict[str, Any]:
+    raise RuntimeError
+
+
+def test_after_a_crash_the_session_goes_on_where_it_was_saved(shell: Shell) -> None:
+    crashed = shell.types("add sub(a, b)", "--session", "shop", steps=(WRONG, crashes))
+    assert isinstance(crashed.exception, RuntimeError)
+    assert "shop: running, T1 at work" in shell.types("status").output
+    done = shell.types("--session", "shop", steps=(SUB,))
+    assert (done.exit_code, "report 2 of 10" in done.output) == (0, True)
 
 
 def test_a_council_that_was_interrupted_is_held_again(shell: Shell) -> None:
@@ -182,8 +202,8 @@ def test_where_no_worker_can_be_started_no_report_is_lost(shell: Shell) -> None:
 
 def test_a_check_that_a_worker_puts_in_place_of_the_typed_one_does_not_run(shell: Shell) -> None:
     own = writes({"package.json": '{"scripts": {"test": "true"}}'}, summary="It passes now.")
-    done = shell.types("add sub(a, b)", steps=(own,))
-    assert done.exit_code == 2, done.output
+    done = shell.types("add sub(a, b)", steps=(WRONG, own))
+    assert (done.exit_code, "\niterate " in done.output) == (2, True), done.output
     assert "they changed after you typed the command" in done.stderr
 
 

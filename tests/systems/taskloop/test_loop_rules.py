@@ -222,6 +222,13 @@ def test_a_task_that_failed_or_was_halted_is_given_back_by_a_person_alone(bad: G
     assert (back.iteration, back.failures) == (0, ())
 
 
+def test_a_failed_task_that_is_given_back_before_the_next_session_begins_anew_too() -> None:
+    lost = report(started(), BAD, limits=replace(LIMITS, max_iterations=1)).loop
+    back = start_task(start_session(give_back(lost, "T1"), "c", *BUG), "T1", "a", 3, LIMITS)
+
+    assert (lost.state, back.iteration, back.failures) == (LoopState.FAILED, 0, ())
+
+
 def test_a_restored_loop_has_spent_what_was_spent() -> None:
     then = started()
     now = record_tokens(failed(failed(then, 0).loop, 1).loop, 10, 5, 3.0)

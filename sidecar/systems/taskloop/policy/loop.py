@@ -166,6 +166,7 @@ def give_back(loop: Loop, task: str) -> Loop:
     """Let the agent begin a task again that failed or was halted, with new iterations: a person wants it."""
     return replace(
         loop,
+        task="" if loop.task == task else loop.task,  # else its old progress would be parked again
         held=tuple(one for one in loop.held if one != task),
         parked=tuple(one for one in loop.parked if one.task != task),
         failures=tuple(one for one in loop.failures if one.task != task),

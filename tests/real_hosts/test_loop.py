@@ -1,0 +1,153 @@
+"""`supervisor loop` with the real hosts as workers. The model is scripted, the project's checks are real."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from msgspec import Struct
+
+from real_hosts.host import Host
+from real_hosts.opencode_host import OpenCode
+from sidecar.cli.scripted.model_script import (
+    EndlessReply,
+    ReplyRule,
+    RequestMatch,
+    ScriptedReply,
+    reply_structured,
+    reply_with_calls,
+    reply_with_text,
+)
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.loop_projects import LOOP_PROJECTS, LoopProject
+from support.tdd_projects import contents, lay_out
+
+SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
+LIMIT_S: Final = 120.0
+"""Bound of every wait here, in seconds."""
+BRIEFED: Final = "Acceptance criteria:"
+WORKER: Final = RequestMatch(tools="some", any=BRIEFED)
+"""Requests of a worker: not those for a title."""
+
+
+class Room(Struct, frozen=True):
+    """A person's home with one host, a project, and the model that the host asks."""
+
+    host: Host | OpenCode
+    model: ScriptedModel
+    project: LoopProject
+
+    def plays(self, *turns: Mapping[str, str]) -> None:
+        """In each turn the model lets a worker write these files and then answer that all is well."""
+        self.model.add(*(ReplyRule(reply, WORKER) for files in turns for reply in self._turn(files)))
+
+    def _turn(self, files: Mapping[str, str]) -> list[ScriptedReply]:
+        said = {"summary": "It is there.", "files_changed": list(files), "done": True}
+        line = "; ".join(f"printf %s {shlex.quote(text)} > {name}" for name, text in files.items())
+        claude = isinstance(self.host, Host)
+        call = ReplyToolCall("Bash" if claude else "bash", {"command": line, "description": "Write"})
+        return [
+            reply_with_calls(call),
+            reply_structured(said) if claude else reply_with_text(json.dumps(said)),
+        ]
+
+    @contextmanager
+    def typed(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        path = os.pathsep.join((str(self.host.binary.parent), self.host.env["PATH"]))
+        with subprocess.Popen(
+            [str(SUPERVISOR), "loop", *arguments],
+            cwd=self.host.project,
+            env={**self.host.env, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def loop(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Type `supervisor loop ARGUMENTS`."""
+        with self.typed(*arguments) as process:
+            stdout, stderr = process.communicate(timeout=LIMIT_S)
+        return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+
+    @property
+    def prompts(self) -> list[str]:
+        """What each worker was told first, oldest first."""
+        return [request.last for request in self.model.requests if BRIEFED in request.last]
+
+
+def make_room(host: Host | OpenCode, model: ScriptedModel, project: LoopProject) -> Room:
+    lay_out(host.project, project.files)
+    return Room(host, model, project)
+
+
+@pytest.fixture
+def claude_room(host: Host, model: ScriptedModel) -> Room:
+    return make_room(host, model, LOOP_PROJECTS["Python"])
+
+
+@pytest.fixture
+def opencode_room(opencode_host: OpenCode, model: ScriptedModel) -> Room:
+    return make_room(opencode_host, model, LOOP_PROJECTS["Node"])
+
+
+@pytest.fixture(params=["claude", "opencode"])
+def room(request: pytest.FixtureRequest, claude_room: Room, opencode_room: Room) -> Room:
+    return claude_room if request.param == "claude" else opencode_room
+
+
+def test_a_wrong_attempt_goes_back_and_the_right_one_completes_the_task(room: Room) -> None:
+    right = room.project.with_behaviour("sub")
+    room.plays(room.project.with_behaviour("sub", wrong="+"), right)
+    done = room.loop("add sub(a, b)", "--done-when", "30 - 13 is 17")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    steps = [line.split()[0] for line in done.stdout.splitlines()]
+    assert steps == [
+        *("session", "task", "agent"),
+        *("worker", "worker", "check", "check", "iterate"),
+        *("worker", "worker", "check", "check", "complete"),
+    ]
+    first, second = room.prompts
+    assert "30 - 13 is 17" in first
+    assert "The report was refused" in second
+    held = contents(room.host.project)
+    assert {name: held[name] for name in right} == right
+    assert "T1   completed" in room.loop("status").stdout
+
+
+def test_the_model_that_the_loop_chooses_is_the_one_that_works(claude_room: Room) -> None:
+    lay_out(claude_room.host.home, {".config/supervisor/config.toml": "[loop]\nthreshold = 1\n"})
+    right = claude_room.project.with_behaviour("sub")
+    claude_room.plays(claude_room.project.with_behaviour("sub", wrong="+"), right)
+    assert claude_room.loop("add sub(a, b)").returncode == 0
+    asked = [request.model for request in claude_room.model.requests if BRIEFED in request.last]
+    assert ["haiku" in asked[0], "sonnet" in asked[1]] == [True, True], asked
+
+
+def test_ctrl_c_ends_the_worker_and_the_session_goes_on(claude_room: Room) -> None:
+    claude_room.model.add(ReplyRule(EndlessReply(), WORKER, 1))
+    claude_room.plays(claude_room.project.with_behaviour("sub"))
+    with claude_room.typed("add sub(a, b)", "--session", "shop") as process:
+        claude_room.model.wait_for(lambda request: BRIEFED in request.last, timeout=LIMIT_S)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, said) == (
+        130,
+        "interrupted; go on with it: supervisor loop --session shop\n",
+    )
+    done = claude_room.loop("--session", "shop")
+    assert (done.returncode, done.stderr) == (0, "")
