@@ -48,6 +48,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         services.incidents.report(f"Supervisor: {line}.")
     skills = build_skills(user_paths().state, services, services, services.steering)
     loops = build_task_loops(user_paths().state, services, services, supervision.supervisor.checks, journals)
+    supervision.supervisor.also_forget.append(loops.checkpoints.forget)
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
     toolbox = cache(partial(build_toolbox, supervision, journals, skills, loops, modules))
     if supervision.supervisor.saved is not None:
