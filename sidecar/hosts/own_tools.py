@@ -19,11 +19,17 @@ HARMLESS_TOOLS: Final = re.compile(
     rf"iteration_summary|session_[a-z]+|scope_check|escalate|council_[a-z]+|checkpoint_(?:save|list)|agent_info|"
     rf"tokens_record)"
 )
-GATES_RUN_TOOL: Final = re.compile(rf"{SERVER_PREFIX}gates_run")
-CHECK_OUTCOME: Final = re.compile(r'(?:"outcome": ?"|`: )(passed|failed|could-not-run|not-approved)\b')
+CHECKING_TOOL: Final = re.compile(rf"{SERVER_PREFIX}(?:gates_run|(report_completion))")
+CHECK_OUTCOME: Final = re.compile(
+    r'(?:"(?:outcome|verdict)": ?"|`: |, (?=[a-z-]+:$))'
+    r"(pass(?:ed)?|fail(?:ed)?|halt|could-not-run|not-approved)\b",
+    re.MULTILINE,
+)
 """The outcome of a check in the text or the data of an answer."""
-TESTS_COUNTED: Final = re.compile(r', [1-9]\d* tests?\b|"executed": ?[1-9]')
+TESTS_COUNTED: Final = re.compile(r', [1-9]\d* tests?\b|"(?:executed|passed)": ?[1-9]')
 """Matches if a check ran at least one test."""
+REPORT_ACCEPTED: Final = re.compile(r'T\d+ is complete:|\{"action": ?"complete"')
+"""The beginning of the text or the data that accepts a report; later parts may hold words of the agent."""
 
 
 def is_harmless_tool(tool: str) -> bool:
@@ -33,9 +39,12 @@ def is_harmless_tool(tool: str) -> bool:
 
 def saw_tests_pass(call: ToolCall) -> bool:
     """Return whether Supervisor ran checks in this call, tests among them, and all of them passed."""
-    if call.outcome is not CallOutcome.OK or not GATES_RUN_TOOL.fullmatch(call.tool):
+    tool = CHECKING_TOOL.fullmatch(call.tool)
+    if call.outcome is not CallOutcome.OK or tool is None:
+        return False
+    if tool[1] and not REPORT_ACCEPTED.match(call.output):
         return False
     return (
-        set(CHECK_OUTCOME.findall(call.output)) == {"passed"}
+        set(CHECK_OUTCOME.findall(call.output)) in ({"pass"}, {"passed"})
         and TESTS_COUNTED.search(call.output) is not None
     )

@@ -50,6 +50,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     skills = build_skills(user_paths().state, services, services, services.steering)
     checks = supervision.supervisor.checks
     loops = TaskLoops(build_loop_services(user_paths().state, services, services, checks, journals))
+    supervision.supervisor.also_forget.append(loops.checkpoints.forget)
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
     toolbox = cache(partial(build_toolbox, supervision, journals, skills, loops, modules))
     if supervision.supervisor.saved is not None:

@@ -56,11 +56,13 @@ class ScriptedCheckpoints:
     def __init__(self) -> None:
         self.tree = "tree"
         self.saved: dict[str, TreeCheckpoint] = {}
+        self._made = 0
         self.difference_to = TreeDifference()
         self.error = ""
 
     async def save(self, project: str, environment: Environment) -> TreeCheckpoint:  # noqa: ARG002 - the port's
-        number = len(self.saved) + 1
+        self._made += 1
+        number = self._made
         checkpoint = TreeCheckpoint(id=f"{number:016x}", tree=self.tree, saved_at=float(number))
         if self.error:
             raise CheckpointError(self.error)

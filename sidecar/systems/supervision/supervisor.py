@@ -58,6 +58,9 @@ NOT_TYPED_REPLY = CommandReply(
 ApprovalLookup = Callable[[str], bool | None]
 """Whether a tool may be called without asking the user; None for a name that no tool of ours has."""
 
+ForgetSession = Callable[[SessionKey, str], None]
+"""Removes what another system stored of a session; its project is "" where no state tells."""
+
 log = logging.getLogger(__name__)
 
 
@@ -91,6 +94,7 @@ class Supervisor:
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
         self._approvals = GateApprovals(services)
+        self.also_forget: list[ForgetSession] = []
         self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
@@ -211,9 +215,10 @@ class Supervisor:
         session = self._services.store.load(key)
         if session is not None and session.goal is not None and session.goal.base.snapshot:
             self._services.workspace.forget(session.goal.base, session.project)
+        for forget in self.also_forget:
+            forget(key, session.project if session is not None else "")
         self._services.store.forget(key)
         self._services.journals.forget(key)
-        self._services.loops.forget(key)
         return session is not None
 
     def _forget(self, event: SessionDeleted) -> HostAnswer:

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from sidecar.evidence.diffs import build_file_diffs
 from sidecar.evidence.ports import CheckpointError
-from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.changes import FileBaseline, FileDiff
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import LoopCheckpointed
 from sidecar.kernel.loop import Loop, LoopCheckpoint
-from sidecar.kernel.session import Session
+from sidecar.kernel.session import Session, SessionKey
 from sidecar.systems.taskloop.policy.loop import restore_loop
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.ports import LoopServices
@@ -67,7 +67,7 @@ class LoopCheckpoints:
             text = self._services.gates.mask(session)(description)
             loop = self._states.of(session.key)
             made = self._make(session, loop, text, tree)
-            self._states.save(_with_checkpoint(loop, made))
+            self._save_with(session, loop, made)
         self._states.note(
             session,
             LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=bool(tree)),
@@ -88,12 +88,21 @@ class LoopCheckpoints:
             then = msgspec.json.decode(found.loop, type=Loop)
             present = self._make(session, loop, f"before restoring {found.id}", done.kept)
             self._restore_statuses(session, found)
-            self._states.save(_with_checkpoint(restore_loop(loop, then), present))
+            self._save_with(session, restore_loop(loop, then), present)
         self._states.note(
             session,
             LoopCheckpointed(checkpoint=found.id, done="restored", tree=bool(found.tree), kept=present.id),
         )
         return replace(done, kept=present.id)
+
+    def forget(self, key: SessionKey, project: str) -> None:
+        """Remove a session's loop, and the files that were saved for it. Raises OSError, BadInputError."""
+        loop = self._states.of(key)
+        for base in {loop.base.snapshot: loop.base, **checkpoint_bases(loop)}.values():
+            if base.snapshot:
+                self._services.workspace.forget(base, project)
+        self._drop_trees(loop.checkpoints, project)
+        self._services.loops.forget(key)
 
     async def _show(self, session: Session, found: LoopCheckpoint) -> Restore:
         trees, diffs, digest, left = self._services.checkpoints, tuple[FileDiff, ...](), "", tuple[str, ...]()
@@ -148,6 +157,17 @@ class LoopCheckpoints:
             statuses=tuple((task.id, task.status.value) for task in tasks),
         )
 
+    def _save_with(self, session: Session, loop: Loop, made: LoopCheckpoint) -> None:
+        """Save a loop with one more checkpoint, and delete the files of those that are too many."""
+        every = (*loop.checkpoints, made)
+        self._states.save(replace(loop, checkpoints=every[-KEPT:]))
+        self._drop_trees(every[:-KEPT], session.project)
+
+    def _drop_trees(self, dropped: tuple[LoopCheckpoint, ...], project: str) -> None:
+        if (trees := self._services.checkpoints) is not None and project:
+            for one in dropped:
+                trees.forget(project, one.tree)
+
     def _find(self, loop: Loop, ident: str) -> LoopCheckpoint:
         wanted = ident.strip().upper()
         for one in loop.checkpoints:
@@ -157,5 +177,7 @@ class LoopCheckpoints:
         raise LoopOrderError("loop-no-checkpoint", checkpoint=ident[:40], known=known)
 
 
-def _with_checkpoint(loop: Loop, made: LoopCheckpoint) -> Loop:
-    return replace(loop, checkpoints=(*loop.checkpoints, made)[-KEPT:])
+def checkpoint_bases(loop: Loop) -> dict[str, FileBaseline]:
+    """Return the baselines that checkpoints need, by their snapshots."""
+    kept = (msgspec.json.decode(one.loop, type=Loop).base for one in loop.checkpoints if one.loop)
+    return {base.snapshot: base for base in kept}

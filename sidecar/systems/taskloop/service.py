@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from sidecar.kernel.log import LoopEscalated, LoopReportRuled, LoopSessionChange
 from sidecar.kernel.loop import CommandType, ExecutionMode, Loop, LoopState, LoopStatus
 from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.systems.taskloop.checkpoints import LoopCheckpoints
+from sidecar.systems.taskloop.checkpoints import LoopCheckpoints, checkpoint_bases
 from sidecar.systems.taskloop.councils import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
 from sidecar.systems.taskloop.policy.agents import Agent, Scope
@@ -108,7 +107,9 @@ class TaskLoops:
         """Begin a loop session."""
         self.states.check_free(session.key)
         command, now = self._services.gates.mask(session)(command), self._services.clock.now()
-        loop = self.states.save(rules.start_session(self.of(session.key), command, kind, mode, now))
+        before = self.of(session.key)
+        loop = self.states.save(rules.start_session(before, command, kind, mode, now))
+        self._drop_base(session, loop, before.base)
         self.states.note(session, LoopSessionChanged(status=loop.status, command=command))
         return loop
 
@@ -313,8 +314,7 @@ class TaskLoops:
 
     def _drop_base(self, session: Session, loop: Loop, base: FileBaseline) -> None:
         """Delete a baseline that no checkpoint needs."""
-        kept = (msgspec.json.decode(one.loop, type=Loop).base for one in loop.checkpoints if one.loop)
-        if base.snapshot and base not in tuple(kept):
+        if base.snapshot and base.snapshot not in checkpoint_bases(loop):
             self._services.workspace.forget(base, session.project)
 
     def _at_work(self, session: Session, tool: str) -> Loop:

@@ -89,7 +89,8 @@ class LoopWords:
     def _gate(self, gate: GateResult) -> str:
         """Word what a gate found: its first errors and how many more there are."""
         if gate.verdict is GateVerdict.PASS:
-            return ""
+            tests = f", {gate.passed} test{'' if gate.passed == 1 else 's'}" if gate.passed else ""
+            return self.say("loop-passed", gate=gate.id, tests=tests)
         lines = [f"- {line}" for line in gate.errors or (gate.reason,) if line]
         if gate.more:
             lines.append(self.say("loop-more", more=gate.more))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sidecar.evidence.ports import TreeDifference
 from sidecar.kernel.changes import FileChange, ProjectChanges
 from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.events import SessionDeleted
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Author, Task, TaskStatus
@@ -27,6 +28,7 @@ from sidecar.kernel.loop import (
 )
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
 from sidecar.systems.taskloop.reports import build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session
@@ -418,3 +420,27 @@ async def test_no_restore_completes_a_task() -> None:
     await room.loops.checkpoints.restore(SESSION, made.id, shown.word)
 
     assert room.task().status is TaskStatus.REMAINING
+
+
+async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -> None:
+    room = Loops()
+    room.fakes.supervisor.also_forget.append(room.loops.checkpoints.forget)
+    await room.begun()
+    for _ in range(CHECKPOINTS + 1):
+        await room.loops.checkpoints.save(SESSION)
+    assert len(room.fakes.checkpoints.saved) == CHECKPOINTS
+    await room.loops.start_task(SESSION, replace(ADHOC, description="something else"))
+    await room.fakes.tell(SessionDeleted(key=KEY, project=SESSION.project))
+
+    assert room.fakes.loops.load(KEY) is None
+    assert room.fakes.checkpoints.saved == {}
+    assert sorted(room.fakes.workspace.returned) == room.fakes.workspace.kept == ["s1", "s2"]
+
+
+async def test_a_new_session_gives_the_last_baseline_back() -> None:
+    room = Loops()
+    await room.begun()
+    room.loops.end_session(SESSION, LoopStatus.FAILED)
+    room.loops.start_session(SESSION, "again", CommandType.BUG)
+
+    assert room.fakes.workspace.returned == ["s1"]
