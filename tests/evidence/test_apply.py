@@ -161,10 +161,10 @@ def act_before(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], obj
     """Do something just before the new version of a file takes its place."""
     replace = Staging._replace
 
-    def replaced(staging: Staging, number: int, step: FileStep, new: Path) -> None:
+    def replaced(staging: Staging, number: int, step: FileStep) -> None:
         if step.path == name:
             act()
-        replace(staging, number, step, new)
+        replace(staging, number, step)
 
     monkeypatch.setattr(Staging, "_replace", replaced)
 

@@ -374,10 +374,10 @@ def test_a_failure_in_the_middle_puts_everything_back(dirty: Site, monkeypatch: 
     wreck(dirty.project)
     replace, count = Staging._replace, 12
 
-    def fails(staging: Staging, number: int, step: FileStep, new: Path) -> None:
+    def fails(staging: Staging, number: int, step: FileStep) -> None:
         if number == count:
             raise OSError(28, "No space left on device")
-        replace(staging, number, step, new)
+        replace(staging, number, step)
 
     monkeypatch.setattr(Staging, "_replace", fails)
     assert "No space left" in dirty.refused(first)
@@ -407,10 +407,10 @@ from pathlib import Path
 from sidecar.evidence.tree.apply import Staging
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 replace = Staging._replace
-def killed(staging, number, step, new):
+def killed(staging, number, step):
     if number == 12:
         os._exit(9)
-    replace(staging, number, step, new)
+    replace(staging, number, step)
 Staging._replace = killed
 asyncio.run(GitCheckpoints(Path(sys.argv[1])).restore(sys.argv[2], os.environ, sys.argv[3]))
 """
@@ -459,9 +459,9 @@ def test_a_cancelled_restore_ends_whole(dirty: Site, monkeypatch: pytest.MonkeyP
             GitCheckpoints(dirty.state).restore(str(dirty.project), os.environ, first.id)
         )
 
-        def swapped(staging: Staging, steps: tuple[FileStep, ...], new: Path) -> None:
+        def swapped(staging: Staging, steps: tuple[FileStep, ...]) -> None:
             loop.call_soon_threadsafe(restoring.cancel)
-            swap(staging, steps, new)
+            swap(staging, steps)
 
         monkeypatch.setattr(Staging, "swap", swapped)
         with pytest.raises(asyncio.CancelledError):

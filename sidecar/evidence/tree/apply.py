@@ -108,7 +108,7 @@ class Staging:
 
     @property
     def new(self) -> Path:
-        """Where the new versions are to be written, by their paths."""
+        """Where the new versions are to be written, by the numbers of their steps."""
         return self.folder / "new"
 
     def open(self) -> None:
@@ -125,22 +125,21 @@ class Staging:
         elif not _is_filled(self._old):
             self._discard()
 
-    def swap(self, steps: Sequence[FileStep], new: Path) -> None:
+    def swap(self, steps: Sequence[FileStep]) -> None:
         """Replace the files; those below `new` take their places.
 
         Raises ApplyError and OSError after everything was put back.
         """
-        for step in steps:
+        for number, step in enumerate(steps):
             _check_path(step.path)
-            if step.after and file_version(new / step.path) != step.after:
+            if step.after and file_version(self.new / str(number)) != step.after:
                 raise ApplyError(f"{step.path}: its new version is not what was kept, so nothing was changed")
-        ordered = sorted(steps, key=lambda step: step.after != "")  # what goes makes room for what comes
-        self.write_note(ordered)
+        self.write_note(steps)
         try:
-            for number, step in enumerate(ordered):
-                self._replace(number, step, new)
+            for number, step in _in_order(steps):
+                self._replace(number, step)
         except (OSError, ApplyError) as error:
-            if kept := self.put_back(ordered):
+            if kept := self.put_back(steps):
                 raise ApplyError(f"{error}; {self.left_words(kept)}") from error
             raise
         self._discard()
@@ -148,7 +147,7 @@ class Staging:
     def put_back(self, steps: Sequence[FileStep]) -> tuple[str, ...]:
         """Put back what was; return the paths of files that are neither version, which are left alone."""
         foreign = []
-        for number, step in reversed(list(enumerate(steps))):
+        for number, step in reversed(_in_order(steps)):
             place, old = self._project / step.path, self._old / str(number)
             try:
                 check_folders(self._project, step.path)
@@ -180,7 +179,7 @@ class Staging:
     def _old(self) -> Path:
         return self.folder / "old"
 
-    def _replace(self, number: int, step: FileStep, new: Path) -> None:
+    def _replace(self, number: int, step: FileStep) -> None:
         place = self._project / step.path
         check_folders(self._project, step.path)
         if step.before:
@@ -195,7 +194,7 @@ class Staging:
         _remove_empty_tree(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
-            _move_without_replacing(new / step.path, place)
+            _move_without_replacing(self.new / str(number), place)
         except FileExistsError as error:
             raise ApplyError(f"{step.path} came meanwhile, so nothing was changed. Try again") from error
 
@@ -208,6 +207,11 @@ class Staging:
         shutil.rmtree(self.folder, ignore_errors=True)
         with suppress(OSError):
             self._note.unlink(missing_ok=True)
+
+
+def _in_order(steps: Sequence[FileStep]) -> list[tuple[int, FileStep]]:
+    """Number the steps; what goes makes room for what comes."""
+    return sorted(enumerate(steps), key=lambda one: one[1].after != "")
 
 
 def _is_filled(folder: Path) -> bool:
@@ -290,15 +294,14 @@ class ChangeApplier:
         contents = [_read_new_version(project, copy, change) for change in singles]
         with self.staging(project) as staging:
             steps = []
-            for change, (before, mode, content) in zip(singles, contents, strict=True):
+            for number, (change, (before, mode, content)) in enumerate(zip(singles, contents, strict=True)):
                 if content is not None:
-                    place = staging.new / change.path
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    write_whole(place, content)
-                    place.chmod(mode)
+                    new = staging.new / str(number)
+                    write_whole(new, content)
+                    new.chmod(mode)
                 after = "" if content is None else f"{plain_mode(mode)} {git_blob_name(content)}"
                 steps.append(FileStep(change.path, before, after))
-            staging.swap(steps, staging.new)
+            staging.swap(steps)
 
     def roll_back(self) -> tuple[str, ...]:
         """Undo what processes left unfinished that are dead now; return a line for each project."""

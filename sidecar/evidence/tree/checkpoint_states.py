@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -270,20 +271,28 @@ def _file_change(step: FileStep, texts: Mapping[str, FileContent]) -> FileChange
 # --- Writing ------------------------------------------------------------------------------------------------
 
 
-async def write_versions(place: CheckpointPlace, tree: str, into: Path, steps: tuple[FileStep, ...]) -> Path:
-    """Write the files that steps end with below `into`; return where the project's begin.
-
-    Raises UnseenError, OSError.
-    """
-    wanted = [step for step in steps if step.after]
+async def write_versions(place: CheckpointPlace, steps: tuple[FileStep, ...], into: Path) -> None:
+    """Write what each file becomes, by the number of its step. Raises UnseenError, OSError."""
+    wanted = {str(number): step.after for number, step in enumerate(steps) if step.after}
     with place.room.entered(place.ground) as (git, _):
-        for some in _batches([f"{place.prefix}{step.path}" for step in wanted]):
-            await write_files(git, tree, into, some)
-    await asyncio.to_thread(_set_modes, into / place.ground.inside, wanted)
-    return into / place.ground.inside
+        await git.told("read-tree", "--empty")
+        for some in _batches(list(wanted)):
+            entries = join_with_nul(f"{_git_version(wanted[number])}\t{number}" for number in some)
+            await git.told("update-index", "-z", "--index-info", stdin=entries)
+            writing = ("checkout-index", f"--prefix={into}/", "-z", "--stdin")
+            await git.told(*writing, stdin=join_with_nul(some))
+    await asyncio.to_thread(_set_modes, into, wanted)
 
 
-def _set_modes(new: Path, steps: list[FileStep]) -> None:
-    for step in steps:
-        if not step.after.startswith(LINK_MODE):
-            (new / step.path).chmod(int(step.after[3:6], 8))
+def _git_version(version: str) -> str:
+    """Return a version with the mode that git knows."""
+    mode, _, name = version.partition(" ")
+    if mode != LINK_MODE:
+        mode = "100755" if int(mode[3:], 8) & stat.S_IXUSR else "100644"
+    return f"{mode} {name}"
+
+
+def _set_modes(new: Path, wanted: Mapping[str, str]) -> None:
+    for number, version in wanted.items():
+        if not version.startswith(LINK_MODE):
+            (new / number).chmod(int(version[3:6], 8))

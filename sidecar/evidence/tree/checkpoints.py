@@ -98,8 +98,8 @@ class GitCheckpoints:
                 raise UnseenError(f"nothing was restored: {said}")
             saved = await self._keep(place, present, spare=checkpoint)
             with self._applier.staging(ground.project) as staging:
-                new = await write_versions(place, target.record.tree, staging.new, plan.steps)
-                await _to_its_end(asyncio.to_thread(staging.swap, plan.steps, new))
+                await write_versions(place, plan.steps, staging.new)
+                await _to_its_end(asyncio.to_thread(staging.swap, plan.steps))
             return RestoredTree(
                 present=saved,
                 written=tuple(step.path for step in plan.steps if step.after),
