@@ -18,6 +18,7 @@ from msgspec import Struct
 from sidecar.cli.events import event_line
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json, echo_json_text
+from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
@@ -147,6 +148,8 @@ def run(  # noqa: PLR0913 - one parameter per option
 
     with hold_run_lock(folders.run, name, HOST):
         platform = build_platform(folders.state)
+        for line in ChangeApplier(folders.state).roll_back():
+            echo(f"{line}.", err=True)
         _check_project(platform, asked.session)
         tell("session", name)
         end = asyncio.run(_play_to_end(asked, tell))
