@@ -29,6 +29,8 @@ KEPT: Final = 20
 """Checkpoints of a session; of more, the oldest go."""
 KEPT_FAILURES: Final = 10
 WORD_LENGTH: Final = 8
+ENDED_STATUSES: Final = (TaskStatus.COMPLETED, TaskStatus.FAILED)
+"""What a report alone makes of a task."""
 
 
 class Restore(Struct, frozen=True, kw_only=True):
@@ -135,12 +137,12 @@ class LoopCheckpoints:
         )
 
     def _restore_statuses(self, session: Session, found: LoopCheckpoint) -> None:
-        """Give tasks the status they had; none becomes completed, and what a person must look at stays so."""
+        """Give tasks the status they had; none becomes completed or failed, and what is held stays so."""
         held = self._states.of(session.key).held
         tasks = {task.id: task for task in self._services.tasks.of(session.key).tasks}
         for ident, status in found.statuses:
             task = tasks.get(ident)
-            if task is None or ident in held or status in {TaskStatus.COMPLETED, task.status}:
+            if task is None or ident in held or status in {*ENDED_STATUSES, task.status}:
                 continue
             self._services.tasks.put_task(session.key, replace(task, status=TaskStatus(status)))
 

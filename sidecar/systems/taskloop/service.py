@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.budget import reached_worker_limit
 from sidecar.kernel.changes import FileBaseline
-from sidecar.kernel.journal import Author, Task, TaskStatus, completed_task_ids, find_ready_tasks
+from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
 from sidecar.kernel.log import LoopEscalated, LoopReportRuled, LoopSessionChanged, LoopTaskBegun
 from sidecar.kernel.loop import CommandType, ExecutionMode, Loop, LoopState, LoopStatus
 from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
@@ -198,11 +198,11 @@ class TaskLoops:
     def check_status(self, session: Session, ident: str, status: TaskStatus, by: Author) -> None:
         """Say whether a task's status may be set in the journal: an agent completes none by its word alone.
 
-        Where a person sets the status of a task that waits for one, the agent gets it back.
+        A task that is not at work begins anew where a person sets its status, also one that waits for them.
         """
         loop, ident = self.of(session.key), ident.strip().upper()
         if by is Author.USER:
-            if ident in loop.held:
+            if ident in loop.held or any(one.task == ident for one in loop.parked):
                 self.states.save(rules.give_back(loop, ident))
             return
         if ident in loop.held:
@@ -337,15 +337,15 @@ class TaskLoops:
         mask = self._services.gates.mask(session)
         criteria = tuple(filter(None, (mask(one).strip() for one in asked.acceptance_criteria)))
         scope = tuple(filter(None, (one.strip() for one in asked.scope_files)))
-        if asked.task_id.strip().lower() == ADHOC:
-            if not asked.description.strip() or not criteria:
+        journal, ident, content = self._services.tasks.of(session.key), asked.task_id, mask(asked.description)
+        if ident.strip().lower() == ADHOC:
+            if not content.strip() or not criteria:
                 raise LoopOrderError("loop-adhoc")
-            task = Task(
-                id="", content=mask(asked.description), acceptance_criteria=criteria, scope_files=scope
-            )
+            ident = _find_unbegun(journal, content, loop)
+        if not ident:
+            task = Task(id="", content=content, acceptance_criteria=criteria, scope_files=scope)
         else:
-            journal = self._services.tasks.of(session.key)
-            task = self._services.tasks.task(session.key, asked.task_id)
+            task = self._services.tasks.task(session.key, ident)
             if task.id in loop.held:
                 raise LoopOrderError("loop-held", task=task.id)
             if not task.open:
@@ -395,3 +395,10 @@ class TaskLoops:
     def _following(self, key: SessionKey) -> str:
         ready = find_ready_tasks(self._services.tasks.of(key))
         return self.words.say("loop-next", next=ready[0].id) if ready else self.words.say("loop-all-done")
+
+
+def _find_unbegun(journal: Journal, content: str, loop: Loop) -> str:
+    """Return the id of a task that a crash kept from beginning after it was added, "" where there is none."""
+    begun = {loop.task, *(one.task for one in loop.parked)}
+    same = (task.id for task in journal.tasks if task.open and task.content == content.strip())
+    return next((ident for ident in same if ident not in begun), "")

@@ -31,6 +31,7 @@ from sidecar.kernel.loop import (
     GateVerdict,
     Loop,
     LoopFailure,
+    LoopState,
     LoopStatus,
     TaskProgress,
     Tier,
@@ -163,7 +164,7 @@ def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopL
 
 
 def give_back(loop: Loop, task: str) -> Loop:
-    """Let the agent begin a task again that failed or was halted, with new iterations: a person wants it."""
+    """Let the agent begin a task again, also one that failed or was halted, with new iterations."""
     return replace(
         loop,
         task="" if loop.task == task else loop.task,  # else its old progress would be parked again
@@ -195,9 +196,14 @@ def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> L
 
 
 def restore_loop(now: Loop, then: Loop) -> Loop:
-    """Return a loop as it was, but for what was spent since: tokens, money, iterations, what is held."""
+    """Return a loop as it was, but for what was spent since: tokens, money, iterations, what is held.
+
+    A task that is held now is not at work again.
+    """
     for loop in (now, then):
         take_step(loop, Step.TASK)
+    if then.task in now.held:
+        then = replace(then, state=LoopState.SELECTING_AGENT, task="", parked=_park(then))
     counted = {one.task: one for one in _park(now)}
     known = {one.task: _at_least(one, counted.get(one.task)) for one in _park(then)}
     every = counted | known
@@ -258,7 +264,8 @@ def rule_report(loop: Loop, report: Report, limits: LoopLimits, now: float) -> R
         loop = replace(_hold(take_step(loop, Step.BLOCK)), task="", status=LoopStatus.PAUSED)
         return Ruling(loop=loop, action=Action.HALT, verdict=verdict, reason="loop-halt")
     if verdict is GateVerdict.PASS and not report.outside and not report.weakened:
-        loop = replace(take_step(loop, Step.COMPLETE), task="", consecutive_failures=0)
+        loop = replace(take_step(loop, Step.COMPLETE), consecutive_failures=0)
+        loop = replace(loop, parked=_park(loop), task="")
         return Ruling(loop=loop, action=Action.COMPLETE, verdict=verdict, reason="loop-complete")
     loop = _add_failure(loop, report)
     stuck = find_stuck(loop) if limits.stuck_detection else ""
@@ -342,13 +349,16 @@ def _fail(loop: Loop, verdict: GateVerdict, reason: str) -> Ruling:
 
 
 def _park(loop: Loop) -> tuple[TaskProgress, ...]:
-    """Return how far every open task came, the one at work last."""
+    """Return how far every begun task came, the one at work last.
+
+    A council that was left before it decided is for the next failure to call again.
+    """
     others = tuple(one for one in loop.parked if one.task != loop.task)
     if not loop.task:
         return others
     at_work = TaskProgress(
         task=loop.task,
-        tier=loop.tier,
+        tier=Tier.LARGE if loop.tier is Tier.COUNCIL else loop.tier,
         iteration=loop.iteration,
         consecutive_failures=loop.consecutive_failures,
         council_met=loop.council_met,
