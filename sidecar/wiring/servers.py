@@ -25,7 +25,7 @@ from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_port
 from sidecar.servers.tools.door import ToolsHandler
 from sidecar.servers.tools.tool import TEXTS_FILE, ToolContext, ToolTexts
-from sidecar.servers.tools.toolbox import Toolbox, load_tools
+from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.hook_events import HookCall
@@ -59,6 +59,7 @@ def build_toolbox(
         texts,
         built.people.session,
         lambda: services.configuration.load()[0].toolsets,
+        load_resources(context, modules),
     )
 
 

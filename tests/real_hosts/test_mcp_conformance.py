@@ -40,12 +40,13 @@ NO_LOG: Final = (
 )
 NO_ASKING: Final = "we ask clients nothing; 2026-07-28 takes such requests out of the protocol"
 NO_RESOURCES: Final = (
-    "we declare no `resources`: Claude Code would add three tools of its own to every request"
+    "we declare no `resources` while the toolset `loop` is off: "
+    "Claude Code would add three tools of its own to every request"
 )
 NO_PROMPTS: Final = "we declare no `prompts`: our commands are the hosts' own slash commands"
 NO_RESUMING: Final = "we keep no answers to be fetched later; the suite only recommends it, and warns"
 NOT_APPLICABLE: Final = {
-    "completion-complete": "it completes arguments of prompts and resources, and we have neither",
+    "completion-complete": "it completes arguments of prompts and resources, and we complete none",
     "elicitation-sep1034-defaults": NO_ASKING,
     "elicitation-sep1330-enums": NO_ASKING,
     "logging-set-level": NO_LOG,

@@ -15,7 +15,7 @@ from sidecar.kernel.settings import TOOLSET
 from sidecar.servers.control import BackgroundWork, Methods, SidecarControl
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.sidecar import CallLater, SidecarIntervals
-from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolInvocation, ToolTexts
+from sidecar.servers.tools.tool import Resource, Tool, ToolAnswer, ToolInvocation, ToolTexts
 from sidecar.servers.tools.toolbox import Toolbox
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -89,11 +89,16 @@ class Echo:
             raise OSError("no disk")
         echo = Tool(name="echo", toolset="core", takes=Asked, gives=Said, work=self.work, reads=True)
         more = Tool(name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True)
-        return Toolbox((echo, more), ToolTexts(WORDS), self.find, lambda: self.on)
+        state = Resource(uri="supervisor://state", toolset="loop", work=self.read)
+        part = Resource(uri="supervisor://parts/{text}", toolset="loop", work=self.read, takes=Asked)
+        return Toolbox((echo, more), ToolTexts(WORDS), self.find, lambda: self.on, (state, part))
 
     def find(self, named: str, key: SessionKey | None) -> Session | None:
         known = SESSIONS.get(key.id if key else named)
         return known if known is not None and key in (None, known.key) else None
+
+    async def read(self, call: ToolInvocation, asked: Struct) -> Said:
+        return Said(f"{call.session.key.id} {getattr(asked, 'text', '')}")
 
     async def work(self, call: ToolInvocation, asked: Asked) -> ToolAnswer:
         self.asked.append(asked.text)

@@ -88,6 +88,36 @@ async def test_what_a_tool_may_do_is_told_to_hosts(bench: Bench, echo: Echo) -> 
     assert writing["annotations"] == {"readOnlyHint": False, "idempotentHint": True, **same}
 
 
+async def test_resources_are_there_while_their_toolset_is_on_and_have_the_session_that_was_named(
+    bench: Bench, echo: Echo
+) -> None:
+    client = await begun(bench)
+    read = {"uri": "supervisor://parts/a%20b", "_meta": {"supervisor/session": "s1"}}
+    unknown = {"code": -32602, "message": "there is no resource supervisor://parts/a%20b: see resources/list"}
+    assert (await client.ask("resources/read", read))["error"] == unknown
+    echo.on = {"core", "loop"}
+    (listed,) = (await client.ask("resources/list"))["result"]["resources"]
+    (template,) = (await client.ask("resources/templates/list"))["result"]["resourceTemplates"]
+    assert (listed["uri"], template["uriTemplate"]) == ("supervisor://state", "supervisor://parts/{text}")
+    (content,) = (await client.ask("resources/read", read))["result"]["contents"]
+    assert content == {"uri": read["uri"], "mimeType": "application/json", "text": '{"text":"s1 a b"}'}
+    unnamed = await client.ask("resources/read", {"uri": "supervisor://state"})
+    assert unnamed["error"] == {"code": -32602, "message": "Whose session?"}
+
+
+async def test_resources_are_declared_where_a_session_can_be_known_and_their_toolset_is_on(
+    bench: Bench, echo: Echo
+) -> None:
+    client, _ = await announced(bench)
+    assert "resources" not in (await client.ask("server/discover", {"_meta": META}))["result"]["capabilities"]
+    echo.on = {"core", "loop"}
+    client, _ = await announced(bench)
+    found = (await client.ask("server/discover", {"_meta": META}))["result"]["capabilities"]
+    assert found["resources"] == {}
+    pipe, _ = await announced(bench)
+    assert "resources" not in (await pipe.ask("initialize", HELLO))["result"]["capabilities"]
+
+
 async def test_nothing_is_put_into_the_prompts_of_hosts(bench: Bench) -> None:
     client, _ = await announced(bench)
     assert "instructions" not in (await client.ask("initialize", HELLO))["result"]

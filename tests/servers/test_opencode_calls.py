@@ -23,7 +23,9 @@ from sidecar.hosts.opencode.link import TOO_LONG, OpenCodeHistory
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.judging.backends.chain import build_judge
 from sidecar.judging.backends.opencode import TITLE
+from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.verdict import Complete, Gap, Incomplete, Met
 from sidecar.servers.sidecar import SidecarIntervals
@@ -258,4 +260,14 @@ async def test_an_event_that_nobody_knows_is_refused_and_the_connection_stays(
     with pytest.raises(LookupError, match="cannot be used"):
         await plugin.tells(kind)
     assert await plugin.tells("session.start") == {}
+    await plugin.leave()
+
+
+async def test_a_deleted_session_takes_its_task_loop_along(bench: Bench, fakes: Fakes) -> None:
+    plugin = await plugin_of(bench, "one")
+    key = SessionKey("opencode", "ses_one")
+    await plugin.tells("session.start", fresh=True)
+    fakes.loops.save(Loop(key=key, base=FileBaseline(tree="t", snapshot="base")))
+    await plugin.tells("session.deleted")
+    assert (fakes.loops.load(key), fakes.workspace.returned) == (None, ["base"])
     await plugin.leave()

@@ -82,7 +82,10 @@ class McpConversation:
             hearing = tasks.create_task(self._hear(lines, heard_in))
             tasks.create_task(self._tell(said_out))
             leaving = tasks.create_task(self._leave(hearing))
-            await self._server.run(heard, said, self._server.create_initialization_options())
+            options = self._server.create_initialization_options()
+            if self._caller.bound is None:  # no session to read them for, and a host adds tools of its own
+                options.capabilities.resources = None
+            await self._server.run(heard, said, options)
             hearing.cancel()
             leaving.cancel()
 

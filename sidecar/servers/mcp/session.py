@@ -27,9 +27,18 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourcesCapability,
+    ResourceTemplate,
+    ServerCapabilities,
     TextContent,
+    TextResourceContents,
     Tool,
     ToolAnnotations,
 )
@@ -46,6 +55,9 @@ if TYPE_CHECKING:
 
 
 SERVER_NAME: Final = "supervisor"
+JSON: Final = "application/json"
+SESSION_META: Final = "supervisor/session"
+"""The key of `_meta` in which a host's plugin names the session whose resource it reads."""
 SUBSCRIPTION_LIMIT: Final = 256
 """Maximum number of clients that subscribe to changes of the list, in newer protocol versions."""
 
@@ -57,7 +69,16 @@ log = logging.getLogger(__name__)
 
 
 class _Server(Server[Any]):
-    """Announces to every client that the list of tools may change."""
+    """Announces to every client that the list of tools may change, and resources only where there are any.
+
+    Hosts may list tools of their own for reading resources, which cost context.
+    """
+
+    has_resources: Callable[[], object] = staticmethod(tuple)
+
+    def get_capabilities(self, *given: Any, **named: Any) -> ServerCapabilities:  # noqa: ANN401 - theirs
+        offered = ResourcesCapability() if self.has_resources() else None
+        return super().get_capabilities(*given, **named).model_copy(update={"resources": offered})
 
     def create_initialization_options(self, *given: Any, **named: Any) -> InitializationOptions:  # noqa: ANN401 - theirs
         if not given:
@@ -81,13 +102,18 @@ class McpSpeaker:
         self._telling: dict[NotifyChange, asyncio.Task[None] | None] = {}
         self._listed = self._names()
         self.listens = ListenHandler(self._bus, max_subscriptions=SUBSCRIPTION_LIMIT)
-        self.server: Server[Any] = _Server(
+        server = _Server(
             SERVER_NAME,
             version=version,
             on_list_tools=self._list,
             on_call_tool=self._call,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read,
             on_subscriptions_listen=self.listens,
         )
+        server.has_resources = toolbox.resources
+        self.server: Server[Any] = server
         logging.getLogger("mcp").setLevel(logging.ERROR)  # its warnings may quote input of a client
 
     async def speak(
@@ -130,6 +156,41 @@ class McpSpeaker:
         self, _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         return ListToolsResult(tools=[_mcp_tool(offer) for offer in self._toolbox.offers()])
+
+    async def _list_resources(
+        self, _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        found = [uri for uri in self._toolbox.resources() if "{" not in uri]
+        return ListResourcesResult(
+            resources=[Resource(uri=uri, name=_resource_name(uri), mime_type=JSON) for uri in found]
+        )
+
+    async def _list_templates(
+        self, _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        found = [uri for uri in self._toolbox.resources() if "{" in uri]
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(uri_template=uri, name=_resource_name(uri), mime_type=JSON) for uri in found
+            ]
+        )
+
+    async def _read(
+        self, context: ServerRequestContext[Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        caller, uri = McpRequest.of(context.request).caller, str(params.uri)
+        session = (params.meta or {}).get(SESSION_META, "")
+        try:
+            data = await self._toolbox.read(uri, session, caller)
+        except UnknownToolError as error:
+            raise MCPError(INVALID_PARAMS, f"there is no resource {error}: see resources/list") from error
+        except RefusalError as refusal:
+            raise MCPError(INVALID_PARAMS, str(refusal)) from refusal
+        except Exception as error:
+            log.exception("a resource could not be read")
+            raise MCPError(INTERNAL_ERROR, self._toolbox.words.say("failed")) from error
+        text = msgspec.json.encode(data).decode()
+        return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 
     async def _call(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
@@ -189,6 +250,10 @@ class McpSpeaker:
 
 def _error_result(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
+
+
+def _resource_name(uri: str) -> str:
+    return uri.partition("://")[2]
 
 
 def _mcp_tool(offer: ToolOffer) -> Tool:

@@ -25,10 +25,14 @@ from sidecar.kernel.loop import (
     Loop,
     LoopFailure,
     LoopStatus,
+    Tier,
 )
+from sidecar.kernel.models import model_prices, resolve_model
+from sidecar.kernel.settings import LoopSettings, ModelPrice
 from sidecar.servers.tools.gates import GateRunProgress
 from sidecar.servers.tools.tool import (
     NoArguments,
+    Resource,
     Tool,
     ToolAnswer,
     ToolContext,
@@ -267,6 +271,43 @@ class RestoreReport(Struct, frozen=True, kw_only=True):
     kept: str = ""
 
 
+class AgentInfo(Struct, frozen=True, kw_only=True):
+    """An agent of the list."""
+
+    id: str
+    name: str
+    category: str
+    purpose: str
+    model: str
+
+
+class AgentsListed(Struct, frozen=True, kw_only=True):
+    """The agents that may be used in a project."""
+
+    agents: tuple[AgentInfo, ...]
+
+
+class LoopHistory(Struct, frozen=True, kw_only=True):
+    """The newest events of a session's loop, oldest first."""
+
+    events: tuple[LoopEvent, ...]
+
+
+class TierModel(Struct, frozen=True, kw_only=True):
+    """The model of a rung of the ladder; `price` is None where the settings have none."""
+
+    tier: str
+    model: str
+    price: ModelPrice | None
+
+
+class LoopConfiguration(Struct, frozen=True, kw_only=True):
+    """The settings that the loop goes by, without what could hold a secret."""
+
+    loop: LoopSettings
+    models: tuple[TierModel, ...]
+
+
 class AgentReport(Struct, frozen=True, kw_only=True):
     """An agent."""
 
@@ -420,18 +461,6 @@ async def _check_scope(context: ToolContext, call: ToolInvocation, given: Files)
 
 async def _agent_info(context: ToolContext, call: ToolInvocation, given: AgentName) -> ToolAnswer:
     agent, words = context.loops.find_agent(call.session, given.agent_id.strip()), context.loops.words
-    found = AgentReport(
-        id=agent.id,
-        name=agent.name,
-        category=agent.category,
-        purpose=agent.purpose,
-        role=agent.role,
-        model=agent.model,
-        can_modify=agent.scope.can_modify,
-        cannot_modify=agent.scope.cannot_modify,
-        outputs=agent.outputs.fields,
-        instructions=agent.instructions,
-    )
     text = words.say(
         "loop-agent",
         agent=agent.id,
@@ -444,7 +473,22 @@ async def _agent_info(context: ToolContext, call: ToolInvocation, given: AgentNa
         model=agent.model,
         instructions=agent.instructions,
     )
-    return ToolAnswer(found, text)
+    return ToolAnswer(_agent_report(agent), text)
+
+
+def _agent_report(agent: Agent) -> AgentReport:
+    return AgentReport(
+        id=agent.id,
+        name=agent.name,
+        category=agent.category,
+        purpose=agent.purpose,
+        role=agent.role,
+        model=agent.model,
+        can_modify=agent.scope.can_modify,
+        cannot_modify=agent.scope.cannot_modify,
+        outputs=agent.outputs.fields,
+        instructions=agent.instructions,
+    )
 
 
 def _task_answer(brief: Briefing) -> ToolAnswer:
@@ -637,3 +681,57 @@ def _restore_text(context: ToolContext, done: Restore) -> str:
         lines.append(words.say("loop-kept", files=", ".join(done.left[:EVENTS_TOLD])))
     shown = "\n".join(lines)[:DIFF_LENGTH] or words.say("loop-same-files")
     return words.say("loop-restore", checkpoint=ident, lines=shown, word=done.word)
+
+
+# --- resources ----------------------------------------------------------------------------------------------
+
+_Reading = Callable[[ToolContext, ToolInvocation, Any], Awaitable[Struct]]
+
+
+def resources(context: ToolContext) -> tuple[Resource, ...]:
+    """Return what clients may read; it costs an agent's context nothing until then."""
+
+    def make(path: str, work: _Reading, takes: type[Struct] = NoArguments) -> Resource:
+        return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=partial(work, context))
+
+    return (
+        make("agents", _read_agents),
+        make("agents/{agent_id}", _read_agent, AgentName),
+        make("session/current", _read_session),
+        make("session/history", _read_history),
+        make("config", _read_configuration),
+    )
+
+
+async def _read_agents(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> AgentsListed:
+    known = context.loops.agents(call.session)
+    return AgentsListed(
+        agents=tuple(
+            AgentInfo(id=one.id, name=one.name, category=one.category, purpose=one.purpose, model=one.model)
+            for one in known
+        )
+    )
+
+
+async def _read_agent(context: ToolContext, call: ToolInvocation, given: AgentName) -> AgentReport:
+    return _agent_report(context.loops.find_agent(call.session, given.agent_id))
+
+
+async def _read_session(context: ToolContext, call: ToolInvocation, given: NoArguments) -> Struct:
+    return (await _session_status(context, call, given)).data
+
+
+async def _read_history(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> LoopHistory:
+    return LoopHistory(events=tuple(map(_event, context.loops.states.newest(call.session.key, MOST))))
+
+
+async def _read_configuration(
+    context: ToolContext, _call: ToolInvocation, _given: NoArguments
+) -> LoopConfiguration:
+    settings = context.loops.states.settings()
+    prices = model_prices(settings)
+    models = [(tier, resolve_model(tier, settings)) for tier in Tier if tier is not Tier.COUNCIL]
+    return LoopConfiguration(
+        loop=settings.loop,
+        models=tuple(TierModel(tier=tier, model=model, price=prices.get(model)) for tier, model in models),
+    )

@@ -101,6 +101,18 @@ class Tool(Struct, frozen=True, kw_only=True):
     asks: bool = False
 
 
+class Resource(Struct, frozen=True, kw_only=True):
+    """Data that a client may read by its address.
+
+    `uri` may end with a field of `takes` in braces. `work` is as a tool's.
+    """
+
+    uri: str
+    toolset: TOOLSET
+    work: Callable[[ToolInvocation, Any], Awaitable[Struct]]
+    takes: type[Struct] = NoArguments
+
+
 class ToolTexts:
     """The sections of rubric/tools.md."""
 

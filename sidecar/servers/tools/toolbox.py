@@ -12,9 +12,10 @@ Rules of this module:
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +29,7 @@ from sidecar.servers.tools.tool import (
     JsonSchema,
     RefusalError,
     ReportProgress,
+    Resource,
     Tool,
     ToolAnswer,
     ToolContext,
@@ -45,6 +47,7 @@ SESSION_ARGUMENT: Final = "session"
 VALUE_LENGTH: Final = 2000
 """Maximum length in characters of one value in a refusal."""
 
+T = TypeVar("T")
 FindSession = Callable[[str, SessionKey | None], Session | None]
 """Returns the session with this ID, or with this key if one is given; None if unknown."""
 
@@ -71,10 +74,12 @@ class Toolbox:
         words: ToolTexts,
         find: FindSession,
         switched_on: Callable[[], Collection[str]],
+        resources: Sequence[Resource] = (),
     ) -> None:
         """`switched_on` returns the active toolsets. Raises BadInputError if a tool has no description."""
         self._tools = {tool.name: tool for tool in tools}
         self._offers = {tool.name: _build_offer(tool, words) for tool in tools}
+        self._resources = tuple(resources)
         self._find = find
         self._switched_on = switched_on
         self.words = words
@@ -103,10 +108,33 @@ class Toolbox:
             raise RefusalError(self.words.say("switched-off", tool=name, toolset=tool.toolset))
         session = self._session(arguments.get(SESSION_ARGUMENT, ""), caller)
         given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION_ARGUMENT})
+        invocation = ToolInvocation(session=session, author=caller.author, report=report)
+        return await self._worded(tool.work(invocation, given))
+
+    def resources(self) -> tuple[str, ...]:
+        """Return the addresses of what may be read, of toolsets that are switched on."""
+        on = self._switched_on()
+        return tuple(one.uri for one in self._resources if one.toolset in on)
+
+    async def read(self, uri: str, session: object, caller: Caller) -> Struct:
+        """Read a resource. Raises RefusalError and UnknownToolError."""
+        offered = self.resources()
+        for one in self._resources:
+            prefix, _, field = one.uri.partition("{")
+            named = {field[:-1]: unquote(uri.removeprefix(prefix))} if field else {}
+            if one.uri in offered and (uri.startswith(prefix) if field else uri == one.uri):
+                try:
+                    given = msgspec.convert(named, one.takes)
+                except msgspec.ValidationError as error:
+                    raise UnknownToolError(clip_printable(uri)) from error
+                invocation = ToolInvocation(session=self._session(session, caller), author=caller.author)
+                return await self._worded(one.work(invocation, given))
+        raise UnknownToolError(clip_printable(uri))
+
+    async def _worded(self, work: Awaitable[T]) -> T:
+        """Wait for work; raise what it raises as a RefusalError."""
         try:
-            return await tool.work(
-                ToolInvocation(session=session, author=caller.author, report=report), given
-            )
+            return await work
         except ToolRuleError as error:
             values = {name: clip_printable(value, VALUE_LENGTH) for name, value in error.values.items()}
             raise RefusalError(self.words.say(error.rule, **values)) from error
@@ -195,3 +223,13 @@ def load_tools(context: ToolContext, modules: Iterable[str]) -> tuple[Tool, ...]
                 raise ValueError(f"two tools are called {tool.name}")
             found[tool.name] = tool
     return tuple(found.values())
+
+
+def load_resources(context: ToolContext, modules: Iterable[str]) -> tuple[Resource, ...]:
+    """Return the resources of those of these modules that have any."""
+    found = (importlib.import_module(f"sidecar.servers.tools.{name}") for name in sorted(modules))
+    return tuple(one for module in found for one in getattr(module, "resources", _no_resources)(context))
+
+
+def _no_resources(_context: ToolContext) -> tuple[Resource, ...]:
+    return ()

@@ -188,6 +188,10 @@ class TaskLoops:
         names = (file.removeprefix("./") for file in files)
         return files_outside(names, task.scope_files, scope.can_modify, scope.cannot_modify)
 
+    def agents(self, session: Session) -> tuple[Agent, ...]:
+        """Return the agents that may be used in a session's project."""
+        return tuple(self._services.agents.known(session.project).by_name.values())
+
     def find_agent(self, session: Session, ident: str) -> Agent:
         """Return an agent by its id."""
         known = self._services.agents.known(session.project).by_name

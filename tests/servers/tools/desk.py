@@ -11,7 +11,7 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.servers.tools.tool import TEXTS_FILE, Caller, RefusalError, ToolAnswer, ToolContext, ToolTexts
-from sidecar.servers.tools.toolbox import Toolbox, load_tools
+from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.explaining import StopExplainer
@@ -21,7 +21,7 @@ from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.taskloop import loop_texts
 from support.cases import KEY, goal, session
-from support.fakes import Fakes, prompt
+from support.fakes import ENVIRONMENT, Fakes, prompt
 from support.skills import skills_over
 from support.task_loops import loops_over
 
@@ -54,16 +54,17 @@ class Desk:
             skills=skills_over(self.fakes.services),
             words=ToolTexts(real_sections()),
         )
-        self.tools = load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools))
-        self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on)
+        modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
+        self.tools, resources = load_tools(context, modules), load_resources(context, modules)
+        self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on, resources)
 
     @property
     def journal(self) -> Journal:
         return self.fakes.journals.load(KEY) or Journal()
 
-    async def meet(self) -> None:
+    async def meet(self, **environment: str) -> None:
         """Let the host tell of the session: its environment is known then."""
-        await self.fakes.tell(prompt())
+        await self.fakes.tell(prompt(environment=ENVIRONMENT | environment))
 
     async def ask(self, name: str, **arguments: Any) -> ToolAnswer:
         return await self.toolbox.call(name, {"session": KEY.id, **arguments}, Caller())
