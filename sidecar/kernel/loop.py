@@ -184,9 +184,11 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `task` is the id of the task at work, "" for none. `agent` works on it. `iteration` counts the reports on
     this task, `consecutive_failures` those since the last step up. `gates` are the results of the last
     report. `spent_cents` is None where a price was unknown. `council_met`: a council has decided on this
-    task. `base` are the files as they were when the task began. `parked` are tasks that were begun and are
-    not at work; `held` are those that failed or were halted, which only a person gives back to the agent.
-    `begun_at` is seconds since the epoch.
+    task. `base` are the files as they were when the task was begun, or begun again: what changed since is
+    its work. `accepted` are those at the last accepted report, or when the first task began: checks are
+    compared with these, so that another task in between hides no change of a check. `parked` are tasks
+    that were begun and are not at work; `held` are those that failed or were halted, which only a person
+    gives back to the agent. `begun_at` is seconds since the epoch.
     """
 
     key: SessionKey
@@ -212,6 +214,7 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     council_met: bool = False
     checkpoints: tuple[LoopCheckpoint, ...] = ()
     base: FileBaseline = FileBaseline()
+    accepted: FileBaseline = FileBaseline()
     parked: tuple[TaskProgress, ...] = ()
     held: tuple[str, ...] = ()
     end_reason: str = ""

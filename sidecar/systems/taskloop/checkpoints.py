@@ -100,7 +100,8 @@ class LoopCheckpoints:
     def forget(self, key: SessionKey, project: str) -> None:
         """Remove a session's loop, and the files that were saved for it. Raises OSError, BadInputError."""
         loop = self._states.of(key)
-        for base in {loop.base.snapshot: loop.base, **checkpoint_bases(loop)}.values():
+        known = {base.snapshot: base for base in (loop.base, loop.accepted)}
+        for base in {**known, **checkpoint_bases(loop)}.values():
             if base.snapshot:
                 self._services.workspace.forget(base, project)
         self._drop_trees(loop.checkpoints, project)

@@ -152,6 +152,11 @@ class ReportExaminer:
         from sidecar.evidence.proof.product_marks import find_product_marks  # noqa: PLC0415 - a cold start does without
 
         services, task, base = self._services, about.task, about.loop.base
+        environment = services.gates.permitted_environment(about.session)
+        if about.loop.accepted.snapshot not in ("", base.snapshot):
+            since = await services.workspace.since(about.loop.accepted, about.session.project, environment)
+            if not since.unseen:  # else it was kept for too long
+                base, changes = about.loop.accepted, since
         asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
         kinds = {run.gate.kind for run in passed}
         found = proof.relevant_findings(find_product_marks(changes.files), kinds)
@@ -159,7 +164,7 @@ class ReportExaminer:
             at = GateContext(
                 project=about.session.project,
                 tree=changes.tree,
-                environment=services.gates.permitted_environment(about.session),
+                environment=environment,
                 base=base,
             )
             seconds = float(services.configuration.load()[0].gates.seconds)

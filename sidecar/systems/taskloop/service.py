@@ -157,7 +157,8 @@ class TaskLoops:
             loop = rules.start_task(self.of(key), task.id, agent.id, task.complexity, limits)
             task = replace(task, status=TaskStatus.IN_PROGRESS, agent=agent.id, iteration=loop.iteration)
             self._services.tasks.put_task(key, task)
-            loop = self.states.save(replace(loop, base=base))
+            accepted = loop.accepted if loop.accepted.snapshot else base
+            loop = self.states.save(replace(loop, base=base, accepted=accepted))
             if old != base:
                 self._drop_base(session, loop, old)
         model = choose_model(loop, agent, task.complexity, settings)
@@ -250,6 +251,8 @@ class TaskLoops:
                 raise LoopOrderError("loop-changed")
             limits = loop_limits(settings)
             ruling = rules.rule_report(now, examined.report, limits, self._services.clock.now())
+            if ruling.action is Action.COMPLETE:
+                ruling = await self._with_accepted_files(session, ruling)
             return self._carry_out(session, ruling, task, examined, agent)
 
     def escalate(self, session: Session, reason: str) -> Completion:
@@ -267,7 +270,7 @@ class TaskLoops:
         self, session: Session, ruling: Ruling, task: Task, examined: Examined | None, agent: Agent | None
     ) -> Completion:
         """Save what was ruled, the task first: after a crash in between, the same report is given again."""
-        settings, loop = self.states.settings(), ruling.loop
+        settings, loop, before = self.states.settings(), ruling.loop, self.of(session.key)
         status = NEW_STATUS.get(ruling.action, TaskStatus.IN_PROGRESS)
         self._services.tasks.put_task(session.key, replace(task, status=status, iteration=loop.iteration))
         loop = self.states.save(loop)
@@ -279,7 +282,13 @@ class TaskLoops:
         text = self.words.ruling(ruling, examined, facts, following)
         if ruling.action is Action.COMPLETE:
             self._drop_base(session, loop, loop.base)
+            self._drop_base(session, loop, before.accepted)
         return Completion(ruling=ruling, model=model, text=text, examined=examined)
+
+    async def _with_accepted_files(self, session: Session, ruling: Ruling) -> Ruling:
+        environment = self._services.gates.permitted_environment(session)
+        accepted = await self._services.workspace.remember(session.project, environment)
+        return replace(ruling, loop=replace(ruling.loop, accepted=accepted))
 
     def _note_ruling(self, session: Session, ruling: Ruling, task: Task, examined: Examined | None) -> None:
         loop = ruling.loop
@@ -317,8 +326,8 @@ class TaskLoops:
     # --- parts ---
 
     def _drop_base(self, session: Session, loop: Loop, base: FileBaseline) -> None:
-        """Delete a baseline that no checkpoint needs."""
-        if base.snapshot and base.snapshot not in checkpoint_bases(loop):
+        """Delete a baseline that nothing needs."""
+        if base.snapshot and base.snapshot not in {loop.accepted.snapshot, *checkpoint_bases(loop)}:
             self._services.workspace.forget(base, session.project)
 
     def _at_work(self, session: Session, tool: str) -> Loop:

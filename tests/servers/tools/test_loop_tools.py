@@ -87,6 +87,15 @@ async def test_a_test_that_was_weakened_is_no_completion(room: CoreRoom) -> None
     assert "it still fails" in said
 
 
+async def test_a_test_that_was_weakened_stays_so_beside_another_task(room: CoreRoom) -> None:
+    await begun(room, scope_files=["**"])
+    room.write("tests/test_doubling.py", WEAK)
+    await room.ask("task_start", **ADHOC | {"description": "say what double does", "scope_files": ["**"]})
+    answer, _ = await ruled(room)
+
+    assert (answer.reason, answer.files) == ("loop-weakened", ())
+
+
 async def test_what_a_dying_sidecar_saved_another_goes_on_with(room: CoreRoom) -> None:
     await begun(room)
     await ruled(room)

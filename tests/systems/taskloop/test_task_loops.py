@@ -437,10 +437,13 @@ async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -
     assert sorted(room.fakes.workspace.returned) == room.fakes.workspace.kept == ["s1", "s2"]
 
 
-async def test_a_new_session_gives_the_last_baseline_back() -> None:
+async def test_what_checks_are_compared_with_is_kept_until_a_report_is_accepted() -> None:
+    """Neither another task nor another session begins anew with a check that was weakened."""
     room = Loops()
     await room.begun()
+    first = room.loops.of(KEY).accepted
     room.loops.end_session(SESSION, LoopStatus.FAILED)
     room.loops.start_session(SESSION, "again", CommandType.BUG)
 
-    assert room.fakes.workspace.returned == ["s1"]
+    assert room.loops.of(KEY).accepted == first
+    assert first.snapshot not in room.fakes.workspace.returned

@@ -120,6 +120,7 @@ def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMo
         output_tokens=loop.output_tokens,
         spent_cents=loop.spent_cents,
         checkpoints=loop.checkpoints,
+        accepted=loop.accepted,
         failures=loop.failures,
         parked=_park(loop),
         held=loop.held,
