@@ -24,6 +24,7 @@ from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.platform import build_platform
 from sidecar.wiring.tdd import build_skills
+from sidecar.wiring.workers import build_workers
 
 EXIT_CODES: Final = {"pass": 0, "fail": 1, "error": 2}
 INTERRUPTED_CODE: Final = 130
@@ -102,7 +103,9 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     state, files = user_paths().state, CommandLineFiles()
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
-    skills = build_skills(state, build_platform(state), build_evidence(state, files), files)
+    platform = build_platform(state)
+    workers = build_workers(platform.spending, platform.secrets)
+    skills = build_skills(state, platform, build_evidence(state, files), files, workers)
     try:
         results = asyncio.run(run_phases(skills, options))
     except KeyboardInterrupt:
@@ -157,7 +160,7 @@ def _next_values(phase: Phase, result: SkillResult, values: Mapping[str, str]) -
     """Return what a phase found out for the next one."""
     if phase is Phase.RED:
         return {"test_path": result.file_path}
-    return {"impl_path": values["impl_path"] or " ".join(result.files)} if phase is Phase.GREEN else {}
+    return {"impl_path": values["impl_path"] or next(iter(result.files), "")} if phase is Phase.GREEN else {}
 
 
 def _print_step(options: TddOptions, step: str) -> None:

@@ -5,6 +5,7 @@ Texts in an event are masked before it is appended.
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import msgspec
@@ -13,6 +14,7 @@ from msgspec import Raw, Struct
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.journal import JournalSummary, Note, Task
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import repair_json
 
 MAX_DETAIL: Final = 16_000
 """Maximum characters of an event's detail."""
@@ -260,8 +262,11 @@ def event_kind(data: type[Struct]) -> str:
 
 
 def encode_event_data(data: EventData) -> bytes:
-    """Encode it as JSON. Raises ValueError for text that cannot be encoded."""
-    return msgspec.json.encode(data)
+    """Encode it as JSON; a lone surrogate, as in a path that is not UTF-8, is replaced."""
+    try:
+        return msgspec.json.encode(data)
+    except UnicodeEncodeError:
+        return repair_json(json.dumps(msgspec.to_builtins(data)).encode())
 
 
 _DATA: Final[msgspec.json.Decoder[EventData]] = msgspec.json.Decoder(EventData)

@@ -427,7 +427,7 @@ def _event(row: tuple[Any, ...]) -> LoggedEvent:
 
 
 def _pack(data: EventData) -> bytes:
-    """Encode it, compressed where it is long. Raises OSError if it is too big, ValueError."""
+    """Encode it, compressed where it is long. Raises OSError if it is too big."""
     text = encode_event_data(data)
     packed = text if len(text) < COMPRESSED_FROM else zlib.compress(text)
     if len(packed) > DATA_LIMIT or len(text) > TEXT_LIMIT:

@@ -98,7 +98,7 @@ class EventLog(Protocol):
     """
 
     def append(self, event: LoggedEvent) -> int:
-        """Add an event and return its position. Also raises ValueError for text that cannot be encoded."""
+        """Add an event and return its position."""
 
     def read(self, wanted: EventFilter, *, after: int = 0, limit: int = 1000) -> tuple[LoggedEvent, ...]:
         """The first events after a position, oldest first."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import re
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,6 +32,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.text import repair_json
 from sidecar.servers.control import Handler, LineProtocol, Peer, PeerError
 
 # --- Messages -----------------------------------------------------------------------------------------------
@@ -52,11 +52,6 @@ DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 MessageId = int | str | None
 T = TypeVar("T")
-
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
 
 
 class RpcError(Struct, frozen=True):
@@ -140,15 +135,10 @@ def _decode_message(line: bytes) -> RpcMessage:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        mended = _ESCAPE.sub(_replace_lone_surrogate, line)
+        mended = repair_json(line)
         if mended == line:
             raise
         return _MESSAGE.decode(mended)
-
-
-def _replace_lone_surrogate(escape: re.Match[bytes]) -> bytes:
-    """Replace half of a surrogate pair: JavaScript may cut a text in the middle of a character."""
-    return b"\\ufffd" if escape["lone"] else escape[0]
 
 
 # --- Connections --------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw, Struct
@@ -30,16 +31,19 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
-from sidecar.systems.taskloop.service import TaskLoops
-from sidecar.systems.tdd.skills import Skills
 from sidecar.wiring.supervision import Supervision, begin_marker_work
-from sidecar.wiring.taskloop import loop_texts
+
+if TYPE_CHECKING:
+    from sidecar.systems.taskloop.service import TaskLoops
+    from sidecar.systems.tdd.skills import Skills
 
 
 def build_toolbox(
     built: Supervision, journals: SessionJournals, skills: Skills, loops: TaskLoops, modules: tuple[str, ...]
 ) -> Toolbox:
     """Build the agent's tools of these modules; takes some milliseconds."""
+    from sidecar.wiring.taskloop import loop_texts  # noqa: PLC0415 - a cold start does without
+
     services = built.services
     tools = markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
     texts = ToolTexts(loop_texts() | tools)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.offer import SystemOffer
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import user_paths
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.systems.iteration.journals import SessionJournals
@@ -13,20 +15,21 @@ from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
-from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.iteration import iteration_methods
 from sidecar.wiring.rubric import build_guides
 from sidecar.wiring.servers import build_toolbox, inbox_methods, may_call_unasked, tool_methods
 from sidecar.wiring.supervision import (
+    Supervision,
     build_services,
     build_supervision,
     log_methods,
     report_saved_files,
     supervision_methods,
 )
-from sidecar.wiring.taskloop import build_loop_services
-from sidecar.wiring.tdd import build_skills
+
+if TYPE_CHECKING:
+    from sidecar.wiring.headless import HeadlessWork
 
 REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
 
@@ -47,12 +50,14 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     journals = SessionJournals(services.journals, services.log, services.clock)
     for line in ChangeApplier(user_paths().state).roll_back():
         services.incidents.report(f"Supervisor: {line}.")
-    skills = build_skills(user_paths().state, services, services, services.steering)
-    checks = supervision.supervisor.checks
-    loops = TaskLoops(build_loop_services(user_paths().state, services, services, checks, journals))
-    supervision.supervisor.also_forget.append(loops.checkpoints.forget)
+    headless = cache(partial(_build_headless_work, supervision, journals))
+
+    def forget_loop(key: SessionKey, project: str) -> None:
+        headless().loops.checkpoints.forget(key, project)
+
+    supervision.supervisor.also_forget.append(forget_loop)
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
-    toolbox = cache(partial(build_toolbox, supervision, journals, skills, loops, modules))
+    toolbox = cache(lambda: build_toolbox(supervision, journals, *headless(), modules))
     if supervision.supervisor.saved is not None:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
@@ -61,6 +66,12 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         **tool_methods(control, toolbox, supervision),
         **inbox_methods(control, supervision),
     }
+
+
+def _build_headless_work(built: Supervision, journals: SessionJournals) -> HeadlessWork:
+    from sidecar.wiring.headless import build_headless_work  # noqa: PLC0415 - a cold start does without
+
+    return build_headless_work(user_paths().state, built.services, built.supervisor.checks, journals)
 
 
 def _offered(offer: SystemOffer, methods: Methods) -> Methods:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.services import PlatformServices
 from sidecar.rubric.markdown import markdown_sections
+from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.council import Council, CouncilServices
 from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.wiring.evidence import build_instructions
-from sidecar.wiring.workers import build_workers
+from sidecar.workers.ports import Workers
 
 TEXTS_FILE: Final = "loop.md"
 
@@ -26,32 +25,32 @@ def loop_texts() -> dict[str, str]:
 
 def build_loop_services(
     state: Path,
-    platform: PlatformServices,
-    evidence: EvidenceServices,
+    services: Services,
     gates: SessionGates,
     tasks: LoopTasks,
+    workers: Workers,
 ) -> LoopServices:
     """Build what the task loops use. `state`: the user's state folder."""
     return LoopServices(
-        agents=build_instructions(InstructionKind.AGENT, parse_agent, state, platform.steering),
-        checkpoints=evidence.checkpoints,
-        clock=platform.clock,
-        configuration=platform.configuration,
+        agents=build_instructions(InstructionKind.AGENT, parse_agent, state, services.steering),
+        checkpoints=services.checkpoints,
+        clock=services.clock,
+        configuration=services.configuration,
         council=Council(
             CouncilServices(
-                configuration=platform.configuration,
-                secrets=platform.secrets,
+                configuration=services.configuration,
+                secrets=services.secrets,
                 texts=plugin_root() / "rubric",
-                workers=build_workers(platform.spending, platform.secrets),
-                workspace=evidence.workspace,
+                workers=workers,
+                workspace=services.workspace,
             )
         ),
         gates=gates,
-        log=platform.log,
-        loops=platform.loops,
-        old_checks=evidence.old_checks,
-        spending=platform.spending,
+        log=services.log,
+        loops=services.loops,
+        old_checks=services.old_checks,
+        spending=services.spending,
         tasks=tasks,
         texts=loop_texts(),
-        workspace=evidence.workspace,
+        workspace=services.workspace,
     )

@@ -15,7 +15,6 @@ from sidecar.systems.tdd.policy.skills import parse_skill
 from sidecar.systems.tdd.ports import SkillServices
 from sidecar.systems.tdd.skills import Skills
 from sidecar.wiring.evidence import build_instructions
-from sidecar.wiring.workers import build_workers
 from sidecar.workers.ports import Workers
 
 TEXTS_FILE = "tdd.md"
@@ -26,9 +25,9 @@ def build_skills(
     platform: PlatformServices,
     evidence: EvidenceServices,
     files: FilesInForce,
-    workers: Workers | None = None,
+    workers: Workers,
 ) -> Skills:
-    """Build the skills. `state`: the user's state folder. `workers`: others than the real ones, in tests."""
+    """Build the skills. `state`: the user's state folder."""
     texts = plugin_root() / "rubric"
     return Skills(
         SkillServices(
@@ -41,7 +40,7 @@ def build_skills(
             registry=build_instructions(InstructionKind.SKILL, parse_skill, state, files),
             secrets=platform.secrets,
             texts=markdown_sections((texts / TEXTS_FILE).read_text(encoding="utf-8")),
-            workers=workers or build_workers(platform.spending, platform.secrets),
+            workers=workers,
             workspace=evidence.workspace,
         )
     )

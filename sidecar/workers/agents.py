@@ -49,23 +49,39 @@ Start = Callable[[WorkerTask[Any], str, str, Settings], tuple[AgentInvocation, s
 """Takes task, program and prompt; returns what is started, and the model, "" for the host's own."""
 
 
+Find = Callable[[WorkerTask[Any], Settings], str]
+"""Returns the program's path, "" if it is not there."""
+
+
 class Program(Struct, frozen=True):
-    """How one kind of agent is started and heard. `enforces`: it holds the model to the schema itself."""
+    """How one kind of agent is found, started and heard. `enforces`: it holds the model to the schema itself.
+
+    `absent` says in a clause that it is not there.
+    """
 
     name: str
+    find: Find
+    absent: str
     start: Start
     stream: type[AgentStream]
     enforces: bool = False
 
-    def find(self, task: WorkerTask[A], settings: Settings) -> str:
-        """Return the program's path, "" if it is not there."""
-        if self.name == "command":
-            return next(iter(settings.workers.command), "")
-        # A repository does not speak for its owner: no program of the project is started.
-        project = session_project(task.environment) or task.project
-        if self.name == "claude":
-            return find_claude(task.environment, project)
-        return processes.find_program(self.name, task.environment, project)
+
+def _own_project(task: WorkerTask[Any]) -> str:
+    """Return the folder of which no program is started: a repository does not speak for its owner."""
+    return session_project(task.environment) or task.project
+
+
+def _find_claude(task: WorkerTask[Any], _settings: Settings) -> str:
+    return find_claude(task.environment, _own_project(task))
+
+
+def _find_opencode(task: WorkerTask[Any], _settings: Settings) -> str:
+    return processes.find_program("opencode", task.environment, _own_project(task))
+
+
+def _find_command(_task: WorkerTask[Any], settings: Settings) -> str:
+    return next(iter(settings.workers.command), "")
 
 
 def _start_claude(
@@ -107,9 +123,18 @@ def _start_command(
 
 
 PROGRAMS: Final = (
-    Program("claude", _start_claude, ClaudeStream, enforces=True),
-    Program("opencode", _start_opencode, OpenCodeStream),
-    Program("command", _start_command, AgentStream),
+    Program(
+        "claude",
+        _find_claude,
+        "`claude` is not on the session's PATH",
+        _start_claude,
+        ClaudeStream,
+        enforces=True,
+    ),
+    Program(
+        "opencode", _find_opencode, "`opencode` is not on the session's PATH", _start_opencode, OpenCodeStream
+    ),
+    Program("command", _find_command, "workers.command names no program", _start_command, AgentStream),
 )
 
 
@@ -122,14 +147,7 @@ class AgentBackend:
         self._texts = texts
 
     def absence(self, task: WorkerTask[A], settings: Settings) -> str:
-        name = self._program.name
-        if self._program.find(task, settings):
-            return ""
-        return (
-            "workers.command names no program"
-            if name == "command"
-            else f"`{name}` is not on the session's PATH"
-        )
+        return "" if self._program.find(task, settings) else self._program.absent
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]

@@ -45,18 +45,18 @@ def write_files(project: str, files: tuple[WrittenFile, ...]) -> None:
     put back.
     """
     root = Path(os.path.realpath(project))
-    changes = [_check(root, file) for file in files]
+    changes = [_check_change(root, file) for file in files]
     if len({change.target for change in changes}) < len(changes):
         raise OutsideError("a path is named twice")
     done: list[_Change] = []
     try:
         for change in changes:
             done.append(change)
-            _write(change, change.data)
+            _write_change(change, change.data)
     except BaseException:
         for change in reversed(done):
             with suppress(OSError):
-                _undo(change)
+                _undo_change(change)
         raise
 
 
@@ -83,7 +83,7 @@ def resolve_inside(root: Path, path: str) -> Path:
     return target
 
 
-def _check(root: Path, file: WrittenFile) -> _Change:
+def _check_change(root: Path, file: WrittenFile) -> _Change:
     target = resolve_inside(root, file.path)
     made = tuple(folder for folder in reversed(target.parents) if not folder.exists())
     try:
@@ -93,15 +93,15 @@ def _check(root: Path, file: WrittenFile) -> _Change:
     return _Change(target, file.content.encode(), before, mode, made)
 
 
-def _write(change: _Change, data: bytes) -> None:
+def _write_change(change: _Change, data: bytes) -> None:
     change.target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(change.target, data)
     change.target.chmod(change.mode)
 
 
-def _undo(change: _Change) -> None:
+def _undo_change(change: _Change) -> None:
     if change.before is not None:
-        _write(change, change.before)
+        _write_change(change, change.before)
         return
     change.target.unlink(missing_ok=True)
     for folder in reversed(change.made):

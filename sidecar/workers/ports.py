@@ -30,6 +30,10 @@ class WorkerFailure(StrEnum):
     SPENT = "spent"
 
 
+FINAL_FAILURES = frozenset((WorkerFailure.NOT_STARTED, WorkerFailure.SPENT))
+"""Failures that another worker would meet, too."""
+
+
 class WorkerError(Exception):
     """A worker gave no answer that can be used.
 

@@ -132,10 +132,9 @@ def test_who_listens_hears_of_every_append_until_the_end(log: EventLog) -> None:
     assert heard == [1, 2]
 
 
-def test_text_that_is_no_unicode_is_refused(log: EventLog) -> None:
-    with pytest.raises(ValueError, match="surrogates"):
-        log.append(event(1.0, SessionNoted(what="\udcff")))
-    assert log.read(ALL) == ()
+def test_text_that_is_no_unicode_is_replaced(log: EventLog) -> None:
+    log.append(event(1.0, SessionNoted(what="a\udcffb")))
+    assert [one.data for one in log.read(ALL)] == [SessionNoted(what="a\ufffdb")]
 
 
 # --- readings -----------------------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ Results count only for the caller: a stop runs its gates again (see supervision/
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.masking import SecretMask
 from sidecar.platform.ports import Clock
@@ -24,10 +25,12 @@ from sidecar.servers.tools.tool import (
     ToolInvocation,
     clip_printable,
 )
-from sidecar.systems.supervision.gate_requests import ChecksError, OfferedGates
+from sidecar.systems.supervision.gate_requests import CountedGateProgress, OfferedGates
 
 # --- progress reports while gates run; hosts give up on a call from which they hear nothing -----------------
 
+
+T = TypeVar("T")
 
 BEAT_S: Final = 10.0
 """Seconds between two progress reports. OpenCode gives up after 60 s without one."""
@@ -58,6 +61,29 @@ class GateRunProgress:
 
     async def _report(self) -> None:
         await self._call.report(self._done, self._total, self._what)
+
+
+async def with_gate_progress(
+    clock: Clock, call: ToolInvocation, work: Callable[[CountedGateProgress], Awaitable[T]]
+) -> T:
+    """Wait for work that runs gates, and report their progress. Raises what the work raises."""
+
+    async def run(tell: CountedGateProgress) -> T | Exception:
+        try:
+            return await work(tell)
+        except (ToolRuleError, BadInputError, OSError) as refusal:
+            return refusal  # the group of tasks would wrap it
+
+    async with asyncio.TaskGroup() as telling:
+        progress = GateRunProgress(call, telling)
+        beat = telling.create_task(progress.beat(clock))
+        try:
+            ended = await run(progress.tell)
+        finally:
+            beat.cancel()
+    if isinstance(ended, Exception):
+        raise ended
+    return ended
 
 
 # --- results of the tools -----------------------------------------------------------------------------------
@@ -230,9 +256,9 @@ def _gate_details(gate: GateInfo) -> str:
 
 
 async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: GateSelection) -> ToolAnswer:
-    runs = await _run_with_progress(context, call, given.only)
-    if isinstance(runs, ChecksError):
-        raise runs
+    runs = await with_gate_progress(
+        context.clock, call, lambda tell: context.checks.run(call.session, given.only, tell)
+    )
     mask = context.checks.mask(call.session)
     ran = GatesRun(
         ok=all(run.outcome is Outcome.PASSED for run in runs if run.gate.required),
@@ -240,21 +266,6 @@ async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: G
         gates=_cut_outputs(tuple(_ran_gate(run, mask) for run in runs)),
     )
     return ToolAnswer(ran, _runs_text(context, ran))
-
-
-async def _run_with_progress(
-    context: ToolContext, call: ToolInvocation, only: Sequence[str]
-) -> tuple[GateRun, ...] | ChecksError:
-    """Run gates and report their progress."""
-    async with asyncio.TaskGroup() as telling:
-        progress = GateRunProgress(call, telling)
-        beat = telling.create_task(progress.beat(context.clock))
-        try:
-            return await context.checks.run(call.session, only, progress.tell)
-        except ChecksError as refusal:
-            return refusal
-        finally:
-            beat.cancel()
 
 
 def _ran_gate(run: GateRun, mask: SecretMask) -> RanGate:

@@ -5,31 +5,54 @@ The rules are in sidecar/systems/taskloop; this module only offers them as tools
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.loop import (
     CommandType,
-    CouncilDecision,
     CouncilMember,
     CouncilProposal,
     ExecutionMode,
-    GateResult,
     Loop,
-    LoopFailure,
     LoopStatus,
     Tier,
 )
 from sidecar.kernel.models import model_prices, resolve_model
-from sidecar.kernel.settings import LoopSettings, ModelPrice
-from sidecar.servers.tools.gates import GateRunProgress
+from sidecar.servers.tools.gates import with_gate_progress
+from sidecar.servers.tools.loop_forms import (
+    AgentInfo,
+    AgentName,
+    AgentReport,
+    AgentScored,
+    AgentsListed,
+    CheckpointChoice,
+    CheckpointInfo,
+    CheckpointsListed,
+    CheckpointText,
+    CompletionReport,
+    CompletionRuled,
+    CouncilReport,
+    Files,
+    LoopConfiguration,
+    LoopEvent,
+    LoopHistory,
+    LoopReport,
+    Proposal,
+    Reason,
+    RestoreReport,
+    ScopeReport,
+    SessionEnd,
+    SessionRequest,
+    TaskReport,
+    TaskStart,
+    TierModel,
+    Tokens,
+)
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -41,7 +64,6 @@ from sidecar.servers.tools.tool import (
 )
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.policy.agents import Agent
-from sidecar.systems.taskloop.ports import HearGates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 
 EVENTS_TOLD: Final = 10
@@ -49,279 +71,7 @@ EVENT_LENGTH: Final = 200
 FAILURES_TOLD: Final = 5
 DIFF_LENGTH: Final = 12_000
 """Characters of a restore's differences in an answer."""
-TEXT_LENGTH: Final = 4_000
 MOST: Final = 200
-
-Text = Annotated[str, Meta(max_length=TEXT_LENGTH)]
-GivenText = Annotated[str, Meta(min_length=1, max_length=TEXT_LENGTH)]
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Texts = Annotated[tuple[Text, ...], Meta(max_length=MOST)]
-Paths = Annotated[tuple[Annotated[str, Meta(max_length=1_000)], ...], Meta(max_length=5_000)]
-TokenCount = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-
-# --- what the tools take ------------------------------------------------------------------------------------
-
-
-class SessionRequest(Struct, frozen=True, kw_only=True):
-    """What the session is for."""
-
-    command: GivenText
-    command_type: Literal["plan", "implement", "bug", "issue"]
-    execution_mode: Literal["normal", "eco"] = "normal"
-
-
-class SessionEnd(Struct, frozen=True, kw_only=True):
-    """How the session ends."""
-
-    status: Literal["completed", "failed", "paused"]
-    reason: Text = ""
-
-
-class TaskStart(Struct, frozen=True, kw_only=True):
-    """See TaskRequest."""
-
-    task_id: Name
-    description: Text = ""
-    acceptance_criteria: Texts = ()
-    scope_files: Texts = ()
-
-
-class CompletionReport(Struct, frozen=True, kw_only=True):
-    """What the agent says that it did."""
-
-    files_changed: Paths
-    summary: GivenText
-
-
-class Files(Struct, frozen=True, kw_only=True):
-    """Paths, relative to the project."""
-
-    files: Paths
-
-
-class Reason(Struct, frozen=True, kw_only=True):
-    """Why."""
-
-    reason: GivenText
-
-
-class AgentName(Struct, frozen=True, kw_only=True):
-    """An agent."""
-
-    agent_id: Name
-
-
-class Tokens(Struct, frozen=True, kw_only=True):
-    """What a model took."""
-
-    model: Name
-    input: TokenCount
-    output: TokenCount
-
-
-class Proposal(Struct, frozen=True, kw_only=True):
-    """What a perspective found."""
-
-    member: Literal[
-        "root_cause_analyst", "code_archaeologist", "pattern_matcher", "systems_thinker", "adversarial_tester"
-    ]
-    findings: Annotated[Texts, Meta(min_length=1)]
-    hypothesis: GivenText
-    suggested_fix: GivenText
-    confidence: Annotated[int, Meta(ge=0, le=100)]
-
-
-class CheckpointText(Struct, frozen=True, kw_only=True):
-    """What a checkpoint is for."""
-
-    description: Annotated[str, Meta(max_length=200)] = ""
-
-
-class CheckpointChoice(Struct, frozen=True, kw_only=True):
-    """A checkpoint, and the word that its differences were shown with."""
-
-    checkpoint_id: Name
-    confirm: Annotated[str, Meta(max_length=40)] = ""
-
-
-# --- what they give -----------------------------------------------------------------------------------------
-
-
-class LoopEvent(Struct, frozen=True, kw_only=True):
-    """An event of the loop; `at` is seconds since the epoch."""
-
-    at: float
-    kind: str
-    text: str
-
-
-class LoopReport(Struct, frozen=True, kw_only=True):
-    """Where a loop stands. `cents` is None where a price is unknown."""
-
-    status: str
-    state: str
-    command: str
-    command_type: str
-    execution_mode: str
-    task: str
-    agent: str
-    tier: str
-    iteration: int
-    consecutive_failures: int
-    input_tokens: int
-    output_tokens: int
-    cents: float | None
-    end_reason: str = ""
-    waits_for_person: tuple[str, ...] = ()
-    events: tuple[LoopEvent, ...] = ()
-
-
-class AgentScored(Struct, frozen=True, kw_only=True):
-    """An agent's points in the selection."""
-
-    agent: str
-    points: int
-
-
-class TaskReport(Struct, frozen=True, kw_only=True):
-    """A task at work. `enforced`: whether Supervisor itself chose the model of who works on it."""
-
-    task: str
-    content: str
-    complexity: int
-    acceptance_criteria: tuple[str, ...]
-    scope_files: tuple[str, ...]
-    agent: str
-    role: str
-    can_modify: tuple[str, ...]
-    cannot_modify: tuple[str, ...]
-    tier: str
-    model: str
-    enforced: bool
-    iteration: int
-    consecutive_failures: int
-    state: str
-    support: tuple[str, ...] = ()
-    scores: tuple[AgentScored, ...] = ()
-    reasoning: tuple[str, ...] = ()
-    failures: tuple[LoopFailure, ...] = ()
-    gates: tuple[GateResult, ...] = ()
-    decision: CouncilDecision | None = None
-
-
-class CompletionRuled(Struct, frozen=True, kw_only=True):
-    """The answer to a report. `blocking` are the required gates that did not pass."""
-
-    action: str
-    exit_signal: bool
-    verdict: str
-    reason: str
-    status: str
-    state: str
-    tier: str
-    model: str
-    enforced: bool
-    iteration: int
-    stuck: str = ""
-    gates: tuple[GateResult, ...] = ()
-    blocking: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
-    weakened: tuple[str, ...] = ()
-    unreported: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-
-
-class ScopeReport(Struct, frozen=True, kw_only=True):
-    """Which files the task may not change."""
-
-    ok: bool
-    outside: tuple[str, ...]
-
-
-class CouncilReport(Struct, frozen=True, kw_only=True):
-    """Who was not heard yet, and the decision when all were."""
-
-    task: str
-    missing: tuple[CouncilMember, ...]
-    decision: CouncilDecision | None = None
-
-
-class CheckpointInfo(Struct, frozen=True, kw_only=True):
-    """A checkpoint. `tree`: it has the files."""
-
-    id: str
-    at: float
-    description: str
-    tree: bool
-
-
-class CheckpointsListed(Struct, frozen=True, kw_only=True):
-    """The checkpoints of a session, oldest first."""
-
-    checkpoints: tuple[CheckpointInfo, ...]
-
-
-class RestoreReport(Struct, frozen=True, kw_only=True):
-    """A restore: what it would change, with the word to confirm it, or what it changed."""
-
-    done: bool
-    confirm: str
-    files: tuple[str, ...]
-    kept: str = ""
-
-
-class AgentInfo(Struct, frozen=True, kw_only=True):
-    """An agent of the list."""
-
-    id: str
-    name: str
-    category: str
-    purpose: str
-    model: str
-
-
-class AgentsListed(Struct, frozen=True, kw_only=True):
-    """The agents that may be used in a project."""
-
-    agents: tuple[AgentInfo, ...]
-
-
-class LoopHistory(Struct, frozen=True, kw_only=True):
-    """The newest events of a session's loop, oldest first."""
-
-    events: tuple[LoopEvent, ...]
-
-
-class TierModel(Struct, frozen=True, kw_only=True):
-    """The model of a rung of the ladder; `price` is None where the settings have none."""
-
-    tier: str
-    model: str
-    price: ModelPrice | None
-
-
-class LoopConfiguration(Struct, frozen=True, kw_only=True):
-    """The settings that the loop goes by, without what could hold a secret."""
-
-    loop: LoopSettings
-    models: tuple[TierModel, ...]
-
-
-class AgentReport(Struct, frozen=True, kw_only=True):
-    """An agent."""
-
-    id: str
-    name: str
-    category: str
-    purpose: str
-    role: str
-    model: str
-    can_modify: tuple[str, ...]
-    cannot_modify: tuple[str, ...]
-    outputs: tuple[str, ...]
-    instructions: str
-
 
 # --- the tools ----------------------------------------------------------------------------------------------
 
@@ -532,25 +282,11 @@ def _agent_globs(agent: Agent | None) -> tuple[tuple[str, ...], tuple[str, ...]]
 async def _report_completion(
     context: ToolContext, call: ToolInvocation, given: CompletionReport
 ) -> ToolAnswer:
-    """Run the report, and tell of the gates while they run."""
-
-    async def run(tell: HearGates) -> Completion | ToolRuleError | BadInputError | OSError:
-        try:
-            return await context.loops.report_completion(
-                call.session, given.files_changed, given.summary, tell
-            )
-        except (ToolRuleError, BadInputError, OSError) as refusal:
-            return refusal  # a group of tasks would wrap it
-
-    async with asyncio.TaskGroup() as telling:
-        progress = GateRunProgress(call, telling)
-        beat = telling.create_task(progress.beat(context.clock))
-        try:
-            ended = await run(progress.tell)
-        finally:
-            beat.cancel()
-    if isinstance(ended, Exception):
-        raise ended
+    ended = await with_gate_progress(
+        context.clock,
+        call,
+        lambda tell: context.loops.report_completion(call.session, given.files_changed, given.summary, tell),
+    )
     return _completion_answer(ended)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from string import Template
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -29,8 +29,10 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.people import CommandLineService
-from sidecar.systems.taskloop.service import TaskLoops
-from sidecar.systems.tdd.skills import Skills
+
+if TYPE_CHECKING:  # a cold start does without
+    from sidecar.systems.taskloop.service import TaskLoops
+    from sidecar.systems.tdd.skills import Skills
 
 EXCERPT_LENGTH: Final = 80
 """Characters of a client's input that a refusal may repeat."""

@@ -27,11 +27,9 @@ from sidecar.systems.taskloop.policy.loop import Action
 from sidecar.systems.taskloop.ports import LoopTasks
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.states import choose_model_name
-from sidecar.workers.ports import WorkerError, WorkerFailure, Workers, WorkerTask
+from sidecar.workers.ports import FINAL_FAILURES, WorkerError, Workers, WorkerTask
 
 TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
-FINAL_FAILURES: Final = frozenset((WorkerFailure.NOT_STARTED, WorkerFailure.SPENT))
-"""Failures of a worker that no other one would mend: they cost no report."""
 UNBEGUN: Final = frozenset((LoopState.IDLE, LoopState.COMPLETED, LoopState.FAILED))
 INTERRUPTED: Final = "interrupted"
 
@@ -190,7 +188,7 @@ class LoopPlayer:
             done = await self._workers.run(task, settings, log.debug)
         except WorkerError as error:
             self._loops.record_worker(self._session, error.tokens, error.cents)
-            if error.failure in FINAL_FAILURES:
+            if error.failure in FINAL_FAILURES:  # it costs no report
                 raise _StoppedError(error.message) from None
             self._tell("worker", error.message)
             return WorkerReport(summary=error.message, done=False)

@@ -23,8 +23,8 @@ from sidecar.systems.tdd.changed_files import (
 )
 from sidecar.systems.tdd.policy.phases import BrokenRule, Phase, PhaseFacts, broken_rule, misses_name
 from sidecar.systems.tdd.policy.skills import PhaseAnswer
-from sidecar.systems.tdd.workbench import FINAL_FAILURES, OUTPUT_LENGTH, SkillResult, Workbench
-from sidecar.workers.ports import WorkerError
+from sidecar.systems.tdd.workbench import OUTPUT_LENGTH, SkillResult, Workbench
+from sidecar.workers.ports import FINAL_FAILURES, WorkerError
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):
@@ -41,9 +41,9 @@ class _Attempt(Struct, frozen=True, kw_only=True):
     final: bool = False
 
     @property
-    def signature(self) -> bytes:
+    def signature(self) -> str:
         """What is the same in an attempt that repeats another one."""
-        return msgspec.json.encode((self.answer, self.changes, self.failed and self.broken))
+        return repr((self.answer, self.changes, self.failed and self.broken))
 
 
 class PhaseRun:
@@ -55,10 +55,12 @@ class PhaseRun:
         self._services, self._request = bench.services, bench.request
         self._phase = phase
         self._mask = self._services.secrets.masker(self._request.environment)
-        self._test_path = self._request.values.get("test_path", "")
+        self._test_path = path_in_project(self._request.project, self._request.values.get("test_path", ""))
 
     async def run(self) -> SkillResult:
         """Try it until it is verified or nothing more can be tried. Raises SkillEndedError."""
+        if self._phase is not Phase.RED and not self._test_path:
+            raise self._bench.ended("no-test-file", {"test_path": self._request.values["test_path"]})
         gate, number, before, last = await self._test_gate(), 0, None, None
         attempts = self._bench.skill.attempts
         while True:
@@ -103,12 +105,12 @@ class PhaseRun:
         run = await self._tests(gate, copy)
         own = [name for name in run.failing if self._test_path in name]
         rule = ""
-        if self._phase is Phase.GREEN and misses_name(_run_output(run)):
+        if self._phase is Phase.GREEN and run.outcome is Outcome.PASSED:
+            rule = "green-first"
+        elif self._phase is Phase.GREEN and misses_name(_run_output(run)):
             rule = ""  # a module that is missing is what makes the test fail
         elif run.outcome in NOTHING_SHOWN:
             rule = "base-could-not-run"
-        elif self._phase is Phase.GREEN and run.outcome is Outcome.PASSED:
-            rule = "green-first"
         elif self._phase is Phase.REFACTOR and run.outcome is Outcome.FAILED and (own or not run.failing):
             rule = "refactor-first"
         if rule:
@@ -159,6 +161,7 @@ class PhaseRun:
             values = {"attempt": str(number - 1), "attempts": str(self._bench.skill.attempts)}
             refused = self._bench.say("refused", {**values, "why": self._why(last.broken)})
         known = {"command": gate.command, "output": _run_output(before), "before": refused}
+        known |= {"test_path": self._test_path} if self._test_path else {}
         return {**self._request.values, **known}
 
     # --- the end ------------------------------------------------------------------------------------------
@@ -210,6 +213,16 @@ class PhaseRun:
             message=message,
             files=files,
         )
+
+
+def path_in_project(project: str, path: str) -> str:
+    """Return a file's path as test runners name it, relative to the project; "" where it is no file there."""
+    try:
+        root, place = Path(project).resolve(), Path(project, path).resolve()
+        inside = bool(path) and place.is_file() and place.is_relative_to(root)
+        return place.relative_to(root).as_posix() if inside else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _named_file(attempt: _Attempt, files: tuple[str, ...]) -> str:

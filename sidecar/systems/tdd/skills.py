@@ -26,7 +26,6 @@ from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
 from sidecar.systems.tdd.workbench import (
-    FINAL_FAILURES,
     OUTPUT_LENGTH,
     SkillEndedError,
     SkillRequest,
@@ -34,7 +33,7 @@ from sidecar.systems.tdd.workbench import (
     Tell,
     Workbench,
 )
-from sidecar.workers.ports import WorkerError
+from sidecar.workers.ports import FINAL_FAILURES, WorkerError
 
 SYSTEM: Final = "tdd"
 """The name of the system in the event log."""

@@ -17,12 +17,10 @@ from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
 from sidecar.workers.counted import CountedWorkers
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.ports import WorkerRun, WorkerTask
 
 OUTPUT_LENGTH: Final = 4_000
 """Characters of output in a result, from its end."""
-FINAL_FAILURES: Final = frozenset((WorkerFailure.NOT_STARTED, WorkerFailure.SPENT))
-"""Failures of a worker that another attempt would not mend."""
 
 Tell = Callable[[str], None]
 """Is told what is being done, in one line each time."""

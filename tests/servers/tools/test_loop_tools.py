@@ -9,7 +9,13 @@ import pytest
 
 from servers.tools.core_room import BAD, GOOD, SESSION, CoreRoom
 from sidecar.kernel.loop import CouncilMember
-from sidecar.servers.tools.loop import CompletionRuled, CouncilReport, LoopReport, RestoreReport, TaskReport
+from sidecar.servers.tools.loop_forms import (
+    CompletionRuled,
+    CouncilReport,
+    LoopReport,
+    RestoreReport,
+    TaskReport,
+)
 from sidecar.servers.tools.tool import RefusalError
 from support.fakes import prompt
 
