@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.journal import JournalSummary, Note, Task
 from sidecar.kernel.session import SessionKey
@@ -208,6 +209,7 @@ EventData = (
     | LoopEscalated
     | LoopCouncil
     | LoopCheckpointed
+    | AuditEntry
     | StopKept
     | UnreadableEvent
 )
