@@ -5,7 +5,6 @@ Texts in an event are masked before it is appended.
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import msgspec
@@ -15,7 +14,7 @@ from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.journal import JournalSummary, Note, Task
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import repair_json
+from sidecar.kernel.text import encode_json
 
 MAX_DETAIL: Final = 16_000
 """Maximum characters of an event's detail."""
@@ -265,10 +264,7 @@ def event_kind(data: type[Struct]) -> str:
 
 def encode_event_data(data: EventData) -> bytes:
     """Encode it as JSON; a lone surrogate, as in a path that is not UTF-8, is replaced."""
-    try:
-        return msgspec.json.encode(data)
-    except UnicodeEncodeError:
-        return repair_json(json.dumps(msgspec.to_builtins(data)).encode())
+    return encode_json(data)
 
 
 _DATA: Final[msgspec.json.Decoder[EventData]] = msgspec.json.Decoder(EventData)

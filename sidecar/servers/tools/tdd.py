@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.masking import mask_texts
 from sidecar.platform.ports import Clock
 from sidecar.servers.tools.tool import (
     NoArguments,
@@ -233,17 +233,8 @@ def _masked(context: ToolContext, call: ToolInvocation, result: SkillResult) -> 
         result,
         runner_output=mask(result.runner_output),
         message=mask(result.message),
-        answer=msgspec.Raw(msgspec.json.encode(_mask_texts(msgspec.json.decode(result.answer), mask))),
+        answer=msgspec.Raw(msgspec.json.encode(mask_texts(msgspec.json.decode(result.answer), mask))),
     )
-
-
-def _mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - any JSON
-    """Mask each text of a JSON value: in its encoded form, a mask could reach beyond a text."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, list):
-        return [_mask_texts(one, mask) for one in value]
-    return {name: _mask_texts(one, mask) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _text(context: ToolContext, result: SkillResult) -> str:

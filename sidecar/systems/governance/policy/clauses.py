@@ -40,6 +40,14 @@ class Clause(Struct, frozen=True, kw_only=True):
     content: str = ""
 
 
+class ClauseResult(Struct, frozen=True, kw_only=True):
+    """Whether a clause holds, None where nothing could be had that shows it, and why."""
+
+    clause: Clause
+    holds: bool | None
+    why: str
+
+
 def parse_clause(text: str, task_ref: str = "") -> Clause:
     """Read one clause. What is not one of the forms is judged."""
     text = text.strip()

@@ -123,6 +123,7 @@ class TestAnswer(Struct, frozen=True, kw_only=True):
 
     __test__ = False
 
+    result: TestingResult
     clauses: Annotated[tuple[JudgedClause, ...], Meta(max_length=100)]
     metrics: dict[str, float] = {}
     screenshots: Annotated[tuple[Name, ...], Meta(max_length=20)] = ()

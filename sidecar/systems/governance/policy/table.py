@@ -88,6 +88,7 @@ ACTIONS: Final[Mapping[ErrorType, Action]] = {
 AFTER_ANSWER: Final[Mapping[tuple[Phase, ErrorType], tuple[Stage, Stage]]] = {
     (P.ANALYZE, ErrorType.NON_VERIFIABLE): (S.ANALYZED, S.STOPPED),
     (P.PLAN, ErrorType.PERSON_ASKED): (S.PLANNED, S.PLANNED),
+    (P.IMPLEMENT, ErrorType.CONFLICT): (S.PLANNED, S.STOPPED),
     (P.REVIEW, ErrorType.PERSON_ASKED): (S.REVIEWED, S.REJECTED),
     (P.REVIEW, ErrorType.CONFLICT): (S.IMPLEMENTED, S.STOPPED),
     (P.TEST, ErrorType.CONFLICT): (S.REVIEWED, S.STOPPED),

@@ -16,7 +16,6 @@ from sidecar.kernel.governance import (
     Analysis,
     Decision,
     ErrorType,
-    FinalDecision,
     Phase,
     PhaseError,
     Plan,
@@ -28,7 +27,6 @@ from sidecar.kernel.governance import (
     TestingResult,
 )
 from sidecar.systems.governance.policy.table import (
-    ACTIONS,
     AFTER_ANSWER,
     MAY_CALL,
     NEXT_STAGE,
@@ -43,6 +41,14 @@ LOCK_TOOL: Final = "lock"
 YES, NO = "yes", "no"
 
 T = TypeVar("T")
+
+
+class Trouble(Struct, frozen=True):
+    """An error before it is worded: a section of rubric/governance.md, and what fills it."""
+
+    type: ErrorType
+    section: str
+    values: dict[str, str] = {}
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -61,7 +67,8 @@ class Work(Struct, frozen=True, kw_only=True):
     `iteration` counts from 1, `extra` is what a person added to the iterations. `subject` is the digest of
     the change that was made last; `reviewed` and `tested` are the digests of those that `review` and
     `testing` are about, and `approved` of the one that a person approved for delivery. `commands` are those
-    that a person let run.
+    that a person let run. `tested_tree` is the digest of the files on which it was tested, `fixes` counts the
+    quick fixes of this iteration.
     """
 
     lock: str
@@ -77,6 +84,8 @@ class Work(Struct, frozen=True, kw_only=True):
     reviewed: str = ""
     testing: Testing | None = None
     tested: str = ""
+    tested_tree: str = ""
+    fixes: int = 0
     approved: str = ""
     commands: frozenset[str] = frozenset()
     question: Question | None = None
@@ -88,6 +97,7 @@ class _Shown(Struct, frozen=True):
     payload: msgspec.Raw
     error: PhaseError | None = None
     commands: tuple[str, ...] = ()
+    tree: str = ""
 
 
 class _Asked(Struct, frozen=True):
@@ -125,12 +135,15 @@ def _after_phase(work: Work, entry: AuditEntry) -> Work:
         case Phase.IMPLEMENT:
             after = replace(after, subject=entry.subject or work.subject)
         case Phase.REVIEW:
-            after = replace(after, review=_payload(shown, Review), reviewed=entry.subject)
+            fixes = work.fixes + (after.stage is Stage.QUICK_FIX)
+            after = replace(after, review=_payload(shown, Review), reviewed=entry.subject, fixes=fixes)
         case Phase.TEST:
-            after = replace(after, testing=_payload(shown, Testing), tested=entry.subject)
+            after = replace(
+                after, testing=_payload(shown, Testing), tested=entry.subject, tested_tree=shown.tree
+            )
         case Phase.CONDUCT:
             iterates = entry.result == Decision.ITERATE
-            after = replace(after, iteration=work.iteration + iterates)
+            after = replace(after, iteration=work.iteration + iterates, fixes=0 if iterates else work.fixes)
     error = shown.error
     if error is not None and error.action is Action.STOP:
         return replace(after, stage=Stage.STOPPED)
@@ -152,22 +165,19 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
         return work
     yes = entry.result == YES
     stage = AFTER_ANSWER[asked.phase, asked.error][0 if yes else 1]
-    said = msgspec.json.decode(entry.input, type=_Said).text
     after = replace(work, question=None, stage=stage)
-    if not yes and asked.phase is Phase.REVIEW and work.review is not None:
-        issue = ReviewIssue(
-            task_ref="person", severity=Severity.MAJOR, description=said or "a person said no"
-        )
-        rejected = replace(work.review, result=ReviewResult.REJECTED, issues=(*work.review.issues, issue))
-        return replace(after, review=rejected)
-    if not yes:
-        return after
-    if asked.error is ErrorType.ITERATION_OVERFLOW:
-        return replace(after, extra=work.extra + work.iteration, iteration=work.iteration + 1)
-    if asked.phase is Phase.PLAN:
-        return replace(after, commands=work.commands | frozenset(asked.commands))
-    if asked.phase is Phase.CONDUCT and asked.error is ErrorType.PERSON_ASKED:
-        return replace(after, approved=asked.subject)
+    match asked.phase, asked.error, yes:
+        case Phase.REVIEW, ErrorType.PERSON_ASKED, False if work.review is not None:
+            said = msgspec.json.decode(entry.input, type=_Said).text or "a person said no"
+            issue = ReviewIssue(task_ref="person", severity=Severity.MAJOR, description=said)
+            issues = (*work.review.issues, issue)
+            return replace(after, review=replace(work.review, result=ReviewResult.REJECTED, issues=issues))
+        case _, ErrorType.ITERATION_OVERFLOW, True:
+            return replace(after, extra=work.extra + work.iteration, iteration=work.iteration + 1, fixes=0)
+        case Phase.PLAN, _, True:
+            return replace(after, commands=work.commands | frozenset(asked.commands))
+        case Phase.CONDUCT, ErrorType.PERSON_ASKED, True:
+            return replace(after, approved=asked.subject)
     return after
 
 
@@ -193,15 +203,10 @@ def check_order(work: Work, phase: Phase) -> None:
         raise OrderError("governance-order", phase=phase, stage=work.stage, first=f"phase_{allowed[0]}")
 
 
-def find_error(kind: ErrorType, message: str) -> PhaseError:
-    """Return an error with the action of its kind."""
-    return PhaseError(type=kind, message=message, action=ACTIONS[kind])
-
-
 def decide(
     work: Work, rules: ModeRules, said: tuple[ReviewResult | None, TestingResult | None, int | None]
-) -> tuple[Decision, PhaseError | None]:
-    """Return what becomes of the change, and the error to show.
+) -> tuple[Decision, Trouble | None]:
+    """Return what becomes of the change, and what is to be told.
 
     `said`: the result of review and test and the iteration as the caller gives them, None where it does not.
     Only evidence about the change that was made last counts.
@@ -211,22 +216,17 @@ def decide(
     names = ("review_result", "test_result", "iteration_count")
     for name, given, known in zip(names, said, (reviewed, tested, work.iteration), strict=True):
         if given is not None and given != known:
-            message = f"{name} is said to be {given}, and the audit holds {known or 'none'}"
-            return Decision.STOP, find_error(ErrorType.STRUCTURAL_VIOLATION, message)
+            values = {"field": name, "given": str(given), "known": str(known or "none")}
+            return Decision.STOP, Trouble(ErrorType.STRUCTURAL_VIOLATION, "contradicted", values)
     if reviewed is ReviewResult.APPROVED and tested is TestingResult.PASSED:
         if rules.forced_human_intervention and work.approved != work.subject:
-            message = "the change was approved and its tests pass. May it be delivered?"
-            return Decision.STOP, find_error(ErrorType.PERSON_ASKED, message)
+            return Decision.STOP, Trouble(ErrorType.PERSON_ASKED, "ask-delivery")
         return Decision.DELIVER, None
     if work.iteration >= rules.max_iterations + work.extra:
-        message = f"{work.iteration} iterations were not enough. May there be as many again?"
-        return Decision.STOP, find_error(ErrorType.ITERATION_OVERFLOW, message)
-    if reviewed is not ReviewResult.APPROVED:
-        return Decision.ITERATE, find_error(ErrorType.MAJOR_ISSUE, "the review did not approve the change")
-    return Decision.ITERATE, find_error(ErrorType.FAILED_CLAUSE, "the tests did not show what was planned")
-
-
-def final_decision(decision: Decision, reason: str, work: Work) -> FinalDecision:
-    """Return a decision that delivers nothing."""
-    following = work.iteration + 1 if decision is Decision.ITERATE else None
-    return FinalDecision(decision=decision, reason=reason, next_iteration=following)
+        values = {"iteration": str(work.iteration)}
+        return Decision.STOP, Trouble(ErrorType.ITERATION_OVERFLOW, "overflow", values)
+    if work.review is not None and reviewed is not ReviewResult.APPROVED:
+        told = "; ".join(issue.description for issue in work.review.issues)
+        return Decision.ITERATE, Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
+    failed = "; ".join(work.testing.failed_clauses) if work.testing else "nothing was tested"
+    return Decision.ITERATE, Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": failed})
