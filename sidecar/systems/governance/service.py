@@ -212,7 +212,7 @@ class Governance:
             )
         except NoCopyError as error:
             done = PhaseDone(trouble=Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", {"why": str(error)}))
-        error = self._worded(done.trouble)
+        told = self._worded(done.trouble)
         entry = AuditEntry(
             tool=f"{PHASE_TOOL}{phase}",
             lock=lock.id,
@@ -220,9 +220,9 @@ class Governance:
             iteration=call.work.iteration,
             agent=done.agent,
             input=_masked(given, call.mask),
-            output=_masked(_Output(done.payload, error, done.commands, done.tree), call.mask),
+            output=_masked(_Output(done.payload, told, done.commands, done.tree), call.mask),
             result=done.result,
-            error=error.type if error else "",
+            error=told.type if told else "",
             duration_ms=round((services.clock.now() - started) * 1000),
             subject=done.subject,
         )

@@ -178,7 +178,8 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
             return replace(after, commands=work.commands | frozenset(asked.commands))
         case Phase.CONDUCT, ErrorType.PERSON_ASKED, True:
             return replace(after, approved=asked.subject)
-    return after
+        case _:
+            return after
 
 
 def _payload(shown: _Shown, kind: type[T]) -> T | None:
