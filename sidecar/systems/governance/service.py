@@ -12,8 +12,9 @@ A phase that cannot be carried out changes nothing: it fails closed.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -24,14 +25,13 @@ from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import SECTIONS, ContextLock, ErrorType, Phase, PhaseError
 from sidecar.kernel.masking import mask_texts
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
 from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork, Tell
-from sidecar.systems.governance.policy.phases import INPUTS
 from sidecar.systems.governance.policy.table import ACTIONS, Stage, mode_rules
 from sidecar.systems.governance.policy.work import (
     ANSWER_TOOL,
-    LOCK_TOOL,
     PHASE_TOOL,
     Trouble,
     Work,
@@ -45,6 +45,9 @@ NEW: Final = "new"
 ENDED: Final = frozenset((Stage.DELIVERED, Stage.STOPPED))
 
 
+log = logging.getLogger(__name__)
+
+
 class PhaseOutcome(Struct, frozen=True, kw_only=True):
     """What a phase answers. `payload` is None where there is none because of `error`."""
 
@@ -55,11 +58,11 @@ class PhaseOutcome(Struct, frozen=True, kw_only=True):
 
 
 class PhaseRequest(Struct, frozen=True, kw_only=True):
-    """A call of a phase. `lock` "new" acquires one; `mode` "" means the default one, or the lock's."""
+    """A call of a phase. `given` is its input; `lock` "new" acquires one; `mode` "" means the lock's own."""
 
     phase: Phase
     lock: str
-    given: Mapping[str, Any]
+    given: Struct
     mode: str = ""
 
 
@@ -90,7 +93,6 @@ class Governance:
         phase, rules = request.phase, settings.governance.phase.get(request.phase.value, PhaseSettings())
         if not rules.enabled:
             raise GovernanceError("governance-disabled", phase=phase)
-        given = _decode(phase, request.given)
         mode = self._mode(request, rules)
         if request.lock == NEW and phase is Phase.ANALYZE:
             lock = self._acquire(caller, mode, settings)
@@ -106,14 +108,14 @@ class Governance:
             check_order(work, phase)
             call = PhaseCall(
                 work=work,
-                given=given,
+                given=request.given,
                 caller=caller,
                 rules=mode_rules(lock.mode, settings.governance.custom),
                 settings=settings,
                 mask=self._services.secrets.masker(caller.environment),
                 tell=tell,
             )
-            return await self._carry_out(phase, lock, call, request.given)
+            return await self._carry_out(phase, lock, call)
 
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""
@@ -135,13 +137,26 @@ class Governance:
             subject=work.question.subject,
         )
         self._append(entry, held, caller)
-        return self._end_if_over(held, caller)
+        return self._end_if_over(held)
 
-    def waiting(self, holder: str) -> str:
-        """Return what a person is asked by the work of this holder, "" for nothing. Raises OSError."""
-        for lock in self._services.locks.list():
-            if lock.holder == holder and (question := self.work(lock.id).question):
-                return f"{question.message} Answer: supervisor governance answer {lock.id} yes|no"
+    def entries(self, lock: str) -> tuple[AuditEntry, ...]:
+        """Return the audit of a lock. Raises OSError."""
+        return self._services.audit.of(lock)
+
+    def works(self) -> tuple[Work, ...]:
+        """Return where the work under each lock stands. Raises OSError."""
+        return tuple(self.work(lock.id) for lock in self._services.locks.list())
+
+    def waiting(self, session: SessionKey) -> str:
+        """Return what a person is asked by the work of this session, "" for nothing. Never raises."""
+        try:
+            for lock in self._services.locks.list():
+                if lock.holder == f"{session.host}:{session.id}" and (
+                    question := self.work(lock.id).question
+                ):
+                    return f"{question.message} Answer: supervisor governance answer {lock.id} yes|no"
+        except OSError as error:
+            log.warning("it is not known what governed phases ask: %s", error)
         return ""
 
     # --- the lock -----------------------------------------------------------------------------------------
@@ -159,14 +174,7 @@ class Governance:
 
     def _acquire(self, caller: Caller, mode: Mode, settings: Settings) -> ContextLock:
         seconds = settings.governance.lock_minutes * 60.0
-        lock, ended = self._services.locks.acquire(
-            caller.project, caller.holder, mode, seconds, caller.process
-        )
-        if ended is not None:
-            self._log_lock(ended, "expired", caller)
-            self._services.changes.drop(ended.id)
-        self._log_lock(lock, "acquired", caller)
-        return lock
+        return self._services.locks.acquire(caller.project, caller.holder, mode, seconds, caller.process)
 
     def _held(self, ident: str, caller: Caller | None) -> ContextLock:
         """Return a lock that the caller may use. Raises GovernanceError."""
@@ -179,30 +187,22 @@ class Governance:
             raise GovernanceError("governance-held", lock=lock.id, holder=lock.holder)
         return lock
 
-    def _log_lock(self, lock: ContextLock, result: str, caller: Caller) -> None:
-        entry = AuditEntry(tool=LOCK_TOOL, lock=lock.id, mode=lock.mode, agent="supervisor", result=result)
-        self._append(entry, lock, caller)
-
     def _append(self, entry: AuditEntry, lock: ContextLock, caller: Caller) -> None:
         self._services.audit.append(entry, session=caller.session, project=lock.project, origin=caller.origin)
 
-    def _end_if_over(self, lock: ContextLock, caller: Caller) -> Work:
+    def _end_if_over(self, lock: ContextLock) -> Work:
         """Release the lock where the work is over and no person is asked; else keep it for longer."""
-        work = self.work(lock.id)
+        work, locks = self.work(lock.id), self._services.locks
         if work.stage in ENDED and work.question is None:
-            self._services.changes.drop(lock.id)
-            self._services.locks.release(lock.id)
-            self._log_lock(lock, "released", caller)
+            locks.release(lock.id)
         else:
             settings, _ = self._services.configuration.load()
-            self._services.locks.renew(lock.id, settings.governance.lock_minutes * 60.0)
+            locks.renew(lock.id, settings.governance.lock_minutes * 60.0)
         return work
 
     # --- a phase ------------------------------------------------------------------------------------------
 
-    async def _carry_out(
-        self, phase: Phase, lock: ContextLock, call: PhaseCall, given: Mapping[str, Any]
-    ) -> PhaseOutcome:
+    async def _carry_out(self, phase: Phase, lock: ContextLock, call: PhaseCall) -> PhaseOutcome:
         started, services = self._services.clock.now(), self._services
         try:
             done = await PhaseWork(services, call).run()
@@ -219,7 +219,7 @@ class Governance:
             mode=lock.mode,
             iteration=call.work.iteration,
             agent=done.agent,
-            input=_masked(given, call.mask),
+            input=_masked(call.given, call.mask),
             output=_masked(_Output(done.payload, told, done.commands, done.tree), call.mask),
             result=done.result,
             error=told.type if told else "",
@@ -227,7 +227,7 @@ class Governance:
             subject=done.subject,
         )
         self._append(entry, lock, call.caller)
-        self._end_if_over(lock, call.caller)
+        self._end_if_over(lock)
         shown = msgspec.json.decode(entry.output, type=dict[str, Any])
         return PhaseOutcome(
             context_lock_id=lock.id,
@@ -241,14 +241,6 @@ class Governance:
             return None
         message = self._services.say(trouble.section, trouble.values)
         return PhaseError(type=trouble.type, message=message, action=ACTIONS[trouble.type])
-
-
-def _decode(phase: Phase, given: Mapping[str, Any]) -> Struct:
-    """Return the input of a phase. Raises BadInputError."""
-    try:
-        return msgspec.convert(given, INPUTS[phase])
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadInputError(f"input_data does not fit phase_{phase}: {error}") from None
 
 
 def _masked(value: object, mask: Callable[[str], str]) -> Raw:

@@ -183,7 +183,7 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
 
 
 def _payload(shown: _Shown, kind: type[T]) -> T | None:
-    return None if shown.payload == b"null" else msgspec.json.decode(shown.payload, type=kind)
+    return None if bytes(shown.payload) == b"null" else msgspec.json.decode(shown.payload, type=kind)
 
 
 # --- what may be called, and the decision -------------------------------------------------------------------
