@@ -244,6 +244,7 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     since: float | None = None
     before: float | None = None
+    positions: tuple[int, ...] = ()
 
     def selects(self, event: LoggedEvent) -> bool:
         """Whether an event fits."""
@@ -254,12 +255,17 @@ class EventFilter(Struct, frozen=True, kw_only=True):
             and (not self.kinds or event.kind in self.kinds)
             and (self.since is None or event.at >= self.since)
             and (self.before is None or event.at < self.before)
+            and (not self.positions or event.position in self.positions)
         )
 
 
 def event_kind(data: type[Struct]) -> str:
     """Return the name of a kind of events."""
     return str(data.__struct_config__.tag)
+
+
+AUDIT_KIND: Final = event_kind(AuditEntry)
+"""The kind of events that nothing removes but an order that names it."""
 
 
 def encode_event_data(data: EventData) -> bytes:
