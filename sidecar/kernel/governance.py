@@ -178,6 +178,8 @@ class TestEvidence(Struct, frozen=True, kw_only=True):
 class Testing(Struct, frozen=True, kw_only=True):
     """What running a change has shown."""
 
+    __test__ = False
+
     result: TestingResult
     evidence: TestEvidence
     failed_clauses: tuple[str, ...] = ()

@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from sidecar.evidence.gates.conditions import asks_for_change_of_checks
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof import policy as proof
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
 from sidecar.evidence.proof.product_marks import find_product_marks
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.governance import KeptFile
 from sidecar.kernel.masking import SecretMask, mask_gate_run
@@ -29,6 +31,8 @@ from sidecar.systems.governance.ports import GovernanceServices
 REVIEW_KINDS: Final = frozenset((Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.BUILD))
 """Gates that a review runs; testing runs all others."""
 TEST_KINDS: Final = frozenset((Kind.TESTS, Kind.COVERAGE, Kind.CHECK))
+UNPLANNED: Final = frozenset((CheckChange.EXPECTATION_CHANGED, CheckChange.CHECKS_DROPPED))
+"""What a change may do to the checks only if the plan asks for it."""
 OUTPUT_LENGTH: Final = 4_000
 FILE_LIMIT: Final = 16 << 20
 """Bytes of a file that is kept as evidence, or searched for a text."""
@@ -65,8 +69,12 @@ class CopyEvidence:
         runs = await self._services.gates.run(may, at, float(settings.gates.seconds))
         return (*(mask_gate_run(run, self._mask) for run in runs), *blank)
 
-    async def weakened(self, runs: Iterable[GateRun]) -> tuple[str, ...]:
-        """Say which checks were weakened so that a failure went away, and which code gets around one."""
+    async def weakened(self, runs: Iterable[GateRun], asked: str) -> tuple[str, ...]:
+        """Say which checks were weakened, and which code gets around one.
+
+        `asked`: what was planned. An expectation that changed, or a check that was dropped, counts unless the
+        plan asks for it.
+        """
         services, copy = self._services, self._copy
         changes = await services.workspace.since(self._base, copy.project, copy.environment)
         passed = tuple(run for run in runs if run.outcome is Outcome.PASSED)
@@ -78,8 +86,14 @@ class CopyEvidence:
             )
             upgraded = changes_dependencies(changes.files)
             for one in await services.old_checks.compare(self._base, at, passed, seconds):
-                found += proof.rate_comparison(one, upgraded=upgraded)
-        return tuple(map(self._mask, proof.describe_findings(proof.grave_findings(found))))
+                found += proof.rate_comparison(one, asked, upgraded=upgraded)
+        planned = asks_for_change_of_checks(asked)
+        counted = [
+            one
+            for one in found
+            if one.weight is FindingSeverity.GRAVE or (one.change in UNPLANNED and not planned)
+        ]
+        return tuple(map(self._mask, proof.describe_findings(counted)))
 
     async def clause(self, clause: Clause, *, may_run: bool, word: JudgedClause | None) -> ClauseResult:
         """Verify one clause. `word`: what the worker says of it."""

@@ -242,7 +242,7 @@ class PhaseWork:
         async with self._bench(change) as bench:
             call.tell("review: the checks run")
             runs = await bench.evidence.gates(call.caller.project, REVIEW_KINDS)
-            weakened = await bench.evidence.weakened(runs)
+            weakened = await bench.evidence.weakened(runs, self._planned)
             values = {
                 "problem": work.problem,
                 "tasks": _json(self._plan_so_far),
@@ -271,7 +271,7 @@ class PhaseWork:
             tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
             call.tell("test: the checks run")
             runs = await bench.evidence.gates(call.caller.project, TEST_KINDS)
-            weakened = await bench.evidence.weakened(runs)
+            weakened = await bench.evidence.weakened(runs, self._planned)
             clauses = (*plan_clauses(self._plan_so_far), *map(parse_clause, given.verify_by_clauses))
             values = {
                 "problem": work.problem,
@@ -397,6 +397,12 @@ class PhaseWork:
         if change_digest(change) != self._call.work.subject:
             raise ToolRuleError("governance-change-lost", lock=self._call.work.lock)
         return change
+
+    @property
+    def _planned(self) -> str:
+        """What the user asked for and what was planned, in words."""
+        tasks = (f"{task.todo}\n{task.done_when}" for task in self._plan_so_far.tasks)
+        return "\n".join((self._call.work.problem, *tasks))
 
     @property
     def _plan_so_far(self) -> Plan:

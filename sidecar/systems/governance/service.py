@@ -93,19 +93,29 @@ class Governance:
         phase, rules = request.phase, settings.governance.phase.get(request.phase.value, PhaseSettings())
         if not rules.enabled:
             raise GovernanceError("governance-disabled", phase=phase)
-        mode = self._mode(request, rules)
         if request.lock == NEW and phase is Phase.ANALYZE:
-            lock = self._acquire(caller, mode, settings)
-        else:
-            lock = self._held(request.lock, caller)
-        if request.mode and lock.mode is not mode:
+            lock = self._acquire(
+                caller, _allowed(request.mode or rules.default_mode, request, rules), settings
+            )
+            try:
+                return await self._run(lock, request, caller, settings, tell)
+            except BaseException:
+                self._services.locks.release(lock.id)
+                raise
+        lock = self._held(request.lock, caller)
+        if (mode := _allowed(request.mode or lock.mode, request, rules)) is not lock.mode:
             raise GovernanceError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
+        return await self._run(lock, request, caller, settings, tell)
+
+    async def _run(
+        self, lock: ContextLock, request: PhaseRequest, caller: Caller, settings: Settings, tell: Tell
+    ) -> PhaseOutcome:
         turn = self._turns[lock.id]
         if turn.locked():
             raise GovernanceError("governance-busy", lock=lock.id)
         async with turn:
             work = self.work(lock.id)
-            check_order(work, phase)
+            check_order(work, request.phase)
             call = PhaseCall(
                 work=work,
                 given=request.given,
@@ -115,7 +125,7 @@ class Governance:
                 mask=self._services.secrets.masker(caller.environment),
                 tell=tell,
             )
-            return await self._carry_out(phase, lock, call)
+            return await self._carry_out(request.phase, lock, call)
 
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""
@@ -145,12 +155,12 @@ class Governance:
 
     def works(self) -> tuple[Work, ...]:
         """Return where the work under each lock stands. Raises OSError."""
-        return tuple(self.work(lock.id) for lock in self._services.locks.list())
+        return tuple(self.work(lock.id) for lock in self._services.locks.held())
 
     def waiting(self, session: SessionKey) -> str:
         """Return what a person is asked by the work of this session, "" for nothing. Never raises."""
         try:
-            for lock in self._services.locks.list():
+            for lock in self._services.locks.held():
                 if lock.holder == f"{session.host}:{session.id}" and (
                     question := self.work(lock.id).question
                 ):
@@ -160,17 +170,6 @@ class Governance:
         return ""
 
     # --- the lock -----------------------------------------------------------------------------------------
-
-    def _mode(self, request: PhaseRequest, rules: PhaseSettings) -> Mode:
-        if request.mode and request.mode not in set(Mode):
-            known = ", ".join(Mode)
-            raise BadInputError(f"there is no mode {request.mode[:40]!r}; there are {known}")
-        mode = request.mode or rules.default_mode
-        if mode not in rules.modes:
-            raise GovernanceError(
-                "governance-mode-off", mode=mode, phase=request.phase, modes=", ".join(rules.modes)
-            )
-        return Mode(mode)
 
     def _acquire(self, caller: Caller, mode: Mode, settings: Settings) -> ContextLock:
         seconds = settings.governance.lock_minutes * 60.0
@@ -241,6 +240,16 @@ class Governance:
             return None
         message = self._services.say(trouble.section, trouble.values)
         return PhaseError(type=trouble.type, message=message, action=ACTIONS[trouble.type])
+
+
+def _allowed(mode: str, request: PhaseRequest, rules: PhaseSettings) -> Mode:
+    """Return the mode. Raises BadInputError, and GovernanceError where the phase may not run in it."""
+    if mode not in set(Mode):
+        raise BadInputError(f"there is no mode {mode[:40]!r}; there are {', '.join(Mode)}")
+    if mode not in rules.modes:
+        modes = ", ".join(rules.modes)
+        raise GovernanceError("governance-mode-off", mode=mode, phase=request.phase, modes=modes)
+    return Mode(mode)
 
 
 def _masked(value: object, mask: Callable[[str], str]) -> Raw:

@@ -221,7 +221,8 @@ OUTCOMES: dict[Phase, list[tuple[str, ErrorType | None]]] = {
 @given(data=st.data(), mode=st.sampled_from(Mode))
 def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data: Any, mode: Mode) -> None:
     """Any legal history: a change that is delivered was approved and tested after it was made."""
-    rules, entries, made, approved, passed, agreed = mode_rules(mode, CustomMode()), [], 0, 0, 0, 0
+    rules, made, approved, passed, agreed = mode_rules(mode, CustomMode()), 0, 0, 0, 0
+    entries: list[AuditEntry] = []
     for _ in range(30):
         work = fold_work("gov-1", entries)
         if work.question is not None:
