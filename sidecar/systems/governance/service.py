@@ -94,9 +94,8 @@ class Governance:
         if not rules.enabled:
             raise GovernanceError("governance-disabled", phase=phase)
         if request.lock == NEW and phase is Phase.ANALYZE:
-            lock = self._acquire(
-                caller, _allowed(request.mode or rules.default_mode, request, rules), settings
-            )
+            mode = _allowed(request.mode or rules.default_mode, request, rules)
+            lock = self._acquire(caller, mode, settings)
             try:
                 return await self._run(lock, request, caller, settings, tell)
             except BaseException:

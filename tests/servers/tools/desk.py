@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -43,8 +44,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.fakes = Fakes()
-        self._scratch = TemporaryDirectory()
-        self.state = Path(self._scratch.name)
+        self.state = Path(gettempdir(), f"desk-{uuid4()}")
         self.fakes.store.save(session(goal=goal(CONDITION)))
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
         self.on: tuple[str, ...] = (*DEFAULT, "tdd", "loop", "governance")
