@@ -206,7 +206,7 @@ def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
         raise TypeError(f"{event.kind} is no entry of the audit")
     entry = replace(
         entry,
-        error=entry.error.encode("utf-8", "replace").decode(),
+        **{name: _storable(getattr(entry, name)) for name in ("agent", "result", "error")},
         number=last.number + 1,
         previous=last.digest,
         input=_one_line(entry.input),
