@@ -99,13 +99,13 @@ def test_an_agents_shell_may_look_but_not_change_a_lock(
 
 
 def test_an_export_that_is_signed_is_verified_with_the_signers_that_are_allowed(project: Path) -> None:
-    types("release", acquired(), verb=lock)
     for name in ("mine", "theirs"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name], check=True)
         (project / f"{name}.allowed").write_text(
             f"{name}@example.org {(project / f'{name}.pub').read_text()}"
         )
     for _ in range(2):  # a signature that is there is replaced
+        types("release", acquired(), verb=lock)
         done = types("export", "--output", "a b.jsonl", "--sign", "mine")
         assert done.exit_code == 0, done.output
     line = (
@@ -115,7 +115,7 @@ def test_an_export_that_is_signed_is_verified_with_the_signers_that_are_allowed(
     )
     assert subprocess.run(line, shell=True, check=True, capture_output=True).stdout.startswith(b"Good")  # noqa: S602 - it is to be pasted
     done = types("verify", "a b.jsonl", "--allowed-signers", "mine.allowed")
-    assert done.output == "signed by mine@example.org\n2 entries, none changed, dropped or added\n"
+    assert done.output == "signed by mine@example.org\n4 entries, none changed, dropped or added\n"
     assert types("verify", "a b.jsonl", "--allowed-signers", "theirs.allowed").exit_code == 1
     file = project / "a b.jsonl"
     file.write_text(file.read_text().replace('"exported_at":"2', '"exported_at":"1'))

@@ -14,9 +14,10 @@ from msgspec import Raw
 
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import ContextLock
-from sidecar.kernel.log import EventFilter
+from sidecar.kernel.log import EventFilter, LoggedEvent, SessionNoted
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import LOG_FILE, EventLogFile
+from sidecar.platform.incidents import Incidents
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.policy.chain import verify_export
 from support.logs import event_log
@@ -164,9 +165,10 @@ def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(desk: D
     lock = ContextLock(
         id="gov-1", project="/p", holder="claude-code:s1", mode=Mode.SAFE, acquired=0.0, expires=9.0
     )
-    noted = desk.audit.append_lock(lock, "expired")
-    assert (noted.tool, noted.mode, noted.result, noted.agent) == ("lock", Mode.SAFE, "expired", "supervisor")
-    assert len(desk.log.read(EventFilter(session=KEY, project="/p"))) == 1
+    broken = desk.audit.append_lock(lock, "broken", agent="person")
+    assert (broken.tool, broken.mode, broken.result, broken.agent) == ("lock", Mode.SAFE, "broken", "person")
+    assert desk.audit.append_lock(lock, "expired", agent="person").agent == "supervisor"
+    assert len(desk.log.read(EventFilter(session=KEY, project="/p"))) == 2
 
 
 # --- removing -----------------------------------------------------------------------------------------------
@@ -213,12 +215,17 @@ def test_where_the_order_cannot_be_written_nothing_is_removed(
     assert (desk.numbers, desk.faults) == ([1], [])
 
 
-def test_another_process_that_removes_entries_is_no_loss_of_the_sessions_record(tmp_path: Path) -> None:
-    from sidecar.platform.incidents import Incidents  # noqa: PLC0415
-
-    incidents, clock = Incidents(), ManualClock()
-    log = event_log(tmp_path, incidents)
-    Audit(log, clock, tmp_path).append(entry(), session=KEY)
-    Desk(tmp_path).audit.forget(EventFilter())
+def test_entries_that_another_process_removes_are_no_loss_of_the_record_and_hide_none(tmp_path: Path) -> None:
+    incidents = Incidents()
+    desk, log = Desk(tmp_path), event_log(tmp_path, incidents)
+    noted = LoggedEvent(at=0.0, system="supervision", session=KEY, data=SessionNoted(what="x"))
+    log.append(noted)
+    Audit(log, desk.clock, tmp_path).append(entry(), session=KEY)
+    desk.audit.forget(EventFilter())
     log.tell_losses(KEY)
     assert incidents.take(KEY) == ()
+    log.append(noted)
+    desk.write("gov-1")
+    desk.change("DELETE FROM events WHERE position = 1")
+    log.tell_losses(KEY)
+    assert "was cut" in incidents.take(KEY)[0]

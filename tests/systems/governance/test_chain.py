@@ -52,10 +52,9 @@ def long_audit() -> tuple[list[bytes], Head]:
     return chained([entry(number) for number in range(1, ENTRIES + 1)])
 
 
-def found(lines: list[bytes], head: Head | None = None, *, part: bool = False) -> list[tuple[int, int, str]]:
+def found(lines: list[bytes], head: Head) -> list[tuple[int, int, str]]:
     return [
-        (fault.line, fault.number, fault.what.split(":")[0])
-        for fault in verify_lines(lines, head, part=part).faults
+        (fault.line, fault.number, fault.what.split(":")[0]) for fault in verify_lines(lines, head).faults
     ]
 
 
@@ -160,6 +159,7 @@ def test_exactly_the_gaps_that_an_order_names_are_bridged() -> None:
     assert verify_lines(left, head) == Verification(entries=5, first=3, forgotten=5)
     assert verify_lines(lines, head).faults == ()  # killed before they were removed
     assert found(left[:1] + left[2:], head) == [(2, 4, "missing")]  # one more than was named
+    assert found(left[1:], head) == [(1, 1, "missing")]
     assert (2, 4, "missing") in found(left[:4], head)  # without the entry that names them
     lines, head = chained([*entries, removal(replace_digest(named[0]), *named[1:])])
     assert found([lines[at] for at in (2, 6, 7, 8, 9)], head) == [(1, 1, "missing")]

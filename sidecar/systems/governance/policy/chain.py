@@ -85,7 +85,7 @@ def line_digest(line: bytes) -> str:
     return sha256(line[:-_TAIL] + b"}").hexdigest()
 
 
-def verify_lines(lines: Iterable[bytes], head: Head | None, *, part: bool = False) -> Verification:
+def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> Verification:
     """Find what is wrong. `head`: what the last line must be; `part`: numbers may be missing."""
     links: dict[int, _Link] = {}
     faults: list[Fault] = []
@@ -119,7 +119,7 @@ def verify_lines(lines: Iterable[bytes], head: Head | None, *, part: bool = Fals
             forgotten += len(gap)
         else:
             faults.append(Fault(line=link.line, number=gap[0], what=f"missing: {_named(gap)}"))
-    faults += _faults_at_end(ordered[-1], changed, head) if head is not None else ()
+    faults += _faults_at_end(ordered[-1], changed, head)
     faults.sort(key=lambda fault: fault.line)
     first = ordered[1].number if links else 0
     return Verification(entries=place, first=first, forgotten=forgotten, faults=tuple(faults))
