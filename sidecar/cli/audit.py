@@ -16,6 +16,7 @@ import click
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json_text
 from sidecar.kernel.audit import AuditEntry
+from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.text import clean_line
 from sidecar.platform.files import write_whole
@@ -39,22 +40,16 @@ REST: Final = 200
 LOCK_OPTION = click.option("--lock", default="", metavar="ID", help="Only the entries of this lock.")
 
 
-def open_audit() -> Audit:
-    """Return the user's audit."""
-    folders = user_paths()
-    folders.prepare()
-    platform = build_platform(folders.state)
-    return Audit(platform.log, platform.clock, folders.state)
+def open_governance() -> tuple[Audit, Locks]:
+    """Return the audit, and the locks as a person changes them: what happens to one is in the audit."""
+    state = user_paths().state
+    platform = build_platform(state)
+    audit = Audit(platform.log, platform.clock, state)
 
+    def note(lock: ContextLock, result: str) -> None:
+        audit.append_lock(lock, result, agent="person", origin=typed_by())
 
-def open_locks(audit: Audit) -> Locks:
-    """Return the user's locks, for a person: what happens to one is in the audit."""
-    origin = typed_by()
-    return Locks(
-        user_paths().state,
-        build_platform(user_paths().state).clock,
-        lambda lock, result: audit.append_lock(lock, result, agent="person", origin=origin),
-    )
+    return audit, Locks(state, platform.clock, note)
 
 
 def typed_by() -> str:
@@ -73,7 +68,7 @@ def audit() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print each entry as one line of JSON, whole.")
 def show(lock: str, last: int, *, as_json: bool) -> None:
     """Show the last entries, oldest first."""
-    for event in deque(open_audit().events(lock), last):
+    for event in deque(open_governance()[0].events(lock), last):
         if as_json:
             echo_json_text(audit_line(event).decode())
         else:
@@ -108,7 +103,7 @@ def verify(file: Path | None, allowed_signers: str | None) -> None:
     data = file.read_bytes() if file else b""
     if file and allowed_signers:
         echo(f"signed by {_signer(file, data, allowed_signers)}")
-    found = verify_export(data) if file else open_audit().verify()
+    found = verify_export(data) if file else open_governance()[0].verify()
     for fault in found.faults[:FAULTS]:
         place = f"line {fault.line}, " if file else ""
         echo(f"{place}entry {fault.number}: {fault.what}", err=True)
@@ -140,7 +135,7 @@ def export(lock: str, output: Path | None, key: str | None) -> None:
     """
     if key and output is None:
         raise click.UsageError("--sign needs --output FILE")
-    data = open_audit().export(lock)
+    data = open_governance()[0].export(lock)
     if output is None:
         echo_json_text(data.decode().removesuffix("\n"))
         return
@@ -201,8 +196,8 @@ def forget(lock: str, before: dt.datetime | None, *, yes: bool) -> None:
     if not yes:
         raise click.UsageError("this cannot be taken back. If you mean it, add --yes")
     refuse_agents()
-    log = open_audit()
+    log, locks = open_governance()
     wanted = EventFilter(before=before.astimezone().timestamp() if before else None)
-    held = {found.id for found in open_locks(log).held()}
+    held = {found.id for found in locks.held()}
     count = log.forget(wanted, lock=lock, held=held, origin=typed_by())
     echo(f"{count} audit entr{'y' if count == 1 else 'ies'} removed")

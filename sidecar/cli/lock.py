@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from sidecar.cli.audit import open_audit, open_locks
+from sidecar.cli.audit import open_governance
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.audit import Mode
@@ -73,7 +73,7 @@ def break_(ident: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def list_(*, as_json: bool) -> None:
     """Show the locks that are held."""
-    held = open_locks(open_audit()).held()
+    held = open_governance()[1].held()
     if as_json:
         echo_json(held)
         return
@@ -93,7 +93,7 @@ def _ordered() -> Iterator[Locks]:
     """Change locks by a person's order. Raises ClickException."""
     refuse_agents()
     try:
-        yield open_locks(open_audit())
+        yield open_governance()[1]
     except LockHeldError as error:
         said = "this project is held by {holder} until {expires}: {lock}".format_map(error.values)
         raise click.ClickException(f"{said}\n  - supervisor lock break {error.values['lock']}") from error

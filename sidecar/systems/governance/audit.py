@@ -10,6 +10,7 @@ import datetime as dt
 import errno
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ from sidecar.kernel.text import repair_json
 from sidecar.platform.files import ensure_folder, exclusively, set_aside, write_whole
 from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.systems.governance.locks import EXPIRED
 from sidecar.systems.governance.policy.chain import (
     FORGET_TOOL,
     Head,
@@ -39,6 +41,8 @@ from sidecar.systems.governance.policy.work import LOCK_TOOL
 
 SYSTEM: Final = "governance"
 """The system of the events, and the folder in the state folder."""
+SUPERVISOR: Final = "supervisor"
+"""The agent of an entry that nobody ordered."""
 HEAD_FILE: Final = "head.json"
 HEAD_LIMIT: Final = 4096
 PAGE: Final = 200
@@ -89,10 +93,14 @@ class Audit:
             return self._append(entry, session, project, origin)
 
     def append_lock(
-        self, lock: ContextLock, result: str, *, agent: str = "supervisor", origin: str = ""
+        self, lock: ContextLock, result: str, *, agent: str = SUPERVISOR, origin: str = ""
     ) -> AuditEntry:
-        """Append what happened to a lock, as a session's entry where a session holds it."""
+        """Append what happened to a lock, as a session's entry where a session holds it.
+
+        `agent`: who ordered it; that one expired nobody did.
+        """
         host, _, ident = lock.holder.partition(":")
+        agent = SUPERVISOR if result == EXPIRED else agent
         entry = AuditEntry(tool=LOCK_TOOL, lock=lock.id, mode=lock.mode, agent=agent, result=result)
         key = SessionKey(host, ident) if ident else None
         return self.append(entry, session=key, project=lock.project, origin=origin)
@@ -131,11 +139,13 @@ class Audit:
         return seal_lines(tuple(self.lines(lock)), self._clock.now(), lock)
 
     def verify(self) -> Verification:
-        """Verify all that is in the log. Nothing is appended meanwhile."""
-        if not self._folder.exists():
-            return verify_lines(self.lines(), Head())
-        with exclusively(self._folder):
-            return verify_lines(self.lines(), self._head())
+        """Verify all that is in the log."""
+        head, last = Head(), self._log.last()
+        if self._folder.exists():
+            with exclusively(self._folder):  # what is appended from here on is left out
+                head, last = self._head(), self._log.last()
+        events = takewhile(lambda event: event.position <= last, self.events())
+        return verify_lines(map(audit_line, events), head)
 
     def forget(
         self, wanted: EventFilter, *, lock: str = "", held: Collection[str] = (), origin: str = ""
@@ -206,7 +216,7 @@ def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
         raise TypeError(f"{event.kind} is no entry of the audit")
     entry = replace(
         entry,
-        error=entry.error.encode("utf-8", "replace").decode(),
+        **{name: _storable(getattr(entry, name)) for name in ("agent", "result", "error")},
         number=last.number + 1,
         previous=last.digest,
         input=_one_line(entry.input),

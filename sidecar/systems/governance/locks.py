@@ -153,7 +153,8 @@ class Locks:
         except FileNotFoundError:
             return None
         except (UnusableFileError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            set_aside(path, FileFault.CORRUPT, str(error))
+            unreadable = isinstance(error, UnusableFileError)
+            set_aside(path, FileFault.UNREADABLE if unreadable else FileFault.CORRUPT, str(error))
             return None
         if lock.expires > self._clock.now() and (not lock.process or is_process_alive(lock.process)):
             return lock

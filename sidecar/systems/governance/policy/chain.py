@@ -85,7 +85,7 @@ def line_digest(line: bytes) -> str:
     return sha256(line[:-_TAIL] + b"}").hexdigest()
 
 
-def verify_lines(lines: Iterable[bytes], head: Head | None, *, part: bool = False) -> Verification:
+def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> Verification:
     """Find what is wrong. `head`: what the last line must be; `part`: numbers may be missing."""
     links: dict[int, _Link] = {}
     faults: list[Fault] = []
@@ -109,16 +109,17 @@ def verify_lines(lines: Iterable[bytes], head: Head | None, *, part: bool = Fals
     ordered = [_Link(), *(links[number] for number in sorted(links))]
     for before, link in pairwise(ordered):
         gap = range(before.number + 1, link.number)
-        if not gap and link.previous != before.digest:
-            what = f"changed: it does not follow entry {before.number}, so one of the two was replaced"
-            faults.append(Fault(line=link.line, number=link.number, what=what))
+        if not gap:
+            if link.previous != before.digest:
+                what = f"changed: it does not follow entry {before.number}, so one of the two was replaced"
+                faults.append(Fault(line=link.line, number=link.number, what=what))
         elif part or sum(before.line < at < link.line for at in changed) >= len(gap):
             continue
         elif _is_bridged(gap, link.previous, removed):
             forgotten += len(gap)
         else:
             faults.append(Fault(line=link.line, number=gap[0], what=f"missing: {_named(gap)}"))
-    faults += _faults_at_end(ordered[-1], changed, head) if head is not None else ()
+    faults += _faults_at_end(ordered[-1], changed, head)
     faults.sort(key=lambda fault: fault.line)
     first = ordered[1].number if links else 0
     return Verification(entries=place, first=first, forgotten=forgotten, faults=tuple(faults))
@@ -186,8 +187,8 @@ def _faults_at_end(last: _Link, changed: list[int], head: Head) -> list[Fault]:
     """Compare the greatest number with the head. After a kill between the two one more was written."""
     cut = range(last.number + 1, head.number + 1)
     if len(cut) > sum(at > last.line for at in changed):
-        what = f"cut off at the end: {_named(cut)}"
-    elif last.number > head.number + 1:
+        return [Fault(line=last.line + 1, number=cut[0], what=f"cut off at the end: {_named(cut)}")]
+    if last.number > head.number + 1:
         what = f"added: the last entry that was written is {head.number}"
     elif last.number == head.number and last.digest != head.digest:
         what = "changed: it is not the entry that was written last"
