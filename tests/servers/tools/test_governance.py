@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
-from servers.tools.desk import Desk
+from servers.tools.desk import Desk, as_json
 from sidecar.kernel.governance import SECTIONS, ErrorType, Phase
 from sidecar.servers.tools.governance import phase_outcome
 from sidecar.systems.governance.policy.table import ACTIONS
