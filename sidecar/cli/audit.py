@@ -16,7 +16,6 @@ import click
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json_text
 from sidecar.kernel.audit import AuditEntry
-from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.text import clean_line
 from sidecar.platform.files import write_whole
@@ -27,6 +26,7 @@ from sidecar.systems.governance.audit import Audit, audit_line
 from sidecar.systems.governance.locks import Locks
 from sidecar.systems.governance.policy.chain import Verification, verify_export
 from sidecar.systems.supervision.policy.origins import describe_processes
+from sidecar.wiring.governance import build_locks
 from sidecar.wiring.platform import build_platform
 
 NAMESPACE: Final = "supervisor-audit"
@@ -44,12 +44,8 @@ def open_governance() -> tuple[Audit, Locks]:
     """Return the audit, and the locks as a person changes them: what happens to one is in the audit."""
     state = user_paths().state
     platform = build_platform(state)
-    audit = Audit(platform.log, platform.clock, state)
-
-    def note(lock: ContextLock, result: str) -> None:
-        audit.append_lock(lock, result, agent="person", origin=typed_by())
-
-    return audit, Locks(state, platform.clock, note)
+    built = build_locks(state, platform.log, platform.clock, agent="person", origin=typed_by())
+    return built.audit, built.locks
 
 
 def typed_by() -> str:
