@@ -21,7 +21,7 @@ from sidecar.systems.governance.policy.table import (
     Stage,
     mode_rules,
 )
-from sidecar.systems.governance.policy.work import Work, check_order, decide, fold_work
+from sidecar.systems.governance.policy.work import check_order, decide, fold_work
 
 NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
 PAYLOADS: dict[Phase, dict[str, Any]] = {
@@ -254,8 +254,25 @@ def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data:
         entries.append(ended(phase, decision, error=error, subject=work.subject, decision=decision))
 
 
-def test_a_change_that_was_made_again_needs_evidence_of_its_own() -> None:
-    work = fold_work("gov-1", (*TESTED, ended(Phase.IMPLEMENT, subject="d2")))
-    decision, _ = decide(work, mode_rules(Mode.FAST, CustomMode()), NOTHING_SAID)
-    assert decision is Decision.ITERATE
-    assert isinstance(work, Work)
+AGAIN = (*TESTED, ended(Phase.IMPLEMENT, subject="d2"))
+AGREED = (*TESTED, ended(Phase.CONDUCT, "STOP", subject="d1", error=ErrorType.PERSON_ASKED), said("yes"))
+REVIEWED_AGAIN = ended(Phase.REVIEW, "APPROVED", subject="d2")
+TESTED_AGAIN = ended(Phase.TEST, "PASSED", subject="d2")
+
+
+@pytest.mark.parametrize(
+    ("entries", "mode", "decision"),
+    [
+        ((*AGAIN, REVIEWED_AGAIN), Mode.FAST, Decision.ITERATE),
+        ((*AGAIN, TESTED_AGAIN), Mode.FAST, Decision.ITERATE),
+        ((*AGAIN, REVIEWED_AGAIN, TESTED_AGAIN), Mode.FAST, Decision.DELIVER),
+        (AGREED, Mode.SAFE, Decision.DELIVER),
+        ((*AGREED, AGAIN[-1], REVIEWED_AGAIN, TESTED_AGAIN), Mode.SAFE, Decision.STOP),
+    ],
+)
+def test_a_change_that_was_made_again_needs_evidence_and_leave_of_its_own(
+    entries: tuple[AuditEntry, ...], mode: Mode, decision: Decision
+) -> None:
+    """Also in orders that the table does not allow."""
+    found, _ = decide(fold_work("gov-1", entries), mode_rules(mode, CustomMode()), NOTHING_SAID)
+    assert found is decision
