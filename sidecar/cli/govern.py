@@ -12,6 +12,7 @@ from typing import Final
 import click
 import msgspec
 
+from sidecar.cli.audit import typed_by
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
@@ -80,7 +81,7 @@ def govern(  # noqa: PLR0913 - one parameter per option
     if lock == NEW and not problem.strip():
         raise click.UsageError('say what is to be solved: supervisor govern "the problem, in a sentence"')
     governance = _build()
-    caller = Caller(project=project, environment=os.environ)
+    caller = Caller(project=project, environment=os.environ, origin=typed_by())
     conductor = Conductor(
         governance,
         caller,
@@ -115,7 +116,7 @@ def answer(lock: str, said: str, text: str) -> None:
     """Answer what the work under LOCK asks, with a TEXT if you like. `status` shows the question."""
     refuse_agents()
     built = _build()
-    caller = Caller(project="", environment=os.environ)
+    caller = Caller(project="", environment=os.environ, origin=typed_by())
     try:
         work = built.answer(lock, caller, yes=said == "yes", text=text)
     except ToolRuleError as error:
