@@ -107,6 +107,12 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
 # --- what they give -----------------------------------------------------------------------------------------
 
 
+class WordedAnswer(Struct, frozen=True, kw_only=True):
+    """An answer whose words say more than its other fields: Claude Code shows a model the fields alone."""
+
+    text: str
+
+
 class LoopEvent(Struct, frozen=True, kw_only=True):
     """An event of the loop; `at` is seconds since the epoch."""
 
@@ -143,7 +149,7 @@ class AgentScored(Struct, frozen=True, kw_only=True):
     points: int
 
 
-class TaskReport(Struct, frozen=True, kw_only=True):
+class TaskReport(WordedAnswer, frozen=True, kw_only=True):
     """A task at work. `enforced`: whether Supervisor itself chose the model of who works on it."""
 
     task: str
@@ -169,7 +175,7 @@ class TaskReport(Struct, frozen=True, kw_only=True):
     decision: CouncilDecision | None = None
 
 
-class CompletionRuled(Struct, frozen=True, kw_only=True):
+class CompletionRuled(WordedAnswer, frozen=True, kw_only=True):
     """The answer to a report. `blocking` are the required gates that did not pass."""
 
     action: str
@@ -199,7 +205,7 @@ class ScopeReport(Struct, frozen=True, kw_only=True):
     outside: tuple[str, ...]
 
 
-class CouncilReport(Struct, frozen=True, kw_only=True):
+class CouncilReport(WordedAnswer, frozen=True, kw_only=True):
     """Who was not heard yet, and the decision when all were."""
 
     task: str
@@ -222,7 +228,7 @@ class CheckpointsListed(Struct, frozen=True, kw_only=True):
     checkpoints: tuple[CheckpointInfo, ...]
 
 
-class RestoreReport(Struct, frozen=True, kw_only=True):
+class RestoreReport(WordedAnswer, frozen=True, kw_only=True):
     """A restore: what it would change, with the word to confirm it, or what it changed."""
 
     done: bool

@@ -57,11 +57,13 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
         await room.ask("task_start", **ADHOC)
     task = await begun(room)
     assert (task.agent, task.model, task.enforced) == ("debugger", "haiku", False)
+    assert "call report_completion" in task.text
 
     first, said = await ruled(room)
     assert (first.action, first.exit_signal, first.blocking) == ("iterate", False, ("tests",))
     assert first.unchanged == ("doubling.py",)
     assert "test_two" in said
+    assert first.text == said, "Claude Code shows a model the fields alone"
 
     room.write("doubling.py", GOOD)
     room.write("notes.txt", "hunter2-and-more")
@@ -121,8 +123,9 @@ async def test_the_council_is_told_the_case_and_decides_when_all_were_heard(room
     for _ in range(3):
         await room.ask("escalate", reason="nothing helps")
     case = await room.ask("council_analyze")
+    assert isinstance(case.data, CouncilReport)
     for said in ("double must double", "test_two", *CouncilMember):
-        assert said in case.text
+        assert said in case.data.text
     for member in CouncilMember:
         told = member is CouncilMember.PATTERN_MATCHER
         answer = await room.ask(
@@ -146,7 +149,7 @@ async def test_a_checkpoint_brings_the_files_back_after_it_was_shown(room: CoreR
     shown = await room.ask("checkpoint_restore", checkpoint_id="C1")
     assert isinstance(shown.data, RestoreReport)
     assert (shown.data.done, shown.data.files) == (False, ("doubling.py",))
-    assert "3 * number" in shown.text
+    assert "3 * number" in shown.data.text
     assert (room.project / "doubling.py").read_text() == GOOD
     done = await room.ask("checkpoint_restore", checkpoint_id="C1", confirm=shown.data.confirm)
 
