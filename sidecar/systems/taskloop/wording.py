@@ -18,12 +18,14 @@ NAMED: Final = 10
 TERSE: Final = 160
 """Characters of one failure in the list of what was tried."""
 ASKED: Final = "loop-asked"
+UNCHANGED: Final = "loop-complete-unchanged"
+"""A completion by checks that would have passed before: it is not refused, as there may be nothing to do."""
 ACTION_PARTS: Final = {
     Action.ITERATE: "loop-iterate",
     Action.ESCALATE: "loop-escalate",
     Action.COUNCIL: "loop-council",
 }
-"""What is said last of an action; the others have said all with their reason."""
+"""What is said last of an action, with what was tried before; the others have said all with their reason."""
 SEVERITIES: Final = ("critical", "high", "medium", "low")
 
 
@@ -64,11 +66,14 @@ class LoopWords:
             "spent": self.cents(loop),
             "why": ruling.reason,
         }
-        parts = [self.say(ASKED if asked else ruling.reason, **values)]
+        why = ASKED if asked else ruling.reason
+        if ruling.action is Action.COMPLETE and examined is not None and not examined.report.files:
+            why = UNCHANGED
+        parts = [self.say(why, **values)]
         if examined is not None:
             parts += self._findings(examined)
         if ruling.action in ACTION_PARTS:
-            parts += (self.tried(loop), self.say(ACTION_PARTS[ruling.action], **values))
+            parts.append(self.say(ACTION_PARTS[ruling.action], **values, tried=self.tried(loop)).strip())
         if ruling.action is Action.COMPLETE:
             parts.append(following)
         return "\n".join(filter(None, parts))

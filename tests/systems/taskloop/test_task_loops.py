@@ -171,6 +171,19 @@ async def test_complete_with_the_exit_signal_and_the_next_task() -> None:
     assert refused(lambda: room.loops.end_session(SESSION, LoopStatus.COMPLETED)).rule == "loop-open-tasks"
 
 
+async def test_a_completion_with_nothing_changed_says_so() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.workspace.changes = ProjectChanges()
+    done = await room.report("a.py")
+
+    assert done.exit_signal
+    assert "No file changed since it was begun" in done.text.partition("\n")[0]
+    await room.loops.start_task(SESSION, replace(ADHOC, description="another"))
+    room.fakes.workspace.changes = ProjectChanges(files=(FileChange(path="a.py"),))
+    assert "No file changed" not in (await room.report("a.py")).text
+
+
 async def test_iterate_with_five_errors_and_how_many_more() -> None:
     room = Loops()
     await room.begun()
@@ -266,6 +279,16 @@ async def test_what_only_a_person_can_let_run_costs_the_agent_no_report() -> Non
         await room.report()
     assert room.loops.of(KEY).iteration == 0
     assert room.loops.of(KEY).state is LoopState.EXECUTING
+
+
+async def test_beside_a_check_that_the_user_typed_an_unapproved_detected_one_advises() -> None:
+    room = Loops()
+    typed = replace(TESTS, id="check:1", required=True, origin=GateOrigin.TYPED)
+    room.fakes.catalog.gates = (typed, replace(TESTS, approved=False, origin=GateOrigin.DETECTED))
+    await room.begun()
+    done = await room.report("a.py")
+
+    assert (done.exit_signal, done.ruling.loop.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
 
 
 @pytest.mark.parametrize(
