@@ -229,6 +229,16 @@ def test_scope_criteria_model_and_kind_are_what_was_typed(shell: Shell) -> None:
     assert "agent     debugger" in done.output
 
 
+def test_the_users_own_agent_does_what_it_fits_best(shell: Shell) -> None:
+    head = "id: subtractor\nname: Subtractor\ncategory: implementation\npurpose: Subtracts.\n"
+    more = "role: You subtract.\noutputs: {format: text, fields: [summary]}\nkeywords: [add, sub]\n"
+    agent = f"---\n{head}{more}---\nMind the sign.\n"
+    lay_out(Path(os.environ["HOME"]), {".config/supervisor/agents/subtractor.md": agent})
+    done = shell.types("add sub(a, b)", steps=(SUB,))
+    assert "agent     subtractor, for its points (keywords 40" in done.output
+    assert "Mind the sign." in shell.prompts[0]
+
+
 def test_one_session_is_played_once_at_a_time_and_in_its_project(shell: Shell, tmp_path: Path) -> None:
     assert shell.types("add sub(a, b)", "--session", "shop", steps=(SUB,)).exit_code == 0
     other = tmp_path / "other"

@@ -220,6 +220,7 @@ def build_gate_result(run: GateRun, tree: str, settings: Settings, *, required: 
         low=found.low if found else 0,
         passed=max(0, run.executed - len(run.failing)) if run.executed is not None else None,
         failed=len(run.failing),
+        warnings=run.warnings,
         percent=run.percent,
         reason=clean_line(reason, ERROR_LENGTH),
     )

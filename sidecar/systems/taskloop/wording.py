@@ -26,7 +26,7 @@ ACTION_PARTS: Final = {
     Action.COUNCIL: "loop-council",
 }
 """What is said last of an action, with what was tried before; the others have said all with their reason."""
-SEVERITIES: Final = ("critical", "high", "medium", "low")
+COUNTS: Final = ("critical", "high", "medium", "low", "warnings")
 
 
 class TaskFacts(NamedTuple):
@@ -99,7 +99,7 @@ class LoopWords:
         lines = [f"- {line}" for line in gate.errors or (gate.reason,) if line]
         if gate.more:
             lines.append(self.say("loop-more", more=gate.more))
-        counts = ", ".join(f"{number} {name}" for name in SEVERITIES if (number := getattr(gate, name)))
+        counts = ", ".join(f"{number} {name}" for name in COUNTS if (number := getattr(gate, name)))
         head = gate.id if gate.required else f"{gate.id} (advisory)"
         said = self.say("loop-errors", gate=f"{head}, {gate.verdict}", lines="\n".join(lines))
         return f"{said}\n{self.say('loop-counts', gate=gate.id, counts=counts)}" if counts else said

@@ -35,6 +35,7 @@ from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
 from support.memory_stores import FixedConfiguration
 from support.scripted_gates import FAILED, PASSED
+from support.table import over_table
 from support.task_loops import loops_over
 
 TESTS = Gate(id="tests", command="pytest", why="a test", kind=Kind.TESTS, approved=True)
@@ -355,6 +356,24 @@ async def test_a_pass_on_other_files_than_those_that_changed_shows_nothing() -> 
     assert (other.verdict, other.reason) == (GateVerdict.COULD_NOT_RUN, "files changed while it ran")
 
 
+COUNTED: dict[Kind, tuple[dict[str, Any], dict[str, Any]]] = {
+    Kind.TESTS: ({"executed": 12, "failing": ("a", "b")}, {"passed": 10, "failed": 2}),
+    Kind.TYPES: ({"failing": ("a",), "warnings": 3}, {"failed": 1, "warnings": 3}),
+    Kind.LINT: ({"failing": ("a", "b"), "warnings": 1}, {"failed": 2, "warnings": 1}),
+    Kind.SECURITY: ({"output": "5 low, 2 high"}, {"critical": 0, "high": 2, "medium": 0, "low": 5}),
+    Kind.COVERAGE: ({"percent": 87.5}, {"percent": 87.5}),
+}
+
+
+@over_table("kind", COUNTED)
+def test_what_a_gate_reports_is_counted(kind: Kind) -> None:
+    seen, counts = COUNTED[kind]
+    run = gate_run(replace(TESTS, kind=kind), Outcome.FAILED, **seen)
+    result = build_gate_result(run, run.tree, Settings(), required=True)
+
+    assert {name: getattr(result, name) for name in counts} == counts
+
+
 # --- the ladder ---------------------------------------------------------------------------------------------
 
 
@@ -393,6 +412,8 @@ async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     assert answer.ruling.loop.tier is Tier.MEDIUM
     assert answer.text.startswith("You asked for it: loop-halt")
     assert room.kinds()[-1] == "loop-escalated"
+    dearer = Loops(settings=Settings(loop=LoopSettings(eco_tier="medium")))
+    assert (await dearer.begun(mode=ExecutionMode.ECO)).model == "sonnet"
 
 
 async def test_tokens_cost_what_the_settings_say_and_the_limit_ends_it() -> None:
