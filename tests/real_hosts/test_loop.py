@@ -235,7 +235,7 @@ def test_a_host_with_the_token_of_a_session_reads_that_sessions_resources(
         there = under.report().session
         config = under.supervisor("mcp", "--print-config", kind, "--session", there).stdout
         asked = {"server": "supervisor", "uri": "supervisor://session/current"}
-        under.script(ReplyRule(reply_with_calls(ReplyToolCall(read, asked)), RequestMatch(has_tool=read)))
+        under.script(ReplyRule(reply_with_calls(ReplyToolCall(read, asked)), session.agent))
         session.says("I see.")
         if isinstance(under.host, Host):
             under.host.ask("Read it.", "--mcp-config", config, "--permission-mode", "bypassPermissions")
