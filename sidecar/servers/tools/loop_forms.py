@@ -106,11 +106,8 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
 
 # --- what they give -----------------------------------------------------------------------------------------
 
-
-class WordedAnswer(Struct, frozen=True, kw_only=True):
-    """An answer whose words say more than its other fields: Claude Code shows a model the fields alone."""
-
-    text: str
+# `text` is the whole answer in words, as Claude Code shows a model the fields alone. It comes last: how an
+# answer begins decides whether it is one that completes a task (hosts/own_tools.py).
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True):
@@ -149,7 +146,7 @@ class AgentScored(Struct, frozen=True, kw_only=True):
     points: int
 
 
-class TaskReport(WordedAnswer, frozen=True, kw_only=True):
+class TaskReport(Struct, frozen=True, kw_only=True):
     """A task at work. `enforced`: whether Supervisor itself chose the model of who works on it."""
 
     task: str
@@ -173,9 +170,10 @@ class TaskReport(WordedAnswer, frozen=True, kw_only=True):
     failures: tuple[LoopFailure, ...] = ()
     gates: tuple[GateResult, ...] = ()
     decision: CouncilDecision | None = None
+    text: str = ""
 
 
-class CompletionRuled(WordedAnswer, frozen=True, kw_only=True):
+class CompletionRuled(Struct, frozen=True, kw_only=True):
     """The answer to a report. `blocking` are the required gates that did not pass."""
 
     action: str
@@ -196,6 +194,7 @@ class CompletionRuled(WordedAnswer, frozen=True, kw_only=True):
     weakened: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    text: str = ""
 
 
 class ScopeReport(Struct, frozen=True, kw_only=True):
@@ -205,12 +204,13 @@ class ScopeReport(Struct, frozen=True, kw_only=True):
     outside: tuple[str, ...]
 
 
-class CouncilReport(WordedAnswer, frozen=True, kw_only=True):
+class CouncilReport(Struct, frozen=True, kw_only=True):
     """Who was not heard yet, and the decision when all were."""
 
     task: str
     missing: tuple[CouncilMember, ...]
     decision: CouncilDecision | None = None
+    text: str = ""
 
 
 class CheckpointInfo(Struct, frozen=True, kw_only=True):
@@ -228,13 +228,14 @@ class CheckpointsListed(Struct, frozen=True, kw_only=True):
     checkpoints: tuple[CheckpointInfo, ...]
 
 
-class RestoreReport(WordedAnswer, frozen=True, kw_only=True):
+class RestoreReport(Struct, frozen=True, kw_only=True):
     """A restore: what it would change, with the word to confirm it, or what it changed."""
 
     done: bool
     confirm: str
     files: tuple[str, ...]
     kept: str = ""
+    text: str = ""
 
 
 class AgentInfo(Struct, frozen=True, kw_only=True):

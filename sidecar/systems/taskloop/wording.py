@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
+from sidecar.kernel.text import clean_line
 from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.systems.taskloop.policy.loop import Action, Ruling
 from sidecar.systems.taskloop.reports import Examined
@@ -173,6 +174,6 @@ class LoopWords:
 
 
 def join_names(names: tuple[str, ...]) -> str:
-    """Return the first names, and how many there are besides."""
+    """Return the first names on one line, and how many there are besides."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return ", ".join(clean_line(name) for name in names[:NAMED]) + more
