@@ -8,35 +8,31 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
-import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
 from msgspec import Struct
 
-from real_hosts import opencode_supervised, supervised
+from real_hosts.agent_session import agent_session, reply_that_writes
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
+from real_hosts.worker_processes import nobody_is_left, worker_processes
 from sidecar.cli.scripted.model_script import (
     EndlessReply,
     ReplyRule,
     RequestMatch,
     ScriptedReply,
     reply_structured,
-    reply_with_calls,
     reply_with_text,
-    request_matches,
 )
 from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from support.git_projects import everything
 from support.tdd_projects import NODE, PYTHON, SPEC, SUB, SUB_JS, SUB_TEST, SUB_TEST_JS, contents, lay_out
 
@@ -78,13 +74,8 @@ class Room(Struct, frozen=True):
         """What the model says of which a worker writes these files and then answers that all is well."""
         said = {"status": "pass", "file_path": "", "message": "All is well.", **answer}
         claude = isinstance(self.host, Host)
-        line = "; ".join(
-            f"mkdir -p $(dirname {name}) && printf %s {shlex.quote(text)} > {name}"
-            for name, text in files.items()
-        )
-        call = ReplyToolCall("Bash" if claude else "bash", {"command": line, "description": "Write"})
         end = reply_structured(said) if claude else reply_with_text(json.dumps(said))
-        return [*([reply_with_calls(call)] if files else []), end]
+        return [*([reply_that_writes(self.host, files)] if files else []), end]
 
     def plays(self, *turns: list[ScriptedReply]) -> None:
         self.model.add(*(ReplyRule(reply, WORKER) for turn in turns for reply in turn))
@@ -124,31 +115,7 @@ class Room(Struct, frozen=True):
     def working(self) -> int:
         """Wait until a worker asks its model, and return its process."""
         self.model.wait_for(lambda request: DISCIPLINE in request.last, timeout=LIMIT_S)
-        return workers(self.host.home)[0]
-
-
-def workers(home: Path) -> list[int]:
-    """The processes of workers of this home, oldest first."""
-    wanted = {f"HOME={home}".encode(), b"SUPERVISOR_WORKER=1"}
-    pids = sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))))  # noqa: PTH208 - names only
-    return [pid for pid in pids if wanted <= variables(pid)]
-
-
-def variables(pid: int) -> set[bytes]:
-    """The environment of a process, nothing where it has ended."""
-    with suppress(OSError):
-        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
-    return set()
-
-
-def nobody_is_left(home: Path) -> bool:
-    """Whether all workers of this home have ended, or do now without anybody's doing."""
-    for pid in workers(home):
-        with suppress(ProcessLookupError):
-            watched = os.pidfd_open(pid)
-            select.select([watched], [], [], LIMIT_S)
-            os.close(watched)
-    return not workers(home)
+        return worker_processes(self.host.home)[0]
 
 
 @pytest.fixture
@@ -241,7 +208,7 @@ def test_a_worker_that_hangs_is_ended_at_the_deadline_and_said_so(room: Room) ->
     done = room.tdd(SPEC)
     assert done.returncode == 2
     assert "not verified: the worker did not end within 5 s" in done.stdout
-    assert workers(room.host.home) == []
+    assert worker_processes(room.host.home) == []
     assert everything(room.host.project) == before
 
 
@@ -284,74 +251,23 @@ def test_whatever_ends_the_command_ends_its_worker(
 # --- the tools, called by the agent of a session ------------------------------------------------------------
 
 
-class Session(Struct, frozen=True):
-    """A host with our plugin, in whose session an agent has a goal and calls the tools.
-
-    `prefix` is how the host names them; `agent` are the requests of that agent, `ask` gives it the goal.
-    """
-
-    room: Room
-    under: supervised.Supervised | opencode_supervised.Supervised
-    prefix: str
-    agent: RequestMatch
-    ask: Callable[[], object]
-
-    def calls(self, tool: str, **given: str) -> None:
-        call = ReplyToolCall(self.prefix + tool, {**given, "test_cmd": COMMAND})
-        self.under.script(ReplyRule(reply_with_calls(call), self.agent))
-
-    def says(self, text: str) -> None:
-        self.under.script(ReplyRule(reply_with_text(text), self.agent, None))
-
-    @property
-    def told(self) -> list[str]:
-        """What the agent was told after each call."""
-        asked = [request for request in self.room.model.requests if request_matches(self.agent, request)]
-        return [request.last for request in asked[1:]]
-
-
-@contextmanager
-def claude_session(host: Host, model: ScriptedModel) -> Iterator[Session]:
-    """Told to wait for its servers, as a scripted model waits for nothing."""
-    with supervised.supervised(host, model, environment={"MCP_CONNECTION_NONBLOCKING": "0"}) as under:
-        agent = RequestMatch(has_tool="Bash", lacks_tool="StructuredOutput")
-        prefix = "mcp__plugin_supervisor_supervisor__"
-        room = in_session(under.host, model)
-        yield Session(room, under, prefix, agent, lambda: under.ask(f"/supervisor:goal {GOAL}"))
-
-
-@contextmanager
-def opencode_session(host: OpenCode, model: ScriptedModel) -> Iterator[Session]:
-    with opencode_supervised.supervised(host, model) as under:
-        agent = RequestMatch(has_tool="supervisor_tdd_red")
-        room = in_session(under.host, model)
-        yield Session(room, under, "supervisor_", agent, lambda: under.command("goal", GOAL))
-
-
-def in_session(host: Host | OpenCode, model: ScriptedModel) -> Room:
-    """Lay out the project in place of the usual one, and let the tools be offered."""
-    for name in ("shop.py", "test_shop.py"):
-        (host.project / name).unlink()
-    lay_out(host.home, {".config/supervisor/config.toml": 'toolsets = ["core", "tdd"]\n'})
-    return Room(host, model, {}).lay(PYTHON)
-
-
 @pytest.mark.parametrize("kind", ["claude", "opencode"])
 def test_an_agent_calls_for_red_and_green_stops_and_is_judged_on_the_whole(
     kind: str, host: Host, opencode_host: OpenCode, model: ScriptedModel
 ) -> None:
-    made = claude_session(host, model) if kind == "claude" else opencode_session(opencode_host, model)
-    with made as session:
-        session.calls("tdd_red", spec=SPEC)
-        session.room.plays(session.room.turn({"tests/test_sub.py": SUB_TEST}))
-        session.calls("tdd_green", test_path="tests/test_sub.py")
-        session.room.plays(session.room.turn({"calc.py": SUB}))
+    chosen = host if kind == "claude" else opencode_host
+    with agent_session(chosen, model, PYTHON, "tdd") as session:
+        room = Room(session.under.host, model, PYTHON)
+        session.calls("tdd_red", spec=SPEC, test_cmd=COMMAND)
+        room.plays(room.turn({"tests/test_sub.py": SUB_TEST}))
+        session.calls("tdd_green", test_path="tests/test_sub.py", test_cmd=COMMAND)
+        room.plays(room.turn({"calc.py": SUB}))
         session.says("sub is there, and tested.")
-        session.ask()
+        session.goal(GOAL)
         red, green = session.told
         assert "fails for the right reason. Next: tdd_green with test_path tests/test_sub.py" in red
         assert "tests/test_sub.py passes, and every other test ends as before" in green
-        assert session.room.holds(RED_DONE | {"calc.py": SUB})
+        assert room.holds(RED_DONE | {"calc.py": SUB})
         assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
         assert len(list(session.under.state.glob("sessions/*.json"))) == 1, "a worker became a session"
 
@@ -359,16 +275,17 @@ def test_an_agent_calls_for_red_and_green_stops_and_is_judged_on_the_whole(
 def test_a_sidecar_killed_during_a_call_is_an_error_to_the_agent_and_leaves_no_worker(
     host: Host, model: ScriptedModel
 ) -> None:
-    with claude_session(host, model) as session, ThreadPoolExecutor() as aside:
-        session.calls("tdd_red", spec=SPEC)
+    with agent_session(host, model, PYTHON, "tdd") as session, ThreadPoolExecutor() as aside:
+        room = Room(session.under.host, model, PYTHON)
+        session.calls("tdd_red", spec=SPEC, test_cmd=COMMAND)
         session.says("I could not.")
-        session.room.hangs()
-        asked = aside.submit(session.ask)
-        session.room.working()
+        room.hangs()
+        asked = aside.submit(session.goal, GOAL)
+        room.working()
         told = re.search(r"process (\d+)", session.under.supervisor("doctor", "--no-probe").stdout)
         assert told is not None
         os.kill(int(told[1]), signal.SIGKILL)
         assert nobody_is_left(host.home)
         asked.result(LIMIT_S)
         assert "ended during this call" in session.told[0]
-        assert session.room.holds(PYTHON)
+        assert room.holds(PYTHON)

@@ -16,7 +16,7 @@ from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
 from support.cases import KEY, session
 
 LIST_LIMIT: Final = 1_500
-"""Tokens of the default list."""
+"""Tokens of the default list, and of the task loop's."""
 BYTES_PER_TOKEN: Final = 3.5
 """The public tokenizers of two makers (see benchmarks/judge_tokens.py) get 3.7 to 4.6 bytes of each of these
 tools into a token, so this bound counts more tokens than they do."""
@@ -104,9 +104,12 @@ def test_the_journal_has_its_eleven_tools(desk: Desk) -> None:
     [("mcp__plugin_supervisor_supervisor__", {}), ("supervisor_", {"additionalProperties": False})],
     ids=["claude-code", "opencode"],
 )
-def test_the_default_list_is_short_as_hosts_send_it(desk: Desk, prefix: str, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize("toolsets", [DEFAULT, ("loop",)], ids=["default", "loop"])
+def test_the_list_is_short_as_hosts_send_it(
+    desk: Desk, toolsets: tuple[str, ...], prefix: str, more: dict[str, Any]
+) -> None:
     """Hosts send a model name, description and input schema of every tool; what a tool gives they do not."""
-    desk.on = DEFAULT
+    desk.on = toolsets
     sent = [
         {"name": prefix + one.name, "description": one.description, "input_schema": one.input_schema | more}
         for one in desk.toolbox.offers()
