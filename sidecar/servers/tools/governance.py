@@ -92,11 +92,12 @@ async def _answer_phase(
         phase=phase, lock=given.context_lock_id, given=given.input_data, mode=given.mode or ""
     )
     outcome = await with_steps(context.clock, call, partial(context.governance.run, request, caller))
-    text = _text(context, outcome)
     error = outcome.error
     if error is not None and error.action is Action.HUMAN_INTERVENTION:
-        text = f"{text}\n\n{await _ask(context, call, outcome, caller)}"
-    return ToolAnswer(gives(**msgspec.structs.asdict(outcome)), text)
+        asked = await _ask(context, call, outcome, caller)
+        error = msgspec.structs.replace(error, message=f"{error.message} {asked}")
+        outcome = msgspec.structs.replace(outcome, error=error)
+    return ToolAnswer(gives(**msgspec.structs.asdict(outcome)), _text(context, outcome))
 
 
 async def _ask(context: ToolContext, call: ToolInvocation, outcome: PhaseOutcome, caller: Caller) -> str:
