@@ -53,7 +53,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     headless = cache(partial(_build_headless_work, supervision, journals))
 
     def forget_loop(key: SessionKey, project: str) -> None:
-        headless().loops.checkpoints.forget(key, project)
+        headless().loops.states.forget(key, project)
 
     supervision.supervisor.also_forget.append(forget_loop)
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)

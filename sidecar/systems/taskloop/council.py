@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sidecar.evidence.ports import Workspace
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
@@ -26,6 +26,7 @@ from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
 from sidecar.platform.ports import Configuration, SecretDetector
 from sidecar.systems.taskloop.policy.council import (
@@ -48,7 +49,7 @@ ROUTE: Final = "council"
 """The name under which `[workers.models]` may name the model of the members."""
 FOLDER: Final = "council"
 CASE_FILE: Final = "council.md"
-TEXT_LENGTH: Final = 2_000
+TEXT_LENGTH: Final = 4_000
 """Characters kept of each text of an answer."""
 
 Tell = Callable[[CouncilMember, str], None]
@@ -85,30 +86,17 @@ class CouncilRequest(Struct, frozen=True, kw_only=True):
 
 
 class CouncilMeeting(Struct, frozen=True, kw_only=True):
-    """How a council ended. `left_out`: each member without a proposal, and why.
+    """How a council ended. `decision` is None where there were fewer proposals than it takes.
 
-    `tokens` and `cents` are what all members took, those without a proposal too; `cents` is None where a
-    price is unknown.
+    `left_out`: each member without a proposal, and why. `tokens` and `cents` are what all members took, those
+    without a proposal too; `cents` is None where a price is unknown.
     """
 
-    decision: CouncilDecision
+    decision: CouncilDecision | None
     proposals: tuple[CouncilProposal, ...]
     left_out: tuple[tuple[CouncilMember, str], ...]
     tokens: int
     cents: float | None
-
-
-class CouncilError(Exception):
-    """There are too few proposals; the message says why for each member. What was spent was spent."""
-
-    def __init__(
-        self, left_out: Sequence[tuple[CouncilMember, str]], tokens: int, cents: float | None
-    ) -> None:
-        why = "\n".join(f"- {member}: {reason}" for member, reason in left_out)
-        super().__init__(f"the council needs {LEAST_PROPOSALS} proposals to decide, and has too few:\n{why}")
-        self.left_out = tuple(left_out)
-        self.tokens = tokens
-        self.cents = cents
 
 
 class MemberHead(Struct, frozen=True, kw_only=True):
@@ -130,34 +118,30 @@ class Council:
     def estimate(self, request: CouncilRequest) -> CouncilEstimate:
         """Say what a council may cost, before it is held."""
         settings, _ = self._services.configuration.load()
-        tasks = [self.task(member, request, settings) for member in CouncilMember]
+        tasks = self.tasks(request, settings).values()
         return estimate_council([(task.prompt, task.model) for task in tasks], settings)
 
     async def meet(self, request: CouncilRequest, tell: Tell) -> CouncilMeeting:
-        """Hold a council. Raises CouncilError. Cancelling ends every member."""
+        """Hold a council. Cancelling ends every member."""
         settings, _ = self._services.configuration.load()
-        workers = CountedWorkers(self._services.workers)
-        copies = ProjectCopies(self._services.workspace, request.project, request.environment)
-        meeting = _Meeting(request, settings, workers, copies, tell)
-        mask = self._services.secrets.masker(request.environment)
-        tasks = {member: self.task(member, request, settings) for member in CouncilMember}
-        if why := meeting.unaffordable(list(tasks.values())):
-            raise CouncilError([(member, why) for member in tasks], 0, 0.0)
-        async with asyncio.TaskGroup() as group:
-            running = {
-                member: group.create_task(meeting.ask(member, task, mask)) for member, task in tasks.items()
-            }
-        ended = {member: one.result() for member, one in running.items()}
+        meeting = _Meeting(
+            most=request.max_cents,
+            settings=settings,
+            workers=CountedWorkers(self._services.workers),
+            copies=ProjectCopies(self._services.workspace, request.project, request.environment),
+            mask=self._services.secrets.masker(request.environment),
+            tell=tell,
+            places=asyncio.Semaphore(settings.workers.parallel),
+        )
+        ended = await meeting.hear_all(self.tasks(request, settings))
         proposals = tuple(one for one in ended.values() if isinstance(one, CouncilProposal))
-        left_out = tuple((member, why) for member, why in ended.items() if isinstance(why, str))
-        if len(proposals) < LEAST_PROPOSALS:
-            raise CouncilError(left_out, workers.tokens, workers.cents)
+        enough = len(proposals) >= LEAST_PROPOSALS
         return CouncilMeeting(
-            decision=self.decide(request.project, proposals, request.facts),
+            decision=self.decide(request.project, proposals, request.facts) if enough else None,
             proposals=proposals,
-            left_out=left_out,
-            tokens=workers.tokens,
-            cents=workers.cents,
+            left_out=tuple((member, why) for member, why in ended.items() if isinstance(why, str)),
+            tokens=meeting.workers.tokens,
+            cents=meeting.workers.cents,
         )
 
     def decide(
@@ -177,20 +161,23 @@ class Council:
         """Return what an agent is told that takes the places of these members: the case once."""
         return self._fill(request, "\n\n".join(f"[{one}]\n{self._read(one)[1]}" for one in members))
 
-    def task(
-        self, member: CouncilMember, request: CouncilRequest, settings: Settings
-    ) -> WorkerTask[CouncilAnswer]:
-        """Return what a member is asked."""
-        head, text = self._read(member)
-        return WorkerTask(
-            prompt=self._fill(request, text),
-            answer=CouncilAnswer,
-            tools=head.tools,
-            model=route_model(request.model, ROUTE, settings, preset=head.model),
-            project=request.project,
-            environment=request.environment,
-            seconds=request.seconds,
-        )
+    def tasks(
+        self, request: CouncilRequest, settings: Settings
+    ) -> dict[CouncilMember, WorkerTask[CouncilAnswer]]:
+        """Return what each member is asked."""
+        tasks = {}
+        for member in CouncilMember:
+            head, text = self._read(member)
+            tasks[member] = WorkerTask(
+                prompt=self._fill(request, text),
+                answer=CouncilAnswer,
+                tools=head.tools,
+                model=route_model(request.model, ROUTE, settings, preset=head.model),
+                project=request.project,
+                environment=request.environment,
+                seconds=request.seconds,
+            )
+        return tasks
 
     def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
         path = self._services.texts / FOLDER / f"{member}.md"
@@ -200,75 +187,86 @@ class Council:
     def _fill(self, request: CouncilRequest, perspective: str) -> str:
         case = (self._services.texts / CASE_FILE).read_text(encoding="utf-8")
         mask = self._services.secrets.masker(request.environment)
-        return mask(fill_template(case, {**asdict(request.case), "perspective": perspective}))
+        return mask(fill_template(case, {**request.case.quoted(), "perspective": perspective}))
 
 
+@dataclass(kw_only=True)
 class _Meeting:
-    """One council, while its members are at work."""
+    """One council, while its members are at work. `most`: the cents that it may cost, None for no limit."""
 
-    def __init__(
-        self,
-        request: CouncilRequest,
-        settings: Settings,
-        workers: CountedWorkers,
-        copies: ProjectCopies,
-        tell: Tell,
-    ) -> None:
-        self._most = request.max_cents
-        self._settings, self._workers, self._copies, self._tell = settings, workers, copies, tell
-        self._places = asyncio.Semaphore(settings.workers.parallel)  # so that a copy is made when it is used
-        self._reserved, self._failed = 0.0, 0
+    most: float | None
+    settings: Settings
+    workers: CountedWorkers
+    copies: ProjectCopies
+    mask: SecretMask
+    tell: Tell
+    places: asyncio.Semaphore
+    """As many as may be at work at once, so that a copy is made when it is used."""
+    reserved: float = 0.0
+    failed: int = 0
 
-    def unaffordable(self, tasks: Sequence[WorkerTask[CouncilAnswer]]) -> str:
-        """Say why no decision can be had for the money, "" if one can."""
-        least = sum(sorted(map(self._estimate, tasks))[:LEAST_PROPOSALS])
-        if self._most is None or least <= self._most:
-            return ""
-        return f"not begun: a council costs about {least:.1f} cents, and {self._most:g} may be spent"
+    async def hear_all(
+        self, tasks: Mapping[CouncilMember, WorkerTask[CouncilAnswer]]
+    ) -> dict[CouncilMember, CouncilProposal | str]:
+        """Return each member's proposal, or why there is none. Without money for a decision none begins."""
+        least = sum(sorted(map(self._estimate, tasks.values()))[:LEAST_PROPOSALS])
+        if self.most is not None and least > self.most:
+            why = f"not begun: a council costs about {least:.1f} cents, and {self.most:g} may be spent"
+            return dict.fromkeys(tasks, why)
+        async with asyncio.TaskGroup() as group:
+            running = {member: group.create_task(self._ask(member, task)) for member, task in tasks.items()}
+        return {member: one.result() for member, one in running.items()}
 
-    async def ask(
-        self, member: CouncilMember, task: WorkerTask[CouncilAnswer], mask: SecretMask
-    ) -> CouncilProposal | str:
-        """Return a member's proposal, or why there is none."""
-        async with self._places:
-            if self._failed > len(CouncilMember) - LEAST_PROPOSALS:
-                return self._end(member, "not begun: too many others have failed")
-            expected, spent = self._estimate(task), self._workers.known_cents
-            left = None if self._most is None else self._most - spent - self._reserved
-            if left is not None and (left <= 0 or expected > left):
-                return self._end(member, f"not begun: {left:.1f} of {self._most:g} cents are left")
-            self._reserved += expected
+    async def _ask(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal | str:
+        async with self.places:
+            expected = self._estimate(task)
+            why = self._reason_against(expected)
+            self.reserved += expected
             try:
-                return await self._work(member, task, mask)
+                if not why:
+                    return await self._work(member, task)
             except (WorkerError, NoCopyError, OSError) as error:
-                return self._end(member, f"left out: {error}")
+                why = f"left out: {error}"
             finally:
-                self._reserved -= expected
+                self.reserved -= expected
+        self.failed += 1
+        self.tell(member, why)
+        return why
 
-    async def _work(
-        self, member: CouncilMember, task: WorkerTask[CouncilAnswer], mask: SecretMask
-    ) -> CouncilProposal:
-        async with self._copies.open(ROUTE, history=True) as copy:
-            self._tell(member, "works in a copy of the project")
-            own = replace(task, project=copy.project, environment=copy.environment)
-            done = await self._workers.run(own, self._settings, log.debug)
-
-        def kept(text: str) -> str:
-            return truncate_middle(clean_text(mask(text.replace(f"{copy.project}/", ""))), TEXT_LENGTH)
-
-        self._tell(member, f"proposes, with a confidence of {done.answer.confidence}")
-        return CouncilProposal(
-            member=member,
-            findings=tuple(map(kept, done.answer.findings)),
-            hypothesis=kept(done.answer.hypothesis),
-            suggested_fix=kept(done.answer.suggested_fix),
-            confidence=done.answer.confidence,
+    def _reason_against(self, expected: float) -> str:
+        """Say why a member that is expected to take so many cents may not begin; "" if it may."""
+        if self.failed > len(CouncilMember) - LEAST_PROPOSALS:
+            return "not begun: too many others have failed"
+        if self.most is None:
+            return ""
+        left = self.most - self.workers.known_cents - self.reserved
+        return (
+            f"not begun: {left:.1f} of {self.most:g} cents are left" if left <= 0 or expected > left else ""
         )
 
-    def _estimate(self, task: WorkerTask[CouncilAnswer]) -> float:
-        return estimate_council([(task.prompt, task.model)], self._settings).cents or 0.0
+    async def _work(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal:
+        async with self.copies.open(ROUTE, history=True) as copy:
+            self.tell(member, "works in a copy of the project")
+            own = replace(task, project=copy.project, environment=copy.environment)
+            answer = (await self.workers.run(own, self.settings, log.debug)).answer
 
-    def _end(self, member: CouncilMember, why: str) -> str:
-        self._failed += 1
-        self._tell(member, why)
-        return why
+        self.tell(member, f"proposes, with a confidence of {answer.confidence}")
+        said = fill_struct(CouncilProposal, answer, member=member)
+        return clean_proposal(said, lambda text: self.mask(text.replace(f"{copy.project}/", "")))
+
+    def _estimate(self, task: WorkerTask[CouncilAnswer]) -> float:
+        return estimate_council([(task.prompt, task.model)], self.settings).cents or 0.0
+
+
+def clean_proposal(said: CouncilProposal, mask: Callable[[str], str]) -> CouncilProposal:
+    """Return a proposal with its texts masked and bounded."""
+
+    def clean(text: str) -> str:
+        return truncate_middle(clean_text(mask(text)), TEXT_LENGTH)
+
+    return replace(
+        said,
+        findings=tuple(map(clean, said.findings)),
+        hypothesis=clean(said.hypothesis),
+        suggested_fix=clean(said.suggested_fix),
+    )

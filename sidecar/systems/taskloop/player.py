@@ -22,11 +22,10 @@ from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, TaskStatus, find_ready_tasks
 from sidecar.kernel.loop import CommandType, ExecutionMode, GateResult, GateVerdict, LoopState, LoopStatus
 from sidecar.kernel.session import Environment, Session
-from sidecar.systems.taskloop.council import CouncilError
 from sidecar.systems.taskloop.policy.loop import Action
 from sidecar.systems.taskloop.ports import LoopTasks
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
-from sidecar.systems.taskloop.states import choose_model_name
+from sidecar.systems.taskloop.wording import list_lines
 from sidecar.workers.ports import FINAL_FAILURES, WorkerError, Workers, WorkerTask
 
 TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
@@ -73,6 +72,10 @@ class Outcome(StrEnum):
     FAILED = "failed"
     HALTED = "halted"
     STOPPED = "stopped"
+
+
+LOST: Final = {Action.FAIL: Outcome.FAILED, Action.HALT: Outcome.HALTED}
+"""How it ends where a task is not completed."""
 
 
 class PlayEnd(Struct, frozen=True, kw_only=True):
@@ -128,15 +131,8 @@ class LoopPlayer:
             self._tasks.put_task(key, replace(self._tasks.task(key, ident), status=TaskStatus.REMAINING))
         for content in asked.tasks:
             task = self._tasks.add_task(key, content, Author.USER)
-            self._tasks.put_task(
-                key,
-                replace(
-                    task,
-                    status=TaskStatus.REMAINING,
-                    acceptance_criteria=asked.criteria,
-                    scope_files=asked.scope,
-                ),
-            )
+            task = replace(task, acceptance_criteria=asked.criteria, scope_files=asked.scope)
+            self._tasks.put_task(key, replace(task, status=TaskStatus.REMAINING))
 
     async def _play_tasks(self) -> PlayEnd:
         while ready := find_ready_tasks(self._tasks.of(self._session.key)):
@@ -154,58 +150,49 @@ class LoopPlayer:
         answer = ""
         while True:
             done = await self._report(await self._work(brief, answer))
-            action, line = done.ruling.action, done.text.partition("\n")[0]
+            action, line = done.action, done.text.partition("\n")[0]
             self._tell(action, f"{line} {self._spent()}")
-            match action:
-                case Action.COMPLETE:
-                    return None
-                case Action.FAIL:
-                    return PlayEnd(outcome=Outcome.FAILED, message=line)
-                case Action.HALT:
-                    return PlayEnd(outcome=Outcome.HALTED, message=line)
-                case Action.COUNCIL:
-                    await self._hold_council()
-                case Action.ITERATE | Action.ESCALATE:
-                    pass
+            if action is Action.COMPLETE:
+                return None
+            if action in LOST:
+                return PlayEnd(outcome=LOST[action], message=line)
+            if action is Action.COUNCIL:
+                await self._hold_council()
             answer, brief = done.text, self._loops.context(self._session)
 
     async def _work(self, brief: Briefing, answer: str) -> WorkerReport:
         """Let a worker do the task. `answer` is the one to the report before."""
-        settings, words = self._loops.states.settings(), self._loops.words
+        words, own = self._loops.words, self._asked.model
         refused = words.say("loop-refused", answer=answer) if answer else ""
         task = WorkerTask(
             prompt="\n\n".join(filter(None, (brief.text, refused, words.say("loop-worker")))),
             answer=WorkerReport,
             tools=TOOLS,
-            model=self._asked.model
-            or choose_model_name(brief.loop, brief.agent, brief.task.complexity, settings),
+            model=own or brief.model_name,
             project=self._session.project,
             environment=self._asked.environment,
         )
-        report = f"report {brief.loop.iteration + 1} of {settings.loop.max_iterations}"
-        self._tell("worker", f"{self._asked.model or brief.model} works on {brief.task.id}, {report}")
+        report = f"report {brief.loop.iteration + 1} of {brief.settings.loop.max_iterations}"
+        self._tell("worker", f"{own or brief.model} works on {brief.task.id}, {report}")
         try:
-            done = await self._workers.run(task, settings, log.debug)
+            done = await self._workers.run(task, brief.settings, log.debug)
         except WorkerError as error:
             self._loops.record_worker(self._session, error.tokens, error.cents)
             if error.failure in FINAL_FAILURES:  # it costs no report
                 raise _StoppedError(error.message) from None
-            self._tell("worker", error.message)
-            return WorkerReport(summary=error.message, done=False)
-        self._loops.record_worker(self._session, done.tokens, done.cents)
-        self._tell("worker", done.answer.summary)
-        return done.answer
+            said = WorkerReport(summary=error.message, done=False)
+        else:
+            self._loops.record_worker(self._session, done.tokens, done.cents)
+            said = done.answer
+        self._tell("worker", said.summary)
+        return said
 
     async def _report(self, said: WorkerReport) -> Completion:
+        undone = "" if said.done else said.summary or "it says so"
         done = await self._loops.report_completion(
-            self._session,
-            said.files_changed,
-            said.summary,
-            self._hear_gate,
-            "" if said.done else said.summary or "it says so",
+            self._session, said.files_changed, said.summary, self._hear_gate, undone
         )
-        if done.examined is not None:
-            found = done.examined.report
+        if (found := done.report) is not None:
             for gate in found.gates:
                 self._tell("check", describe_gate(gate))
             for name, lines in (("outside", found.outside), ("weakened", found.weakened)):
@@ -215,34 +202,28 @@ class LoopPlayer:
 
     async def _hold_council(self) -> None:
         """Hold the council on the task at work, and go on with what it decides."""
-        council, asked = self._loops.council, self._loops.councils.request(self._session)
-        asked = replace(asked, model=self._asked.model)
-        self._tell("council", council.estimate(asked).text)
-        try:
-            met = await council.meet(asked, lambda member, what: self._tell("council", f"{member} {what}"))
-        except CouncilError as error:
-            self._loops.record_worker(self._session, error.tokens, error.cents)
-            raise _StoppedError(str(error)) from None
+        councils = self._loops.councils
+        asked = replace(councils.request(self._session), model=self._asked.model)
+        self._tell("council", councils.council.estimate(asked).text)
+        met = await councils.council.meet(
+            asked, lambda member, what: self._tell("council", f"{member} {what}")
+        )
         self._loops.record_worker(self._session, met.tokens, met.cents)
-        self._loops.councils.accept(self._session, met.decision, met.proposals)
-        self._tell("council", f"{met.decision.winner}: {met.decision.recommended_fix} {self._spent()}")
+        if (decided := met.decision) is None:
+            why = list_lines(f"{member}: {why}" for member, why in met.left_out)
+            raise _StoppedError(self._loops.words.say("loop-undecided", why=why))
+        councils.accept(self._session, decided, met.proposals)
+        self._tell("council", f"{decided.winner}: {decided.recommended_fix} {self._spent()}")
 
     def _hear_gate(self, _ended: int, _every: int, gate: Gate, run: GateRun | None) -> None:
         if run is None:
             self._tell("check", f"{gate.id} runs: {gate.command}")
 
     def _tell_task(self, brief: Briefing) -> None:
-        task, scores = brief.task, brief.selection.scores if brief.selection else ()
+        task = brief.task
         self._tell("task", f"{task.id}: {task.content}")
-        points = [
-            f"{name.replace('_', ' ')} {part}"
-            for one in scores
-            if one.agent == task.agent
-            for name in one.__struct_fields__[2:]
-            if (part := getattr(one, name))
-        ]
-        why = f", for its points ({', '.join(points)})" if points else ""
-        self._tell("agent", f"{task.agent}{why}; complexity {task.complexity}: tier {brief.loop.tier}")
+        why = "; ".join(brief.selection.reasoning) if brief.selection else "the task names it"
+        self._tell("agent", f"{task.agent}; complexity {task.complexity}: tier {brief.loop.tier}; {why}")
 
     def _spent(self) -> str:
         loop = self._loops.of(self._session.key)

@@ -70,7 +70,7 @@ class AgentScore(Struct, frozen=True):
     """An agent's points, in all and in the four parts."""
 
     agent: str
-    total: int
+    points: int
     keywords: int
     file_types: int
     task_type: int
