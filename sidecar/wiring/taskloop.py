@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
@@ -15,12 +14,18 @@ from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.wiring.evidence import build_instructions
 from sidecar.workers.ports import Workers
 
-TEXTS_FILE: Final = "loop.md"
+
+def read_texts(*names: str) -> dict[str, str]:
+    """Return the sections of these files in rubric/; of two with one name, that of the later file."""
+    texts: dict[str, str] = {}
+    for name in names:
+        texts |= markdown_sections((plugin_root() / "rubric" / name).read_text(encoding="utf-8"))
+    return texts
 
 
 def loop_texts() -> dict[str, str]:
-    """Return the sections of rubric/loop.md."""
-    return markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
+    """Return what agents are told by the loop."""
+    return read_texts("loop.md")
 
 
 def build_loop_services(
@@ -31,26 +36,19 @@ def build_loop_services(
     workers: Workers,
 ) -> LoopServices:
     """Build what the task loops use. `state`: the user's state folder."""
+    council = CouncilServices(
+        configuration=services.configuration,
+        secrets=services.secrets,
+        texts=plugin_root() / "rubric",
+        workers=workers,
+        workspace=services.workspace,
+    )
     return LoopServices(
         agents=build_instructions(InstructionKind.AGENT, parse_agent, state, services.steering),
-        checkpoints=services.checkpoints,
-        clock=services.clock,
-        configuration=services.configuration,
-        council=Council(
-            CouncilServices(
-                configuration=services.configuration,
-                secrets=services.secrets,
-                texts=plugin_root() / "rubric",
-                workers=workers,
-                workspace=services.workspace,
-            )
-        ),
+        council=Council(council),
+        evidence=services,
         gates=gates,
-        log=services.log,
-        loops=services.loops,
-        old_checks=services.old_checks,
-        spending=services.spending,
+        platform=services,
         tasks=tasks,
         texts=loop_texts(),
-        workspace=services.workspace,
     )

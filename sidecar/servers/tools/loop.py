@@ -5,7 +5,8 @@ The rules are in sidecar/systems/taskloop; this module only offers them as tools
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -14,34 +15,8 @@ from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.loop import CouncilProposal, GateVerdict, Loop, LoopCheckpoint, LoopStatus, Tier
 from sidecar.kernel.models import model_prices, resolve_model
 from sidecar.kernel.structs import fill_struct
+from sidecar.servers.tools import loop_forms as forms
 from sidecar.servers.tools.gates import with_gate_progress
-from sidecar.servers.tools.loop_forms import (
-    AgentInfo,
-    AgentName,
-    AgentReport,
-    AgentsListed,
-    CheckpointChoice,
-    CheckpointInfo,
-    CheckpointsListed,
-    CheckpointText,
-    CompletionReport,
-    CompletionRuled,
-    CouncilReport,
-    Files,
-    LoopConfiguration,
-    LoopEvent,
-    LoopHistory,
-    LoopReport,
-    Proposal,
-    Reason,
-    RestoreReport,
-    ScopeReport,
-    SessionEnd,
-    SessionRequest,
-    TaskReport,
-    TierModel,
-    Tokens,
-)
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -53,7 +28,6 @@ from sidecar.servers.tools.tool import (
 )
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.councils import missing_members
-from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
@@ -65,6 +39,8 @@ DIFF_LENGTH: Final = 12_000
 """Characters of a restore's differences in an answer."""
 MOST: Final = 200
 
+Reading = Callable[[ToolInvocation, Any], Awaitable[Struct]]
+
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools of the toolset `loop`."""
@@ -75,37 +51,49 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
 
     reads = {"reads": True, "repeats": True}
     return (
-        make("session_start", SessionRequest, LoopReport),
-        make("session_status", NoArguments, LoopReport, **reads),
-        make("session_end", SessionEnd, LoopReport),
-        make("task_start", TaskRequest, TaskReport),
-        make("task_context", NoArguments, TaskReport, **reads),
-        make("scope_check", Files, ScopeReport, **reads),
-        make("report_completion", CompletionReport, CompletionRuled, asks=True),
-        make("escalate", Reason, CompletionRuled),
-        make("council_analyze", NoArguments, CouncilReport, **reads),
-        make("council_submit", Proposal, CouncilReport),
-        make("checkpoint_save", CheckpointText, CheckpointInfo),
-        make("checkpoint_restore", CheckpointChoice, RestoreReport, asks=True),
-        make("checkpoint_list", NoArguments, CheckpointsListed, **reads),
-        make("agent_info", AgentName, AgentReport, **reads),
-        make("tokens_record", Tokens, LoopReport),
+        make("session_start", forms.SessionRequest, forms.LoopReport),
+        make("session_status", NoArguments, forms.LoopReport, **reads),
+        make("session_end", forms.SessionEnd, forms.LoopReport),
+        make("task_start", TaskRequest, forms.TaskReport),
+        make("task_context", NoArguments, forms.TaskReport, **reads),
+        make("scope_check", forms.Files, forms.ScopeReport, **reads),
+        make("report_completion", forms.CompletionReport, forms.CompletionRuled, asks=True),
+        make("escalate", forms.Reason, forms.CompletionRuled),
+        make("council_analyze", NoArguments, forms.CouncilReport, **reads),
+        make("council_submit", forms.Proposal, forms.CouncilReport),
+        make("checkpoint_save", forms.CheckpointText, forms.CheckpointInfo),
+        make("checkpoint_restore", forms.CheckpointChoice, forms.RestoreReport, asks=True),
+        make("checkpoint_list", NoArguments, forms.CheckpointsListed, **reads),
+        make("agent_info", forms.AgentName, forms.AgentReport, **reads),
+        make("tokens_record", forms.Tokens, forms.LoopReport),
     )
 
 
 def resources(context: ToolContext) -> tuple[Resource, ...]:
     """Return what clients may read; it costs an agent's context nothing until then."""
-    work = LoopResources(context)
-    return tuple(
-        Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=read)
-        for path, takes, read in (
-            ("agents", NoArguments, work.agents),
-            ("agents/{agent_id}", AgentName, work.agent),
-            ("session/current", NoArguments, work.session),
-            ("session/history", NoArguments, work.history),
-            ("config", NoArguments, work.configuration),
-        )
+    shown, work = LoopResources(context), LoopTools(context)
+
+    def make(path: str, takes: type[Struct], work: Reading) -> Resource:
+        return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=work)
+
+    return (
+        make("agents", NoArguments, shown.agents),
+        make("agents/{agent_id}", forms.AgentName, _data_of(work.agent_info)),
+        make("session/current", NoArguments, _data_of(work.session_status)),
+        make("session/history", NoArguments, shown.history),
+        make("config", NoArguments, shown.configuration),
     )
+
+
+def _data_of(
+    tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]],
+) -> Callable[..., Awaitable[Struct]]:
+    """Return a reading of what a tool gives."""
+
+    async def read(call: ToolInvocation, given: Struct) -> Struct:
+        return (await tool(call, given)).data
+
+    return read
 
 
 class LoopTools:
@@ -117,7 +105,7 @@ class LoopTools:
 
     # --- sessions ---
 
-    async def session_start(self, call: ToolInvocation, given: SessionRequest) -> ToolAnswer:
+    async def session_start(self, call: ToolInvocation, given: forms.SessionRequest) -> ToolAnswer:
         started = self._loops.start_session(
             call.session, given.command, given.command_type, given.execution_mode
         )
@@ -127,10 +115,10 @@ class LoopTools:
         events = self._loops.states.newest(call.session.key, EVENTS_TOLD)
         return self._session(self._loops.of(call.session.key), *events)
 
-    async def session_end(self, call: ToolInvocation, given: SessionEnd) -> ToolAnswer:
+    async def session_end(self, call: ToolInvocation, given: forms.SessionEnd) -> ToolAnswer:
         return self._session(self._loops.end_session(call.session, LoopStatus(given.status), given.reason))
 
-    async def tokens_record(self, call: ToolInvocation, given: Tokens) -> ToolAnswer:
+    async def tokens_record(self, call: ToolInvocation, given: forms.Tokens) -> ToolAnswer:
         return self._session(self._loops.record_tokens(call.session, given.model, given.input, given.output))
 
     def _session(self, loop: Loop, *logged: LoggedEvent) -> ToolAnswer:
@@ -143,7 +131,7 @@ class LoopTools:
             cents=self._loops.words.cents(loop),
             events=list_lines(f"{one.kind}: {one.text}" for one in events),
         )
-        return ToolAnswer(fill_struct(LoopReport, loop, events=events), text)
+        return ToolAnswer(fill_struct(forms.LoopReport, loop, events=events), text)
 
     # --- tasks ---
 
@@ -153,21 +141,22 @@ class LoopTools:
     async def task_context(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         return _task_answer(self._loops.context(call.session))
 
-    async def scope_check(self, call: ToolInvocation, given: Files) -> ToolAnswer:
+    async def scope_check(self, call: ToolInvocation, given: forms.Files) -> ToolAnswer:
         found = self._loops.files_outside(call.session, given.files)
         outside = tuple(clip_printable(one, EVENT_LENGTH) for one in found)[:MOST]
         text = self._loops.words.findings(Report(gates=(), outside=outside)) or self._say("loop-in-scope")
-        return ToolAnswer(ScopeReport(ok=not outside, outside=outside), text)
+        return ToolAnswer(forms.ScopeReport(ok=not outside, outside=outside), text)
 
-    async def agent_info(self, call: ToolInvocation, given: AgentName) -> ToolAnswer:
+    async def agent_info(self, call: ToolInvocation, given: forms.AgentName) -> ToolAnswer:
         agent = self._loops.find_agent(call.session, given.agent_id.strip())
         scope = self._loops.words.scope(agent.scope.can_modify)
         text = self._say("loop-agent", agent, scope=scope, never=", ".join(agent.scope.cannot_modify))
-        return ToolAnswer(report_agent(agent), text)
+        found = fill_struct(forms.AgentReport, agent.scope, agent, outputs=agent.outputs.fields)
+        return ToolAnswer(found, text)
 
     # --- reports ---
 
-    async def report_completion(self, call: ToolInvocation, given: CompletionReport) -> ToolAnswer:
+    async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
         return _completion_answer(
             await with_gate_progress(
                 self._clock,
@@ -178,21 +167,21 @@ class LoopTools:
             )
         )
 
-    async def escalate(self, call: ToolInvocation, given: Reason) -> ToolAnswer:
+    async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
         return _completion_answer(self._loops.escalate(call.session, given.reason))
 
     # --- the council ---
 
     async def council_analyze(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         loop = self._loops.councils.open_council(call.session)
-        found = CouncilReport(task=loop.task, missing=missing_members(loop))
+        found = forms.CouncilReport(task=loop.task, missing=missing_members(loop))
         return ToolAnswer(
             found, self._say("loop-analyze", found, case=self._loops.councils.case(call.session))
         )
 
-    async def council_submit(self, call: ToolInvocation, given: Proposal) -> ToolAnswer:
+    async def council_submit(self, call: ToolInvocation, given: forms.Proposal) -> ToolAnswer:
         loop = self._loops.councils.submit(call.session, fill_struct(CouncilProposal, given))
-        found = fill_struct(CouncilReport, loop, missing=missing_members(loop))
+        found = fill_struct(forms.CouncilReport, loop, missing=missing_members(loop))
         if found.missing:
             return ToolAnswer(found, self._say("loop-submitted", given, found))
         decided = self._say("loop-decided", loop, model=self._loops.context(call.session).model)
@@ -200,7 +189,7 @@ class LoopTools:
 
     # --- checkpoints ---
 
-    async def checkpoint_save(self, call: ToolInvocation, given: CheckpointText) -> ToolAnswer:
+    async def checkpoint_save(self, call: ToolInvocation, given: forms.CheckpointText) -> ToolAnswer:
         made = await self._loops.checkpoints.save(call.session, given.description)
         return ToolAnswer(_checkpoint_info(made), self._checkpoint("loop-saved", made))
 
@@ -208,11 +197,11 @@ class LoopTools:
         made = self._loops.of(call.session.key).checkpoints
         lines = [self._checkpoint("loop-checkpoint-line", one) for one in made]
         text = "\n".join(lines) or self._say("loop-checkpoints-none")
-        return ToolAnswer(CheckpointsListed(checkpoints=tuple(map(_checkpoint_info, made))), text)
+        return ToolAnswer(forms.CheckpointsListed(checkpoints=tuple(map(_checkpoint_info, made))), text)
 
-    async def checkpoint_restore(self, call: ToolInvocation, given: CheckpointChoice) -> ToolAnswer:
+    async def checkpoint_restore(self, call: ToolInvocation, given: forms.CheckpointChoice) -> ToolAnswer:
         done = await self._loops.checkpoints.restore(call.session, given.checkpoint_id, given.confirm)
-        found = RestoreReport(
+        found = forms.RestoreReport(
             done=bool(done.kept),
             confirm="" if done.kept else done.word,
             files=tuple(edit.path for edit in done.diffs)[:MOST],
@@ -221,8 +210,7 @@ class LoopTools:
         return ToolAnswer(found, self._restore(done))
 
     def _checkpoint(self, section: str, made: LoopCheckpoint) -> str:
-        what = self._say("loop-with-tree" if made.tree else "loop-without-tree")
-        return self._say(section, made, what=what, description=made.description or "-")
+        return self._say(section, made, description=made.description or "-")
 
     def _restore(self, done: Restore) -> str:
         ident, tree = done.checkpoint.id, done.tree
@@ -238,52 +226,41 @@ class LoopTools:
 
 
 class LoopResources:
-    """What each resource holds."""
+    """What each resource holds that is no tool's."""
 
     def __init__(self, context: ToolContext) -> None:
-        self._loops, self._tools = context.loops, LoopTools(context)
+        self._loops = context.loops
 
-    async def agents(self, call: ToolInvocation, _given: NoArguments) -> AgentsListed:
+    async def agents(self, call: ToolInvocation, _given: NoArguments) -> forms.AgentsListed:
         known = self._loops.agents(call.session).values()
-        return AgentsListed(agents=tuple(fill_struct(AgentInfo, one) for one in known))
+        return forms.AgentsListed(agents=tuple(fill_struct(forms.AgentInfo, one) for one in known))
 
-    async def agent(self, call: ToolInvocation, given: AgentName) -> AgentReport:
-        return report_agent(self._loops.find_agent(call.session, given.agent_id))
-
-    async def session(self, call: ToolInvocation, given: NoArguments) -> Struct:
-        return (await self._tools.session_status(call, given)).data
-
-    async def history(self, call: ToolInvocation, _given: NoArguments) -> LoopHistory:
-        return LoopHistory(events=tuple(map(read_event, self._loops.states.newest(call.session.key, MOST))))
-
-    async def configuration(self, _call: ToolInvocation, _given: NoArguments) -> LoopConfiguration:
-        settings = self._loops.states.settings()
-        prices = model_prices(settings)
-        models = {tier: resolve_model(tier, settings) for tier in Tier if tier is not Tier.COUNCIL}
-        return LoopConfiguration(
-            loop=settings.loop,
-            models=tuple(
-                TierModel(tier=tier, model=model, price=prices.get(model)) for tier, model in models.items()
-            ),
+    async def history(self, call: ToolInvocation, _given: NoArguments) -> forms.LoopHistory:
+        return forms.LoopHistory(
+            events=tuple(map(read_event, self._loops.states.newest(call.session.key, MOST)))
         )
 
+    async def configuration(self, _call: ToolInvocation, _given: NoArguments) -> forms.LoopConfiguration:
+        settings = self._loops.states.settings()
+        prices = model_prices(settings)
+        named = {tier: resolve_model(tier, settings) for tier in Tier if tier is not Tier.COUNCIL}
+        models = (
+            forms.TierModel(tier=tier, model=name, price=prices.get(name)) for tier, name in named.items()
+        )
+        return forms.LoopConfiguration(loop=settings.loop, models=tuple(models))
 
-def read_event(event: LoggedEvent) -> LoopEvent:
+
+def read_event(event: LoggedEvent) -> forms.LoopEvent:
     """Return an event with what it says in a line."""
     fields = msgspec.to_builtins(event.data)
     said = ", ".join(f"{name} {value}" for name, value in fields.items() if value and name != "type")
-    return LoopEvent(at=event.at, kind=event.kind, text=clip_printable(said, EVENT_LENGTH))
-
-
-def report_agent(agent: Agent) -> AgentReport:
-    """Return what is published of an agent."""
-    return fill_struct(AgentReport, agent.scope, agent, outputs=agent.outputs.fields)
+    return forms.LoopEvent(at=event.at, kind=event.kind, text=clip_printable(said, EVENT_LENGTH))
 
 
 def _task_answer(brief: Briefing) -> ToolAnswer:
     loop = brief.loop
     found = fill_struct(
-        TaskReport, brief.selection, brief.scope, loop, brief.task, brief.agent,
+        forms.TaskReport, brief.selection, brief.scope, loop, brief.task, brief.agent,
         model=brief.model, failures=loop.own_failures[-FAILURES_TOLD:],
     )  # fmt: skip
     return ToolAnswer(found, brief.text)
@@ -292,9 +269,11 @@ def _task_answer(brief: Briefing) -> ToolAnswer:
 def _completion_answer(ended: Completion) -> ToolAnswer:
     gates = ended.report.gates if ended.report else ()
     blocking = tuple(gate.id for gate in gates if gate.required and gate.verdict is not GateVerdict.PASS)
-    found = fill_struct(CompletionRuled, ended, ended.report, ended.loop, gates=gates, blocking=blocking)
+    found = fill_struct(
+        forms.CompletionRuled, ended, ended.report, ended.loop, gates=gates, blocking=blocking
+    )
     return ToolAnswer(found, ended.text)
 
 
-def _checkpoint_info(made: LoopCheckpoint) -> CheckpointInfo:
-    return fill_struct(CheckpointInfo, made, tree=bool(made.tree))
+def _checkpoint_info(made: LoopCheckpoint) -> forms.CheckpointInfo:
+    return fill_struct(forms.CheckpointInfo, made, tree=bool(made.tree))

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.diffs import build_file_diffs
-from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeDifference
+from sidecar.evidence.ports import CheckpointError, RestoredTree
 from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import LoopCheckpointed
@@ -54,19 +54,17 @@ class LoopCheckpoints:
     def __init__(self, states: LoopStates) -> None:
         self._states = states
         self._services = states.services
-        self._trees = states.services.checkpoints
+        self._trees = states.services.evidence.checkpoints
 
     async def save(self, session: Session, description: str = "") -> LoopCheckpoint:
         """Save the state and the files as they are."""
         with self._states.reserved(session.key):
             take_step(self._states.of(session.key), Step.TASK)
-            tree = ""
-            if self._trees is not None:
-                with _told_as_refusals():
-                    tree = (await self._trees.save(session.project, self._states.environment(session))).id
+            with _told_as_refusals():
+                saved = await self._trees.save(session.project, self._states.environment(session))
             loop, text = self._states.of(session.key), self._states.mask(session, description)
-            made = self._make(loop, text, tree)
-            told = LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=bool(tree))
+            made = self._make(loop, text, saved.id)
+            told = LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=True)
             self._save_with(session, loop, made, told)
         return made
 
@@ -79,31 +77,24 @@ class LoopCheckpoints:
             shown = await self._show(session, found)
             if word.strip() != shown.word:
                 return shown
-            done: RestoredTree | None = None
-            if self._trees is not None and found.tree:
+            with _told_as_refusals():
                 environment = self._states.environment(session)
-                with _told_as_refusals():
-                    done = await self._trees.restore(session.project, environment, found.tree)
+                done = await self._trees.restore(session.project, environment, found.tree)
             loop = self._states.of(session.key)
-            tree = done.present.id if done else ""
-            present = self._make(loop, f"before restoring {found.id}", tree)
+            present = self._make(loop, f"before restoring {found.id}", done.present.id)
             self._restore_statuses(session, found, loop)
-            told = LoopCheckpointed(
-                checkpoint=found.id, done="restored", tree=bool(found.tree), kept=present.id
-            )
+            told = LoopCheckpointed(checkpoint=found.id, done="restored", tree=True, kept=present.id)
             back = loop if found.loop is None else restore_loop(loop, found.loop)
             self._save_with(session, back, present, told)
         return replace(shown, kept=present.id, tree=done)
 
     async def _show(self, session: Session, found: LoopCheckpoint) -> Restore:
-        difference, digest = TreeDifference(), ""
-        if self._trees is not None and found.tree:
-            environment = self._states.environment(session)
-            with _told_as_refusals():
-                difference = await self._trees.difference(session.project, environment, found.tree)
-            if difference.conflicts:
-                raise LoopOrderError("loop-tree", why="; ".join(difference.conflicts[:CONFLICTS_TOLD]))
-            digest = await self._services.workspace.fingerprint(session.project, environment)
+        environment = self._states.environment(session)
+        with _told_as_refusals():
+            difference = await self._trees.difference(session.project, environment, found.tree)
+        if difference.conflicts:
+            raise LoopOrderError("loop-tree", why="; ".join(difference.conflicts[:CONFLICTS_TOLD]))
+        digest = await self._services.evidence.workspace.fingerprint(session.project, environment)
         word = hashlib.sha256(f"{found.id}\0{found.tree}\0{digest}".encode()).hexdigest()[:WORD_LENGTH]
         diffs = build_file_diffs(difference.changes, self._services.gates.mask(session))
         return Restore(checkpoint=found, word=word, diffs=diffs, left=difference.left)
@@ -122,7 +113,7 @@ class LoopCheckpoints:
         tasks = self._services.tasks.of(loop.key).tasks
         return LoopCheckpoint(
             id=f"C{number}",
-            at=self._services.clock.now(),
+            at=self._services.platform.clock.now(),
             description=description,
             tree=tree,
             loop=replace(loop, checkpoints=(), failures=loop.failures[-KEPT_FAILURES:]),

@@ -87,7 +87,7 @@ class ReportExaminer:
         session, work, gates, claim = about
         services, settings = self._services, work.settings
         environment, mask = services.gates.permitted_environment(session), services.gates.mask(session)
-        changes = await services.workspace.since(work.loop.base, session.project, environment)
+        changes = await services.evidence.workspace.since(work.loop.base, session.project, environment)
         required = {gate.id: must for gate, must in gates}
         runs = await services.gates.run(session, tuple(required), hear) if gates else ()
         results = [
@@ -125,7 +125,7 @@ class ReportExaminer:
         services, session, task, loop = self._services, about.session, about.work.task, about.work.loop
         base, environment = loop.base, services.gates.permitted_environment(session)
         if loop.accepted.snapshot not in ("", base.snapshot):
-            since = await services.workspace.since(loop.accepted, session.project, environment)
+            since = await services.evidence.workspace.since(loop.accepted, session.project, environment)
             if not since.unseen:  # else it was kept for too long
                 base, changes = loop.accepted, since
         asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
@@ -134,7 +134,7 @@ class ReportExaminer:
         if passed and may_bear_on_checks(changes.files):
             at = GateContext(project=session.project, tree=changes.tree, environment=environment, base=base)
             seconds, upgraded = about.work.settings.gates.seconds, changes_dependencies(changes.files)
-            for one in await services.old_checks.compare(base, at, tuple(passed), float(seconds)):
+            for one in await services.evidence.old_checks.compare(base, at, tuple(passed), float(seconds)):
                 found += proof.rate_comparison(one, asked, upgraded=upgraded)
         mask = services.gates.mask(session)
         return tuple(mask(line) for line in proof.describe_findings(proof.grave_findings(found)))

@@ -104,7 +104,7 @@ class TaskLoops:
     ) -> Loop:
         """Begin a loop session."""
         self.states.check_free(session.key)
-        command, now = self.states.mask(session, command), self._services.clock.now()
+        command, now = self.states.mask(session, command), self._services.platform.clock.now()
         loop = rules.start_session(self.of(session.key), command, kind, mode, now)
         return self.states.save(session, loop, LoopSessionChanged(status=loop.status, command=command))
 
@@ -215,7 +215,7 @@ class TaskLoops:
             now = self.of(session.key)
             if (now.state, now.task, now.iteration) != (loop.state, loop.task, loop.iteration):
                 raise LoopOrderError("loop-changed")
-            ruling = rules.rule_report(now, report, work.settings.loop, self._services.clock.now())
+            ruling = rules.rule_report(now, report, work.settings.loop, self._services.platform.clock.now())
             if ruling.action is Action.COMPLETE:
                 accepted = await self._remember_files(session)
                 done = replace(ruling.loop, accepted=accepted, base=FileBaseline())
@@ -228,7 +228,7 @@ class TaskLoops:
         work = self._at_work(session, "escalate")
         self._check_limits(work.loop)
         reason = self.states.mask(session, reason)
-        ruling = rules.ask_for_escalation(work.loop, reason, self._services.clock.now())
+        ruling = rules.ask_for_escalation(work.loop, reason, self._services.platform.clock.now())
         return self._carry_out(session, work, ruling)
 
     def _carry_out(
@@ -247,7 +247,9 @@ class TaskLoops:
     # --- parts ---
 
     async def _remember_files(self, session: Session) -> FileBaseline:
-        return await self._services.workspace.remember(session.project, self.states.environment(session))
+        return await self._services.evidence.workspace.remember(
+            session.project, self.states.environment(session)
+        )
 
     def _at_work(self, session: Session, tool: str) -> TaskWork:
         """Return the task at work. Raises LoopOrderError."""
@@ -266,7 +268,7 @@ class TaskLoops:
 
     def _check_limits(self, loop: Loop) -> None:
         settings = self.states.settings()
-        reached = reached_worker_limit(self._services.spending.today(), settings)
+        reached = reached_worker_limit(self._services.platform.spending.today(), settings)
         if not reached and rules.over_limit(loop, settings.loop):
             reached = self.words.cents(loop)
         if reached:

@@ -26,7 +26,6 @@ from sidecar.kernel.log import (
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.ports import LoopServices
 
@@ -50,12 +49,12 @@ class LoopStates:
 
     def of(self, key: SessionKey) -> Loop:
         """Return a session's loop, an idle one where none is saved. Raises OSError, BadInputError."""
-        return self.services.loops.load(key) or Loop(key=key)
+        return self.services.platform.loops.load(key) or Loop(key=key)
 
     def save(self, session: Session, loop: Loop, *events: EventData) -> Loop:
         """Save a loop, and tell what happened. Raises OSError, also where another process saved it."""
         before = self.of(session.key)
-        saved = self.services.loops.save(loop)
+        saved = self.services.platform.loops.save(loop)
         self._drop_files(session.project, before, saved)
         for event in events:
             self._note(session, event)
@@ -64,7 +63,7 @@ class LoopStates:
     def forget(self, key: SessionKey, project: str) -> None:
         """Remove a session's loop, and the files that were kept for it. Raises OSError, BadInputError."""
         self._drop_files(project, self.of(key), Loop(key=key))
-        self.services.loops.forget(key)
+        self.services.platform.loops.forget(key)
 
     def check_free(self, key: SessionKey) -> None:
         """Raise LoopOrderError while a report is being checked."""
@@ -82,7 +81,7 @@ class LoopStates:
             self._busy.discard(key)
 
     def settings(self) -> Settings:
-        return self.services.configuration.load()[0]
+        return self.services.platform.configuration.load()[0]
 
     def environment(self, session: Session) -> Environment:
         """Return a session's environment if commands may run for it now. Raises ToolRuleError."""
@@ -92,20 +91,16 @@ class LoopStates:
         """Return a text without the session's secrets."""
         return self.services.gates.mask(session)(text)
 
-    def agent(self, session: Session, ident: str) -> Agent | None:
-        """Return an agent that may be used in a session's project, None where there is none of this id."""
-        return self.services.agents.known(session.project).by_name.get(ident)
-
     def newest(self, key: SessionKey, number: int) -> tuple[LoggedEvent, ...]:
         """Return the loop's newest events, oldest first. Raises OSError."""
-        return self.services.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
+        return self.services.platform.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
 
     def _note(self, session: Session, data: EventData) -> None:
         """Append an event. A log that cannot be written stops nobody."""
-        now = self.services.clock.now()
+        now = self.services.platform.clock.now()
         event = LoggedEvent(at=now, system=SYSTEM, session=session.key, project=session.project, data=data)
         try:
-            self.services.log.append(event)
+            self.services.platform.log.append(event)
         except (OSError, ValueError) as error:
             log.warning("%s: the log could not be written: %s", session.key.id, error)
 
@@ -114,11 +109,11 @@ class LoopStates:
         needed = _baselines(after)
         for snapshot, base in _baselines(before).items():
             if snapshot not in needed:
-                self.services.workspace.forget(base, project)
-        trees, kept = self.services.checkpoints, {one.tree for one in after.checkpoints}
+                self.services.evidence.workspace.forget(base, project)
+        kept = {one.tree for one in after.checkpoints}
         for one in before.checkpoints:
-            if trees is not None and project and one.tree not in kept:
-                trees.forget(project, one.tree)
+            if project and one.tree not in kept:
+                self.services.evidence.checkpoints.forget(project, one.tree)
 
 
 def _baselines(loop: Loop) -> dict[str, FileBaseline]:
