@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
@@ -109,14 +109,12 @@ def loop() -> None:
 def run(  # noqa: PLR0913 - one parameter per option
     tasks: tuple[str, ...],
     *,
-    criteria: tuple[str, ...],
-    scope: tuple[str, ...],
     eco: bool,
     bug: bool,
-    model: str,
     session: str,
     project: str,
     as_json: bool,
+    **wishes: Any,  # noqa: ANN401 - fields of PlayRequest
 ) -> None:
     """Let agents work on TASKS, one after the other, in this project.
 
@@ -135,11 +133,9 @@ def run(  # noqa: PLR0913 - one parameter per option
         session=Session(key=SessionKey(HOST, name), project=project),
         environment=dict(os.environ),
         tasks=tasks,
-        criteria=criteria,
-        scope=scope,
         mode=ExecutionMode.ECO if eco else ExecutionMode.NORMAL,
         kind=CommandType.BUG if bug else CommandType.IMPLEMENT,
-        model=model,
+        **wishes,
     )
 
     def tell(step: str, line: str) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -53,8 +52,6 @@ class CheckpointRecord(Struct, frozen=True, kw_only=True):
     version: int = RECORD_VERSION
     top: bytes
     tree: str
-    digest: str
-    saved_at: float
     modes: tuple[int, ...]
     unsaved: tuple[bytes, ...]
 
@@ -103,8 +100,6 @@ async def read_present(place: CheckpointPlace) -> FilesState:
     record = CheckpointRecord(
         top=os.fsencode(place.ground.top),
         tree=seen.tree,
-        digest=seen.digest(),
-        saved_at=time.time(),
         modes=await asyncio.to_thread(_read_modes, place.ground.top, entries),
         unsaved=tuple(sorted(map(os.fsencode, place.within(seen.unread)))),
     )

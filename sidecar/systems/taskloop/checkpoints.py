@@ -63,7 +63,7 @@ class LoopCheckpoints:
             with _told_as_refusals():
                 saved = await self._trees.save(session.project, self._states.environment(session))
             loop, text = self._states.of(session.key), self._states.mask(session, description)
-            made = self._make(loop, text, saved.id)
+            made = self._make(loop, text, saved)
             told = LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=True)
             self._save_with(session, loop, made, told)
         return made
@@ -81,7 +81,7 @@ class LoopCheckpoints:
                 environment = self._states.environment(session)
                 done = await self._trees.restore(session.project, environment, found.tree)
             loop = self._states.of(session.key)
-            present = self._make(loop, f"before restoring {found.id}", done.present.id)
+            present = self._make(loop, f"before restoring {found.id}", done.present)
             self._restore_statuses(session, found, loop)
             told = LoopCheckpointed(checkpoint=found.id, done="restored", tree=True, kept=present.id)
             back = loop if found.loop is None else restore_loop(loop, found.loop)

@@ -58,8 +58,13 @@ class ReportSubject(NamedTuple):
     claim: Claim
 
 
-def choose_gates(offered: Iterable[Gate], settings: Settings) -> tuple[tuple[Gate, bool], ...]:
-    """Return the gates that a task's completion asks for, and whether each is required."""
+def choose_gates(
+    offered: Iterable[Gate], may: frozenset[str], settings: Settings
+) -> tuple[tuple[Gate, bool], ...]:
+    """Return the gates that a task's completion asks for, and whether each is required.
+
+    Raises LoopOrderError where only a person can let a required one run.
+    """
     chosen = []
     for gate in offered:
         configured = settings.gate.get(gate.id)
@@ -67,13 +72,9 @@ def choose_gates(offered: Iterable[Gate], settings: Settings) -> tuple[tuple[Gat
         required = gate.required or (gate.kind in settings.loop.required and not excepted)
         if gate.kind not in REMOTE_GATE_KINDS and (required or gate.kind in RUN_KINDS):
             chosen.append((gate, required))
-    return tuple(chosen)
-
-
-def check_approved(chosen: Iterable[tuple[Gate, bool]], may: frozenset[str]) -> None:
-    """Raise LoopOrderError where only a person can let a required gate run."""
     if blocked := [gate.id for gate, required in chosen if required and gate.id not in may]:
         raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_TOLD]))
+    return tuple(chosen)
 
 
 class ReportExaminer:

@@ -34,7 +34,6 @@ from sidecar.systems.taskloop.reports import (
     Claim,
     ReportExaminer,
     ReportSubject,
-    check_approved,
     choose_gates,
 )
 from sidecar.systems.taskloop.states import LoopStates
@@ -207,8 +206,7 @@ class TaskLoops:
         with self.states.reserved(session.key):
             work = self._work(session, rules.begin_report(self.of(session.key)))
             offered = await self._services.gates.list(session)
-            chosen = choose_gates(offered.gates, work.settings)
-            check_approved(chosen, offered.may)
+            chosen = choose_gates(offered.gates, offered.may, work.settings)
             loop = self.states.save(session, work.loop)
             subject = ReportSubject(session, work, chosen, Claim(files=files, summary=summary, undone=undone))
             report = await self._examiner.examine(subject, hear)

@@ -180,7 +180,7 @@ def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> L
 
 
 def restore_loop(now: Loop, then: Loop) -> Loop:
-    """Return a loop as it was, but for what was spent since: tokens, money, iterations, what is held.
+    """Bring back the task that was at work, and its files. How far each task came stays, and what was spent.
 
     A task that is held now is not at work again.
     """
@@ -188,8 +188,7 @@ def restore_loop(now: Loop, then: Loop) -> Loop:
         take_step(loop, Step.TASK)
     if then.task in now.held:
         then = replace(_leave_task(then), state=LoopState.SELECTING_AGENT)
-    counted = {one.task: one for one in _park(now)}
-    known = counted | {one.task: _at_least(one, counted.get(one.task, one)) for one in _park(then)}
+    known = {one.task: one for one in (*_park(then), *_park(now))}
     at_work = known.pop(then.task, TaskProgress())
     return replace(
         now,
@@ -342,16 +341,6 @@ def _leave_task(loop: Loop) -> Loop:
 def _hold(loop: Loop) -> Loop:
     """Park the task at work, for a person."""
     return replace(loop, parked=_park(loop), held=(*loop.held, loop.task))
-
-
-def _at_least(then: TaskProgress, now: TaskProgress) -> TaskProgress:
-    return replace(
-        then,
-        tier=max(then.tier, now.tier, key=LADDER.index),
-        iteration=max(then.iteration, now.iteration),
-        council_met=then.council_met or now.council_met,
-        decision=then.decision or now.decision,
-    )
 
 
 def _add_failure(loop: Loop, report: Report) -> Loop:
