@@ -8,7 +8,6 @@ from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.taskloop.council import Council, CouncilServices
 from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.wiring.evidence import build_instructions
@@ -36,19 +35,13 @@ def build_loop_services(
     workers: Workers,
 ) -> LoopServices:
     """Build what the task loops use. `state`: the user's state folder."""
-    council = CouncilServices(
-        configuration=services.configuration,
-        secrets=services.secrets,
-        texts=plugin_root() / "rubric",
-        workers=workers,
-        workspace=services.workspace,
-    )
     return LoopServices(
         agents=build_instructions(InstructionKind.AGENT, parse_agent, state, services.steering),
-        council=Council(council),
         evidence=services,
         gates=gates,
         platform=services,
+        rubric=plugin_root() / "rubric",
         tasks=tasks,
         texts=loop_texts(),
+        workers=workers,
     )

@@ -27,7 +27,7 @@ from sidecar.servers.tools.tool import (
     clip_printable,
 )
 from sidecar.systems.taskloop.checkpoints import Restore
-from sidecar.systems.taskloop.councils import missing_members
+from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
@@ -176,7 +176,7 @@ class LoopTools:
         loop = self._loops.councils.open_council(call.session)
         found = forms.CouncilReport(task=loop.task, missing=missing_members(loop))
         return ToolAnswer(
-            found, self._say("loop-analyze", found, case=self._loops.councils.case(call.session))
+            found, self._say("loop-analyze", found, case=self._loops.councils.prompt_in_turn(call.session))
         )
 
     async def council_submit(self, call: ToolInvocation, given: forms.Proposal) -> ToolAnswer:

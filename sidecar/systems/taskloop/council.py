@@ -1,8 +1,8 @@
-"""Holds a bug council: five workers look into one fault in parallel, and their proposals are weighed.
+"""Holds a bug council on the task at work: of five workers at once, or of one agent that takes their places.
 
-Each member works in a copy of its own of the project, with its history; what it writes there is dropped.
-No text of one member reaches another. One that fails is left out and told; a decision needs three.
-With `max_cents`, a member begins only if its estimate fits into what is left beside those at work. Where no
+Each worker is in a copy of its own of the project, with its history; what it writes there is dropped. No text
+of one member reaches another. One that fails is left out and told; a decision needs three. With
+`loop.max_cents`, a member begins only if its estimate fits into what is left beside those at work. Where no
 price is known, what others have cost by their own word counts alone.
 """
 
@@ -10,40 +10,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.ports import Workspace
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
 from sidecar.kernel.instructions import parse_instructions
-from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal
+from sidecar.kernel.log import LoopCouncil
+from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.session import Environment
+from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
-from sidecar.platform.ports import Configuration, SecretDetector
-from sidecar.systems.taskloop.policy.council import (
-    LEAST_PROPOSALS,
-    CouncilFacts,
-    decide_council,
-    paths_to_check,
-)
+from sidecar.systems.taskloop.policy.council import LEAST_PROPOSALS, decide_council, paths_to_check
 from sidecar.systems.taskloop.policy.council_case import (
     CouncilAnswer,
-    CouncilCase,
     CouncilEstimate,
+    council_facts,
     estimate_council,
+    quote_case,
 )
+from sidecar.systems.taskloop.policy.loop import accept_decision, record_tokens
+from sidecar.systems.taskloop.policy.transitions import Step, take_step
+from sidecar.systems.taskloop.states import LoopStates
+from sidecar.systems.taskloop.wording import LoopWords
 from sidecar.workers.counted import CountedWorkers
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import WorkerError, Workers, WorkerTask
+from sidecar.workers.ports import WorkerError, WorkerTask
 
 ROUTE: Final = "council"
 """The name under which `[workers.models]` may name the model of the members."""
@@ -54,49 +52,19 @@ TEXT_LENGTH: Final = 4_000
 
 Tell = Callable[[CouncilMember, str], None]
 """Is told how a member gets on, in one line each time."""
+MemberTasks = Mapping[CouncilMember, WorkerTask[CouncilAnswer]]
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CouncilServices:
-    """What a council works with. `texts`: the folder of council.md and of the members' prompts."""
-
-    configuration: Configuration
-    secrets: SecretDetector
-    texts: Path
-    workers: Workers
-    workspace: Workspace
-
-
-class CouncilRequest(Struct, frozen=True, kw_only=True):
-    """What a council is asked. `facts`: what is known; files that proposals name are looked up besides.
-
-    `model` "" means the user's for `council`, or the one of the prompts. `seconds` is the deadline of one
-    member, 0 for `[workers] seconds`.
-    """
-
-    project: str
-    environment: Environment
-    case: CouncilCase
-    facts: CouncilFacts = CouncilFacts()
-    model: str = ""
-    max_cents: float | None = None
-    seconds: float = 0.0
-
-
 class CouncilMeeting(Struct, frozen=True, kw_only=True):
-    """How a council ended. `decision` is None where there were fewer proposals than it takes.
+    """How a council of workers ended. `decision` is None where there were fewer proposals than it takes.
 
-    `left_out`: each member without a proposal, and why. `tokens` and `cents` are what all members took, those
-    without a proposal too; `cents` is None where a price is unknown.
+    `left_out`: each member without a proposal, and why.
     """
 
     decision: CouncilDecision | None
-    proposals: tuple[CouncilProposal, ...]
     left_out: tuple[tuple[CouncilMember, str], ...]
-    tokens: int
-    cents: float | None
 
 
 class MemberHead(Struct, frozen=True, kw_only=True):
@@ -108,86 +76,124 @@ class MemberHead(Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
-class Council:
-    """Holds councils."""
+class LoopCouncils:
+    """Holds councils. Methods raise ToolRuleError where a rule forbids it, OSError, BadInputError."""
 
-    def __init__(self, services: CouncilServices) -> None:
-        """Use these services."""
-        self._services = services
+    def __init__(self, states: LoopStates, words: LoopWords) -> None:
+        self._states, self._services, self._words = states, states.services, words
 
-    def estimate(self, request: CouncilRequest) -> CouncilEstimate:
-        """Say what a council may cost, before it is held."""
-        settings, _ = self._services.configuration.load()
-        tasks = self.tasks(request, settings).values()
-        return estimate_council([(task.prompt, task.model) for task in tasks], settings)
+    def open_council(self, session: Session) -> Loop:
+        """Return the loop while a council is to be held on its task."""
+        loop = self._states.of(session.key)
+        take_step(loop, Step.DECIDED)
+        return loop
 
-    async def meet(self, request: CouncilRequest, tell: Tell) -> CouncilMeeting:
-        """Hold a council. Cancelling ends every member."""
-        settings, _ = self._services.configuration.load()
+    # --- one agent in turn ---
+
+    def prompt_in_turn(self, session: Session) -> str:
+        """Return what an agent is told that takes the places of the missing members: the case once."""
+        loop = self.open_council(session)
+        texts = (f"[{one}]\n{self._read(one)[1]}" for one in missing_members(loop))
+        return self._fill(session, loop, "\n\n".join(texts))
+
+    def submit(self, session: Session, proposal: CouncilProposal) -> Loop:
+        """Add what a perspective found, instead of an earlier proposal of it; decide when all were heard."""
+        self._states.check_free(session.key)
+        loop = self.open_council(session)
+        proposal = clean_proposal(proposal, self._services.gates.mask(session))
+        others = tuple(one for one in loop.proposals if one.member is not proposal.member)
+        loop = replace(loop, proposals=(*others, proposal))
+        heard = LoopCouncil(task=loop.task, member=proposal.member, confidence=proposal.confidence)
+        if missing_members(loop):
+            return self._states.save(session, loop, heard)
+        return self._decide(session, loop, heard)
+
+    # --- workers ---
+
+    def estimate(self, session: Session, model: str = "") -> CouncilEstimate:
+        """Say what a council may cost, before it is held; see `meet`."""
+        tasks = self._tasks(session, self.open_council(session), model).values()
+        return estimate_council([(task.prompt, task.model) for task in tasks], self._states.settings())
+
+    async def meet(self, session: Session, tell: Tell, model: str = "") -> CouncilMeeting:
+        """Hold a council of workers, and go on with what it decides. Cancelling ends every member.
+
+        `model` "" means the user's for `council`, or the one of the prompts.
+        """
+        self._states.check_free(session.key)
+        loop, settings = self.open_council(session), self._states.settings()
+        workers, most = CountedWorkers(self._services.workers), settings.loop.max_cents
+        workspace, environment = self._services.evidence.workspace, self._states.environment(session)
         meeting = _Meeting(
-            most=request.max_cents,
+            most=None if most is None else max(0.0, most - (loop.spent_cents or 0.0)),
             settings=settings,
-            workers=CountedWorkers(self._services.workers),
-            copies=ProjectCopies(self._services.workspace, request.project, request.environment),
-            mask=self._services.secrets.masker(request.environment),
+            workers=workers,
+            copies=ProjectCopies(workspace, session.project, environment),
+            mask=self._services.gates.mask(session),
             tell=tell,
             places=asyncio.Semaphore(settings.workers.parallel),
         )
-        ended = await meeting.hear_all(self.tasks(request, settings))
+        ended = await meeting.hear_all(self._tasks(session, loop, model))
+        loop = record_tokens(self._states.of(session.key), workers.tokens, 0, workers.cents)
         proposals = tuple(one for one in ended.values() if isinstance(one, CouncilProposal))
-        enough = len(proposals) >= LEAST_PROPOSALS
-        return CouncilMeeting(
-            decision=self.decide(request.project, proposals, request.facts) if enough else None,
-            proposals=proposals,
-            left_out=tuple((member, why) for member, why in ended.items() if isinstance(why, str)),
-            tokens=meeting.workers.tokens,
-            cents=meeting.workers.cents,
-        )
+        if len(proposals) < LEAST_PROPOSALS:
+            decision = self._states.save(session, loop).decision
+        else:
+            decision = self._decide(session, replace(loop, proposals=proposals)).decision
+        left_out = tuple((member, why) for member, why in ended.items() if isinstance(why, str))
+        return CouncilMeeting(decision=decision, left_out=left_out)
 
-    def decide(
-        self, project: str, proposals: Sequence[CouncilProposal], facts: CouncilFacts
-    ) -> CouncilDecision:
-        """Weigh proposals, at most one of each member; files that they name are looked up in the project."""
-        named = paths_to_check(proposals)
-        absent = {
-            path
-            for at in range(0, len(named), NAMED_PATHS)
-            for path in self._services.workspace.absent(project, named[at : at + NAMED_PATHS])
-        }
+    # --- parts ---
+
+    def _decide(self, session: Session, loop: Loop, *heard: LoopCouncil) -> Loop:
+        """Weigh the proposals; files that they name are looked up in the project."""
+        named = paths_to_check(loop.proposals)
+        parts = [named[at : at + NAMED_PATHS] for at in range(0, len(named), NAMED_PATHS)]
+        workspace, facts = self._services.evidence.workspace, council_facts(loop)
+        absent = {path for part in parts for path in workspace.absent(session.project, part)}
         there = tuple(path for path in named if path not in absent)
-        return decide_council(proposals, replace(facts, files=(*facts.files, *there)))
+        decided = decide_council(loop.proposals, replace(facts, files=there))
+        told = LoopCouncil(task=loop.task, winner=decided.winner, fix=decided.recommended_fix)
+        return self._states.save(session, accept_decision(loop, decided), *heard, told)
 
-    def prompt_in_turn(self, members: Sequence[CouncilMember], request: CouncilRequest) -> str:
-        """Return what an agent is told that takes the places of these members: the case once."""
-        return self._fill(request, "\n\n".join(f"[{one}]\n{self._read(one)[1]}" for one in members))
-
-    def tasks(
-        self, request: CouncilRequest, settings: Settings
-    ) -> dict[CouncilMember, WorkerTask[CouncilAnswer]]:
+    def _tasks(self, session: Session, loop: Loop, model: str) -> MemberTasks:
         """Return what each member is asked."""
-        tasks = {}
+        tasks, settings = {}, self._states.settings()
         for member in CouncilMember:
             head, text = self._read(member)
             tasks[member] = WorkerTask(
-                prompt=self._fill(request, text),
+                prompt=self._fill(session, loop, text),
                 answer=CouncilAnswer,
                 tools=head.tools,
-                model=route_model(request.model, ROUTE, settings, preset=head.model),
-                project=request.project,
-                environment=request.environment,
-                seconds=request.seconds,
+                model=route_model(model, ROUTE, settings, preset=head.model),
+                project=session.project,
+                environment=self._states.environment(session),
             )
         return tasks
 
     def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
-        path = self._services.texts / FOLDER / f"{member}.md"
+        path = self._services.rubric / FOLDER / f"{member}.md"
         head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
         return head, text.strip()
 
-    def _fill(self, request: CouncilRequest, perspective: str) -> str:
-        case = (self._services.texts / CASE_FILE).read_text(encoding="utf-8")
-        mask = self._services.secrets.masker(request.environment)
-        return mask(fill_template(case, {**request.case.quoted(), "perspective": perspective}))
+    def _fill(self, session: Session, loop: Loop, perspective: str) -> str:
+        """Return the case of the task at work for a perspective."""
+        task, facts = self._services.tasks.task(session.key, loop.task), council_facts(loop)
+        case = quote_case(
+            task="\n- ".join((task.content, *task.acceptance_criteria)),
+            tried="\n".join(self._words.failures(loop)),
+            failures="\n".join(facts.failing),
+            errors="\n".join(facts.errors),
+            gates="\n".join(map(self._words.gate, loop.gates)),
+        )
+        template = (self._services.rubric / CASE_FILE).read_text(encoding="utf-8")
+        return self._states.mask(session, fill_template(template, {**case, "perspective": perspective}))
+
+
+def missing_members(loop: Loop) -> tuple[CouncilMember, ...]:
+    """Return the perspectives without a proposal."""
+    heard = {one.member for one in loop.proposals}
+    return tuple(member for member in CouncilMember if member not in heard)
 
 
 @dataclass(kw_only=True)
@@ -205,9 +211,7 @@ class _Meeting:
     reserved: float = 0.0
     failed: int = 0
 
-    async def hear_all(
-        self, tasks: Mapping[CouncilMember, WorkerTask[CouncilAnswer]]
-    ) -> dict[CouncilMember, CouncilProposal | str]:
+    async def hear_all(self, tasks: MemberTasks) -> dict[CouncilMember, CouncilProposal | str]:
         """Return each member's proposal, or why there is none. Without money for a decision none begins."""
         least = sum(sorted(map(self._estimate, tasks.values()))[:LEAST_PROPOSALS])
         if self.most is not None and least > self.most:

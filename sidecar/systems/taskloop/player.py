@@ -20,13 +20,21 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, TaskStatus, find_ready_tasks
-from sidecar.kernel.loop import CommandType, ExecutionMode, GateResult, GateVerdict, LoopState, LoopStatus
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilMember,
+    ExecutionMode,
+    GateResult,
+    GateVerdict,
+    LoopState,
+    LoopStatus,
+)
 from sidecar.kernel.session import Environment, Session
 from sidecar.systems.taskloop.policy.loop import Action
-from sidecar.systems.taskloop.ports import LoopTasks
+from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
-from sidecar.workers.ports import FINAL_FAILURES, WorkerError, Workers, WorkerTask
+from sidecar.workers.ports import FINAL_FAILURES, WorkerError, WorkerTask
 
 TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
 UNBEGUN: Final = frozenset((LoopState.IDLE, LoopState.COMPLETED, LoopState.FAILED))
@@ -92,10 +100,8 @@ class _StoppedError(Exception):
 class LoopPlayer:
     """Plays one session."""
 
-    def __init__(
-        self, loops: TaskLoops, tasks: LoopTasks, workers: Workers, asked: PlayRequest, tell: Tell
-    ) -> None:
-        self._loops, self._tasks, self._workers = loops, tasks, workers
+    def __init__(self, loops: TaskLoops, services: LoopServices, asked: PlayRequest, tell: Tell) -> None:
+        self._loops, self._tasks, self._workers = loops, services.tasks, services.workers
         self._asked, self._session, self._tell = asked, asked.session, tell
 
     async def play(self) -> PlayEnd:
@@ -202,18 +208,16 @@ class LoopPlayer:
 
     async def _hold_council(self) -> None:
         """Hold the council on the task at work, and go on with what it decides."""
-        councils = self._loops.councils
-        asked = replace(councils.request(self._session), model=self._asked.model)
-        self._tell("council", councils.council.estimate(asked).text)
-        met = await councils.council.meet(
-            asked, lambda member, what: self._tell("council", f"{member} {what}")
-        )
-        self._loops.record_worker(self._session, met.tokens, met.cents)
+        councils, model = self._loops.councils, self._asked.model
+        self._tell("council", councils.estimate(self._session, model).text)
+        met = await councils.meet(self._session, self._hear_member, model)
         if (decided := met.decision) is None:
             why = list_lines(f"{member}: {why}" for member, why in met.left_out)
             raise _StoppedError(self._loops.words.say("loop-undecided", why=why))
-        councils.accept(self._session, decided, met.proposals)
         self._tell("council", f"{decided.winner}: {decided.recommended_fix} {self._spent()}")
+
+    def _hear_member(self, member: CouncilMember, what: str) -> None:
+        self._tell("council", f"{member} {what}")
 
     def _hear_gate(self, _ended: int, _every: int, gate: Gate, run: GateRun | None) -> None:
         if run is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
@@ -13,8 +14,8 @@ from sidecar.kernel.journal import Author, Journal, Task
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.platform.services import PlatformServices
-from sidecar.systems.taskloop.council import Council
 from sidecar.systems.taskloop.policy.agents import Agent
+from sidecar.workers.ports import Workers
 
 HearGates = Callable[[int, int, Gate, GateRun | None], None]
 """Called when a gate begins (None) and when it has ended, with the numbers of ended and of all gates."""
@@ -68,12 +69,13 @@ class LoopTasks(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LoopServices:
-    """What the loop uses. `texts`: the sections of rubric/loop.md."""
+    """What the loop uses. `rubric`: the folder of what models read; `texts`: the sections of its loop.md."""
 
     agents: InstructionRegistry[Agent]
-    council: Council
     evidence: EvidenceServices
     gates: SessionGates
     platform: PlatformServices
+    rubric: Path
     tasks: LoopTasks
     texts: dict[str, str]
+    workers: Workers

@@ -21,7 +21,7 @@ from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, 
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.structs import fill_struct
 from sidecar.systems.taskloop.checkpoints import LoopCheckpoints
-from sidecar.systems.taskloop.councils import LoopCouncils
+from sidecar.systems.taskloop.council import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
 from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.systems.taskloop.policy.complexity import estimate_complexity

@@ -31,7 +31,7 @@ from sidecar.kernel.settings import LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy.journal import set_task_status
 from sidecar.systems.supervision.supervisor import Supervisor
-from sidecar.systems.taskloop.councils import missing_members
+from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.service import ADHOC, TaskLoops, TaskRequest
 from support.cases import KEY, session
 from support.fakes import FailingLog, Fakes, prompt

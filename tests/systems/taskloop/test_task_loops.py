@@ -29,7 +29,7 @@ from sidecar.kernel.loop import (
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
-from sidecar.systems.taskloop.councils import missing_members
+from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.reports import build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
 from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.kernel.loop import GateVerdict, Loop
@@ -36,27 +35,17 @@ class CouncilAnswer(Struct, frozen=True, kw_only=True):
     confidence: Annotated[int, Meta(ge=0, le=100)]
 
 
-class CouncilCase(Struct, frozen=True, kw_only=True):
-    """What every member is told: the placeholders of rubric/council.md; "" where there is nothing to tell."""
-
-    task: str
-    tried: str = ""
-    failures: str = ""
-    errors: str = ""
-    gates: str = ""
-
-    def quoted(self) -> dict[str, str]:
-        """Return each part as a code block that its content cannot close."""
-        parts = asdict(self).items()
-        return {name: quote_as_code_block(truncate_middle(text, SECTION_LENGTH)) for name, text in parts}
-
-
 class CouncilEstimate(Struct, frozen=True, kw_only=True):
     """What a council may cost, with a line for a person. `cents`: None without a known price."""
 
     tokens: int
     cents: float | None
     text: str
+
+
+def quote_case(**parts: str) -> dict[str, str]:
+    """Return what every member is told, each part as a code block that its content cannot close."""
+    return {name: quote_as_code_block(truncate_middle(text, SECTION_LENGTH)) for name, text in parts.items()}
 
 
 def council_facts(loop: Loop) -> CouncilFacts:
