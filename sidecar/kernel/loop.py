@@ -190,8 +190,7 @@ class Loop(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     the files as they were when the task was begun, or begun again: what changed since is its work. `accepted`
     are those at the last accepted report, or when the first task began: checks are compared with these, so
     that another task in between hides no change of a check. `parked` are tasks that were begun and are not at
-    work; `held` are those that failed or were halted, which only a person gives back to the agent. `begun_at`
-    is seconds since the epoch.
+    work; `held` are those that failed or were halted, which only a person gives back to the agent.
     """
 
     key: SessionKey
@@ -214,7 +213,6 @@ class Loop(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     parked: tuple[TaskProgress, ...] = ()
     held: tuple[str, ...] = ()
     end_reason: str = ""
-    begun_at: float = 0.0
 
     @property
     def own_failures(self) -> tuple[LoopFailure, ...]:

@@ -103,8 +103,8 @@ class TaskLoops:
     ) -> Loop:
         """Begin a loop session."""
         self.states.check_free(session.key)
-        command, now = self.states.mask(session, command), self._services.platform.clock.now()
-        loop = rules.start_session(self.of(session.key), command, kind, mode, now)
+        command = self.states.mask(session, command)
+        loop = rules.start_session(self.of(session.key), command, kind, mode)
         return self.states.save(session, loop, LoopSessionChanged(status=loop.status, command=command))
 
     def end_session(self, session: Session, status: LoopStatus, reason: str = "") -> Loop:

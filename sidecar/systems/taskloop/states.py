@@ -8,21 +8,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, get_args
 
 from sidecar.kernel.changes import FileBaseline
-from sidecar.kernel.log import (
-    EventData,
-    EventFilter,
-    LoggedEvent,
-    LoopCheckpointed,
-    LoopCouncil,
-    LoopEscalated,
-    LoopReportRuled,
-    LoopSessionChanged,
-    LoopTaskBegun,
-    event_kind,
-)
+from sidecar.kernel.log import EventData, EventFilter, LoggedEvent, event_kind
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
@@ -30,12 +19,8 @@ from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.ports import LoopServices
 
 SYSTEM: Final = "taskloop"
-LOOP_KINDS: Final = tuple(
-    event_kind(one)
-    for one in (
-        LoopSessionChanged, LoopTaskBegun, LoopReportRuled, LoopEscalated, LoopCouncil, LoopCheckpointed
-    )
-)  # fmt: skip
+LOOP_KINDS: Final = tuple(kind for kind in map(event_kind, get_args(EventData)) if kind.startswith("loop-"))
+"""The kinds of the loop's events."""
 
 log = logging.getLogger(__name__)
 

@@ -56,7 +56,7 @@ DECISION = CouncilDecision(
 )
 
 
-BUG = (CommandType.BUG, ExecutionMode.NORMAL, 1.0)
+BUG = (CommandType.BUG, ExecutionMode.NORMAL)
 
 
 def end(loop: Loop) -> Loop:
@@ -64,7 +64,7 @@ def end(loop: Loop) -> Loop:
 
 
 def started(mode: ExecutionMode = ExecutionMode.NORMAL, complexity: int = 3) -> Loop:
-    return start_task(start_session(FRESH, "c", CommandType.BUG, mode, 1.0), "T1", "a", complexity, LIMITS)
+    return start_task(start_session(FRESH, "c", CommandType.BUG, mode), "T1", "a", complexity, LIMITS)
 
 
 def report(loop: Loop, *gates: GateResult, limits: LoopSettings = LIMITS, **more: Any) -> Ruling:
@@ -179,7 +179,7 @@ def test_the_first_model_is_by_complexity(complexity: int, tier: str) -> None:
 
 
 def test_a_session_is_complete_after_an_accepted_report_and_with_no_open_task() -> None:
-    fresh = start_session(FRESH, "c", CommandType.PLAN, ExecutionMode.NORMAL, 1.0)
+    fresh = start_session(FRESH, "c", CommandType.PLAN, ExecutionMode.NORMAL)
     with pytest.raises(LoopOrderError) as nothing:
         end_session(fresh, LoopStatus.COMPLETED, "")
     done = report(started(), GOOD).loop
@@ -288,7 +288,7 @@ def test_no_history_completes_on_a_failing_gate_or_moves_but_by_the_table(data: 
         max_iterations=data.draw(st.integers(1, 6)), max_cents=data.draw(st.sampled_from([None, 3.0]))
     )
     mode = data.draw(st.sampled_from(list(ExecutionMode)))
-    loop = start_session(FRESH, "c", CommandType.BUG, mode, 1.0)
+    loop = start_session(FRESH, "c", CommandType.BUG, mode)
     for _ in range(30):
         before, tier = loop, LADDER.index(loop.tier)
         match loop.state:

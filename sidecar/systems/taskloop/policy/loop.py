@@ -100,7 +100,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
 # --- sessions and tasks -------------------------------------------------------------------------------------
 
 
-def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMode, now: float) -> Loop:
+def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMode) -> Loop:
     """Begin a loop session. What earlier ones spent stays counted. Raises LoopOrderError."""
     return replace(
         take_step(take_step(loop, Step.START), Step.BEGIN),
@@ -115,7 +115,6 @@ def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMo
         base=FileBaseline(),
         parked=_park(loop),
         end_reason="",
-        begun_at=now,
     )
 
 
