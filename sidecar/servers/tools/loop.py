@@ -126,7 +126,7 @@ class LoopTools:
         text = self._say(
             "loop-session",
             loop,
-            command=clip_printable(loop.command, EVENT_LENGTH),
+            command=clip_printable(loop.command, EVENT_LENGTH) or "-",
             most=self._loops.states.settings().loop.max_iterations,
             cents=self._loops.words.cents(loop),
             events=list_lines(f"{one.kind}: {one.text}" for one in events),

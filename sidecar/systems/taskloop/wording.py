@@ -74,7 +74,7 @@ class LoopWords:
             "loop-errors",
             gate,
             gate=gate.id if gate.required else f"{gate.id} (advisory)",
-            lines=list_lines(filter(None, gate.errors or (gate.reason,))),
+            lines=list_lines(filter(None, gate.errors or (gate.reason,))).lstrip(),
             more=gate.more or "",
             counts=", ".join(f"{number} {name}" for name in SEVERITIES if (number := getattr(gate, name))),
         )
@@ -108,7 +108,7 @@ class LoopWords:
             "loop-brief",
             task,
             task=task.id,
-            criteria=list_lines(task.acceptance_criteria),
+            criteria=list_lines(task.acceptance_criteria or (self.say("loop-no-criteria"),)),
             scope=self.scope(task.scope_files or work.scope.can_modify),
             never=", ".join(work.scope.cannot_modify),
             role=agent.role if agent else "",

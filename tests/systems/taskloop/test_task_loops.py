@@ -191,6 +191,13 @@ async def test_iterate_with_five_errors_and_how_many_more() -> None:
     assert "did it" in room.loops.context(SESSION).text
 
 
+async def test_a_check_that_fails_without_a_word_is_named() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.gates.script("pytest", replace(FAILED, failures=(), failing=()))
+    assert "\ntests, fail:\n" in (await room.report()).text
+
+
 async def test_a_file_out_of_scope_is_told_though_every_check_passed() -> None:
     room = Loops()
     await room.begun()
