@@ -15,7 +15,7 @@ from sidecar.kernel.loop import (
     LoopFailure,
 )
 from sidecar.kernel.settings import LoopSettings, ModelPrice
-from sidecar.systems.taskloop.policy.council_case import CouncilAnswer
+from sidecar.systems.taskloop.policy.council import CouncilAnswer
 from sidecar.systems.taskloop.policy.selection import AgentScore
 from sidecar.systems.taskloop.service import Text
 

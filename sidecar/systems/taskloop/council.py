@@ -27,12 +27,14 @@ from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
-from sidecar.systems.taskloop.policy.council import LEAST_PROPOSALS, decide_council, paths_to_check
-from sidecar.systems.taskloop.policy.council_case import (
+from sidecar.systems.taskloop.policy.council import (
+    LEAST_PROPOSALS,
     CouncilAnswer,
     CouncilEstimate,
     council_facts,
+    decide_council,
     estimate_council,
+    paths_to_check,
     quote_case,
 )
 from sidecar.systems.taskloop.policy.loop import accept_decision, record_tokens

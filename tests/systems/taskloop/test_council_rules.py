@@ -19,12 +19,14 @@ from sidecar.kernel.loop import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import NamedModel, Settings
-from sidecar.systems.taskloop.policy.council import CouncilFacts, decide_council, paths_to_check
-from sidecar.systems.taskloop.policy.council_case import (
+from sidecar.systems.taskloop.policy.council import (
     READ_TOKENS,
     WRITTEN_TOKENS,
+    CouncilFacts,
     council_facts,
+    decide_council,
     estimate_council,
+    paths_to_check,
     quote_case,
 )
 from support.table import over_table
