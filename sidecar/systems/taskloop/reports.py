@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from sidecar.evidence.ports import GateContext
@@ -41,68 +41,56 @@ OWN_WORD: Final = "worker"
 MOVED: Final = "files changed while it ran"
 
 
-class Claim(Struct, frozen=True, kw_only=True):
-    """What the agent says of its work. `undone`: why it says that it is not done."""
-
-    files: tuple[str, ...] = ()
-    summary: str = ""
-    undone: str = ""
-
-
-class ReportSubject(NamedTuple):
-    """What a report is about. `gates` are those to run, each with whether it is required."""
-
-    session: Session
-    work: TaskWork
-    gates: tuple[tuple[Gate, bool], ...]
-    claim: Claim
-
-
-def choose_gates(
-    offered: Iterable[Gate], may: frozenset[str], settings: Settings
-) -> tuple[tuple[Gate, bool], ...]:
-    """Return the gates that a task's completion asks for, and whether each is required.
+def choose_gates(offered: Iterable[Gate], may: frozenset[str], settings: Settings) -> dict[str, bool]:
+    """Return the ids of the gates that a task's completion asks for, and whether each is required.
 
     Raises LoopOrderError where only a person can let a required one run.
     """
-    chosen = []
+    chosen = {}
     for gate in offered:
         configured = settings.gate.get(gate.id)
         excepted = configured is not None and configured.required is False
         required = gate.required or (gate.kind in settings.loop.required and not excepted)
         if gate.kind not in REMOTE_GATE_KINDS and (required or gate.kind in RUN_KINDS):
-            chosen.append((gate, required))
-    if blocked := [gate.id for gate, required in chosen if required and gate.id not in may]:
+            chosen[gate.id] = required
+    if blocked := [ident for ident, required in chosen.items() if required and ident not in may]:
         raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_TOLD]))
-    return tuple(chosen)
+    return chosen
 
 
-class ReportExaminer:
-    """Examines reports."""
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """A report of completion, of which nothing is known yet but what the agent says.
 
-    def __init__(self, services: LoopServices) -> None:
-        self._services = services
+    `gates` are those to run by their ids, with whether each is required. `files`, `summary` and `undone` (why
+    it says that the task is not done) are the agent's words.
+    """
 
-    async def examine(self, about: ReportSubject, hear: HearGates | None) -> Report:
-        """Examine a report. Raises ToolRuleError where gates may not run now."""
-        session, work, gates, claim = about
-        services, settings = self._services, work.settings
+    services: LoopServices
+    session: Session
+    work: TaskWork
+    gates: Mapping[str, bool]
+    files: tuple[str, ...]
+    summary: str
+    undone: str
+
+    async def examine(self, hear: HearGates | None) -> Report:
+        """Find out what is true. Raises ToolRuleError where gates may not run now."""
+        session, work, services = self.session, self.work, self.services
         environment, mask = services.gates.permitted_environment(session), services.gates.mask(session)
         changes = await services.evidence.workspace.since(work.loop.base, session.project, environment)
-        required = {gate.id: must for gate, must in gates}
-        runs = await services.gates.run(session, tuple(required), hear) if gates else ()
-        results = [
-            build_gate_result(run, changes.tree, settings, required=required[run.gate.id]) for run in runs
-        ]
-        if claim.undone:
-            results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(claim.undone)))
+        runs = await services.gates.run(session, tuple(self.gates), hear) if self.gates else ()
+        tree, settings, required = changes.tree, work.settings, self.gates
+        results = [build_gate_result(run, tree, settings, required=required[run.gate.id]) for run in runs]
+        if self.undone:
+            results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(self.undone)))
         weakened: tuple[str, ...] = ()
         if changes.unseen:
             results.append(_own_result(FILES_UNKNOWN, GateVerdict.COULD_NOT_RUN, mask(changes.unseen)))
         elif all(one.verdict is GateVerdict.PASS for one in results if one.required):
-            weakened = await self._weakened(about, changes, [run for run in runs if required[run.gate.id]])
+            weakened = await self._weakened(changes, [run for run in runs if required[run.gate.id]])
         files = tuple(mask(path) for path in _paths(changes))
-        told = {path.removeprefix("./") for path in claim.files}
+        told = {path.removeprefix("./") for path in self.files}
         return Report(
             gates=tuple(results),
             files=files[:NAMED],
@@ -110,20 +98,18 @@ class ReportExaminer:
             weakened=weakened[:NAMED],
             unreported=tuple(path for path in files if path not in told)[:NAMED],
             unchanged=tuple(sorted(told - set(files)))[:NAMED],
-            summary=mask(claim.summary),
+            summary=mask(self.summary),
             by=work.model,
         )
 
-    async def _weakened(
-        self, about: ReportSubject, changes: ProjectChanges, passed: Sequence[GateRun]
-    ) -> tuple[str, ...]:
+    async def _weakened(self, changes: ProjectChanges, passed: Sequence[GateRun]) -> tuple[str, ...]:
         """Describe the checks that were changed so that a failure went away, and code that gets around one.
 
         Words of a task of the user's own may ask for that; those of an agent's may not.
         """
         from sidecar.evidence.proof.product_marks import find_product_marks  # noqa: PLC0415 - a cold start does without
 
-        services, session, task, loop = self._services, about.session, about.work.task, about.work.loop
+        services, session, task, loop = self.services, self.session, self.work.task, self.work.loop
         base, environment = loop.base, services.gates.permitted_environment(session)
         if loop.accepted.snapshot not in ("", base.snapshot):
             since = await services.evidence.workspace.since(loop.accepted, session.project, environment)
@@ -134,7 +120,7 @@ class ReportExaminer:
         found = proof.relevant_findings(find_product_marks(changes.files), kinds)
         if passed and may_bear_on_checks(changes.files):
             at = GateContext(project=session.project, tree=changes.tree, environment=environment, base=base)
-            seconds, upgraded = about.work.settings.gates.seconds, changes_dependencies(changes.files)
+            seconds, upgraded = self.work.settings.gates.seconds, changes_dependencies(changes.files)
             for one in await services.evidence.old_checks.compare(base, at, tuple(passed), float(seconds)):
                 found += proof.rate_comparison(one, asked, upgraded=upgraded)
         mask = services.gates.mask(session)

@@ -30,12 +30,7 @@ from sidecar.systems.taskloop.policy.selection import AgentSelection, TaskProfil
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import HearGates, LoopServices
-from sidecar.systems.taskloop.reports import (
-    Claim,
-    ReportExaminer,
-    ReportSubject,
-    choose_gates,
-)
+from sidecar.systems.taskloop.reports import Examination, choose_gates
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
 
@@ -90,7 +85,6 @@ class TaskLoops:
         self.states = LoopStates(services)
         self.checkpoints = LoopCheckpoints(self.states)
         self.councils = LoopCouncils(self.states, self.words)
-        self._examiner = ReportExaminer(services)
 
     def of(self, key: SessionKey) -> Loop:
         """Return a session's loop."""
@@ -208,8 +202,16 @@ class TaskLoops:
             offered = await self._services.gates.list(session)
             chosen = choose_gates(offered.gates, offered.may, work.settings)
             loop = self.states.save(session, work.loop)
-            subject = ReportSubject(session, work, chosen, Claim(files=files, summary=summary, undone=undone))
-            report = await self._examiner.examine(subject, hear)
+            said = Examination(
+                services=self._services,
+                session=session,
+                work=work,
+                gates=chosen,
+                files=files,
+                summary=summary,
+                undone=undone,
+            )
+            report = await said.examine(hear)
             now = self.of(session.key)
             if (now.state, now.task, now.iteration) != (loop.state, loop.task, loop.iteration):
                 raise LoopOrderError("loop-changed")

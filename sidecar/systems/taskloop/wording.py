@@ -103,13 +103,13 @@ class LoopWords:
 
     def brief(self, work: TaskWork, why: Iterable[str] = ()) -> str:
         """Word what the agent needs for a task."""
-        task, agent = work.task, work.agent
+        task, agent, own = work.task, work.agent, work.scope.can_modify
         brief = self.say(
             "loop-brief",
             task,
             task=task.id,
             criteria=list_lines(task.acceptance_criteria or (self.say("loop-no-criteria"),)),
-            scope=self.scope(task.scope_files or work.scope.can_modify),
+            scope=self.scope(own and (task.scope_files or own)),
             never=", ".join(work.scope.cannot_modify),
             role=agent.role if agent else "",
             instructions=agent.instructions if agent else "",

@@ -30,7 +30,7 @@ from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Se
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
 from sidecar.systems.taskloop.council import missing_members
-from sidecar.systems.taskloop.reports import build_gate_result, choose_gates
+from sidecar.systems.taskloop.reports import Examination, build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
@@ -292,24 +292,23 @@ def test_which_gates_a_completion_asks_for(settings: Settings, expected: dict[st
     )
     gates = (TESTS, LINT, check, *others)
     may = frozenset(gate.id for gate in gates)
-    chosen = {gate.id: required for gate, required in choose_gates(gates, may, settings)}
+    chosen = choose_gates(gates, may, settings)
 
     assert {name: chosen.get(name, False) for name in expected} == expected
     assert {"ci", "build"}.isdisjoint(chosen)
 
 
-async def test_a_crash_while_checks_run_goes_on_with_the_same_report() -> None:
+async def test_a_crash_while_checks_run_goes_on_with_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Loops()
     await room.begun()
 
     async def dies(*_: Any) -> Any:
         raise OSError("the machine went away")
 
-    examiner = room.loops._examiner  # noqa: SLF001 - where a process may die
-    original, examiner.examine = examiner.examine, dies  # type: ignore[method-assign, assignment]
-    with pytest.raises(OSError, match="went away"):
-        await room.report()
-    examiner.examine = original  # type: ignore[method-assign]
+    with monkeypatch.context() as dying:
+        dying.setattr(Examination, "examine", dies)
+        with pytest.raises(OSError, match="went away"):
+            await room.report()
     assert room.loops.of(KEY).state is LoopState.AWAITING_QUALITY_GATES
     after = Loops(fakes=room.fakes)
     done = await after.report("a.py")
