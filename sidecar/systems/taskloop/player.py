@@ -34,6 +34,7 @@ from sidecar.systems.taskloop.policy.loop import Action
 from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
+from sidecar.workers.counted import CountedWorkers
 from sidecar.workers.ports import FINAL_FAILURES, WorkerError, WorkerTask
 
 TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
@@ -180,16 +181,15 @@ class LoopPlayer:
         )
         report = f"report {brief.loop.iteration + 1} of {brief.settings.loop.max_iterations}"
         self._tell("worker", f"{own or brief.model} works on {brief.task.id}, {report}")
+        counted = CountedWorkers(self._workers)
         try:
-            done = await self._workers.run(task, brief.settings, log.debug)
+            said = (await counted.run(task, brief.settings, log.debug)).answer
         except WorkerError as error:
-            self._loops.record_worker(self._session, error.tokens, error.cents)
             if error.failure in FINAL_FAILURES:  # it costs no report
                 raise _StoppedError(error.message) from None
             said = WorkerReport(summary=error.message, done=False)
-        else:
-            self._loops.record_worker(self._session, done.tokens, done.cents)
-            said = done.answer
+        finally:
+            self._loops.record_worker(self._session, counted.tokens, counted.cents)
         self._tell("worker", said.summary)
         return said
 
