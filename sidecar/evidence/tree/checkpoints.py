@@ -21,7 +21,6 @@ Layout: <state>/checkpoints/<project>/<shadow repository>/snapshots/<checkpoint>
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
@@ -46,7 +45,7 @@ from sidecar.evidence.tree.checkpoint_states import (
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories, ShadowRepository
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
 from sidecar.kernel.changes import ProjectChanges
-from sidecar.platform.files import OWNER_FILE, ensure_folder
+from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.platform.git import UnseenError
 
 CHECKPOINTS: Final = 50
@@ -139,14 +138,10 @@ class GitCheckpoints:
     def _alone(self, top: Path) -> Iterator[None]:
         """Hold a lock that other processes respect. Raises UnseenError where one holds it, OSError."""
         ensure_folder(self._rooms.kept)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(self._rooms.home(top).with_suffix(".lock"), flags, OWNER_FILE)
-        try:
-            if not _try_lock(descriptor):
+        with hold_lock(self._rooms.home(top).with_suffix(".lock")) as ours:
+            if not ours:
                 raise UnseenError("another process is at work on this project's checkpoints. Try again")
             yield
-        finally:
-            os.close(descriptor)
 
     async def _stored(self, ground: WorkTree, checkpoint: str) -> tuple[CheckpointPlace, FilesState]:
         """Read a stored checkpoint. Raises UnseenError."""
@@ -198,13 +193,6 @@ class GitCheckpoints:
 
 def _id_of(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _try_lock(descriptor: int) -> bool:
-    with suppress(BlockingIOError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
