@@ -73,8 +73,8 @@ def resources(context: ToolContext) -> tuple[Resource, ...]:
     """Return what clients may read; it costs an agent's context nothing until then."""
     shown, work = LoopResources(context), LoopTools(context)
 
-    def make(path: str, takes: type[Struct], work: Reading) -> Resource:
-        return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=work)
+    def make(path: str, takes: type[Struct], read: Reading) -> Resource:
+        return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=read)
 
     return (
         make("agents", NoArguments, shown.agents),
@@ -85,9 +85,7 @@ def resources(context: ToolContext) -> tuple[Resource, ...]:
     )
 
 
-def _data_of(
-    tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]],
-) -> Callable[..., Awaitable[Struct]]:
+def _data_of(tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]) -> Reading:
     """Return a reading of what a tool gives."""
 
     async def read(call: ToolInvocation, given: Struct) -> Struct:
@@ -258,11 +256,9 @@ def read_event(event: LoggedEvent) -> forms.LoopEvent:
 
 
 def _task_answer(brief: Briefing) -> ToolAnswer:
-    loop = brief.loop
-    found = fill_struct(
-        forms.TaskReport, brief.selection, brief.scope, loop, brief.task, brief.agent,
-        model=brief.model, failures=loop.own_failures[-FAILURES_TOLD:],
-    )  # fmt: skip
+    sources = (brief.selection, brief.scope, brief.loop, brief.task, brief.agent)
+    failures = brief.loop.own_failures[-FAILURES_TOLD:]
+    found = fill_struct(forms.TaskReport, *sources, model=brief.model, failures=failures)
     return ToolAnswer(found, brief.text)
 
 
