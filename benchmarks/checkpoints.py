@@ -90,7 +90,7 @@ class _Run:
         self._scene.run("clean", "--quiet", "--force", "-d")
 
     def _saved(self) -> str:
-        return self._runner.run(self._checkpoints.save(*self._at)).id
+        return self._runner.run(self._checkpoints.save(*self._at))
 
     def _first(self) -> float:
         shutil.rmtree(self._scene.kept, ignore_errors=True)

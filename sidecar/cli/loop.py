@@ -6,18 +6,19 @@ import asyncio
 import inspect
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from sidecar.cli.events import event_line
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json, echo_json_text
+from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.errors import BadInputError
@@ -26,6 +27,7 @@ from sidecar.kernel.log import EventFilter
 from sidecar.kernel.loop import CommandType, ExecutionMode, Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import NamedModel, Settings
+from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_line
 from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
@@ -38,8 +40,6 @@ from sidecar.wiring.platform import build_platform
 HOST: Final = "loop"
 """The host of the sessions that are played here."""
 EXIT_CODES: Final = {Outcome.COMPLETED: 0, Outcome.FAILED: 1, Outcome.HALTED: 2, Outcome.STOPPED: 2}
-INTERRUPTED_CODE: Final = 130
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LABEL_WIDTH: Final = 9
 LINE_LENGTH: Final = 300
 EVENTS_SHOWN: Final = 200
@@ -110,15 +110,12 @@ def loop() -> None:
 def run(  # noqa: PLR0913 - one parameter per option
     tasks: tuple[str, ...],
     *,
-    criteria: tuple[str, ...],
-    scope: tuple[str, ...],
     eco: bool,
     bug: bool,
-    model: str,
     session: str,
-    give_back: bool,
     project: str,
     as_json: bool,
+    **wishes: Any,  # noqa: ANN401 - fields of PlayRequest
 ) -> None:
     """Let agents work on TASKS, one after the other, in this project.
 
@@ -138,12 +135,9 @@ def run(  # noqa: PLR0913 - one parameter per option
         session=Session(key=SessionKey(HOST, name), project=project),
         environment=dict(os.environ),
         tasks=tasks,
-        criteria=criteria,
-        scope=scope,
         mode=ExecutionMode.ECO if eco else ExecutionMode.NORMAL,
         kind=CommandType.BUG if bug else CommandType.IMPLEMENT,
-        model=model,
-        give_back=give_back,
+        **wishes,
     )
 
     def tell(step: str, line: str) -> None:
@@ -156,7 +150,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             echo(f"{line}.", err=True)
         _check_project(platform, asked.session)
         tell("session", name)
-        end = asyncio.run(_play_to_end(asked, tell))
+        end = asyncio.run(_play(asked, tell))
         message = end.message if end else f"interrupted; go on with it: supervisor loop --session {name}"
         if end and end.outcome is Outcome.HALTED:
             message += f" Then: supervisor loop --session {name} --give-back"
@@ -167,17 +161,9 @@ def run(  # noqa: PLR0913 - one parameter per option
     sys.exit(EXIT_CODES[end.outcome] if end else INTERRUPTED_CODE)
 
 
-async def _play_to_end(asked: PlayRequest, tell: Tell) -> PlayEnd | None:
+async def _play(asked: PlayRequest, tell: Tell) -> PlayEnd | None:
     """Return how it ended, None where a signal ended it."""
-    player = await build_loop_player(asked, tell)
-    task = asyncio.create_task(player.play())
-    for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # else nohup wants it to go on
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        return None
+    return await work_until_signal((await build_loop_player(asked, tell)).play())
 
 
 def _check_project(platform: PlatformServices, session: Session) -> None:
@@ -242,18 +228,11 @@ def _find_session(platform: PlatformServices, named: str, project: str) -> Sessi
 def _report(platform: PlatformServices, key: SessionKey, message: str = "") -> LoopShown:
     at = platform.loops.load(key) or Loop(key=key)
     tasks = (platform.journals.load(key) or Journal()).tasks
-    return LoopShown(
+    return fill_struct(
+        LoopShown,
+        at,
         session=key.id if key.host == HOST else f"{key.host}:{key.id}",
-        status=at.status,
-        state=at.state,
-        task=at.task,
-        tier=at.tier,
-        tasks=tuple(
-            TaskShown(
-                id=one.id, content=one.content, status=one.status, agent=one.agent, reports=one.iteration
-            )
-            for one in tasks
-        ),
+        tasks=tuple(fill_struct(TaskShown, one, reports=one.iteration) for one in tasks),
         tokens=at.input_tokens + at.output_tokens,
         cents=at.spent_cents,
         message=message or at.end_reason,
@@ -295,15 +274,12 @@ def _about(values: Struct) -> Iterator[str]:
 
 def _section(name: str, values: Struct) -> Iterator[str]:
     yield f"[{name}]"
-    for field in msgspec.structs.fields(values):
-        value = getattr(values, field.name)
-        if isinstance(value, dict):
-            value = ", ".join(f"{_toml(key)} = {_toml(one)}" for key, one in value.items())
-            yield f"{field.encode_name} = {{{value}}}"
-        else:
-            yield f"# {field.encode_name} =" if value is None else f"{field.encode_name} = {_toml(value)}"
+    for field, value in asdict(values).items():
+        yield f"# {field} =" if value is None else f"{field} = {_toml(value)}"
 
 
 def _toml(value: object) -> str:
-    """Return a value of JSON, which TOML reads alike but for null and objects."""
+    """Return a value as TOML, which is JSON but for objects."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_toml(key)} = {_toml(one)}' for key, one in value.items())}}}"
     return msgspec.json.encode(value).decode()

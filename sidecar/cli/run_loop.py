@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import signal
 import sys
 from contextlib import suppress
 from functools import partial
@@ -18,6 +17,7 @@ from msgspec import Struct
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar, greet_sidecar
 from sidecar.cli.run_show import RunJsonLines, RunTerminalView, RunView
+from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id
 from sidecar.kernel.errors import BadInputError
@@ -42,13 +42,10 @@ if TYPE_CHECKING:
     from sidecar.hosts.ports import AgentRunner
 
 
-INTERRUPT_CODE: Final = 130
-"""The exit code of an interrupted run, as shells report it for a program ended by Ctrl-C."""
 TEXT_LIMIT: Final = 1024 * 1024
 """Largest specification or template, in bytes."""
 PERMISSION_MODES: Final = ("all", "edits", "none")
 """The values of `hosts.acp.link.PermissionLevel`."""
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -132,26 +129,17 @@ def run(  # noqa: PLR0913 - one for each option
 
 
 async def _run_to_end(wish: RunOptions, folders: Paths, show: RunView) -> int:
-    """Run the loop and return the exit code.
-
-    The first signal cancels the run, which then tells the sidecar and the user; the next one cuts that short.
-    """
+    """Run the loop and return the exit code; an interrupted run has told the sidecar, and tells the user."""
     run = AgentLoop(_build_crew(wish, folders, show), wish.asked)
-    task = asyncio.create_task(run.run())
-    for number in SIGNALS:
-        if signal.getsignal(number) is signal.SIG_IGN:
-            continue  # nohup, or a script's background job: it is meant to go on
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    try:
-        return (await task).exit_code
-    except asyncio.CancelledError:
-        detail = f"go on with it: --session {wish.asked.session}"
-        show.tell(
-            RunFinished(
-                outcome=INTERRUPTED_OUTCOME, detail=detail, exit_code=INTERRUPT_CODE, iterations=run.count
-            )
+    if (end := await work_until_signal(run.run())) is not None:
+        return end.exit_code
+    detail = f"go on with it: --session {wish.asked.session}"
+    show.tell(
+        RunFinished(
+            outcome=INTERRUPTED_OUTCOME, detail=detail, exit_code=INTERRUPTED_CODE, iterations=run.count
         )
-        return INTERRUPT_CODE
+    )
+    return INTERRUPTED_CODE
 
 
 def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipants:

@@ -91,19 +91,6 @@ class CheckpointError(Exception):
     """A checkpoint could not be saved, read or restored, and nothing was changed. The message says why."""
 
 
-class TreeCheckpoint(Struct, frozen=True, kw_only=True):
-    """A saved state of a project's files.
-
-    `tree` is the digest that `Workspace.fingerprint` gives for them. `saved_at` is in seconds since the
-    epoch. `unsaved` are the files that could not be saved: bigger than 64 MiB, not open to us, no plain file.
-    """
-
-    id: str
-    tree: str
-    saved_at: float
-    unsaved: tuple[str, ...] = ()
-
-
 class TreeDifference(Struct, frozen=True, kw_only=True):
     """What a restore would change.
 
@@ -118,9 +105,9 @@ class TreeDifference(Struct, frozen=True, kw_only=True):
 
 
 class RestoredTree(Struct, frozen=True, kw_only=True):
-    """What a restore did. `present` is the checkpoint of how the files were before; `left` as above."""
+    """What a restore did. `present` is the id of how the files were before; `left` as above."""
 
-    present: TreeCheckpoint
+    present: str
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -129,12 +116,15 @@ class RestoredTree(Struct, frozen=True, kw_only=True):
 class TreeCheckpoints(Protocol):
     """Saves and restores a project's files. Paths are relative to the project.
 
-    All but `list` and `forget` raise CheckpointError, also while another process is at work on the same
-    project's checkpoints; in this process they wait for one another.
+    All but `forget` raise CheckpointError, also while another process is at work on the same project's
+    checkpoints; in this process they wait for one another.
     """
 
-    async def save(self, project: str, environment: Environment) -> TreeCheckpoint:
-        """Save the files as they are, but for ignored ones. Of many checkpoints the oldest go."""
+    async def save(self, project: str, environment: Environment) -> str:
+        """Save the files as they are, but for ignored ones; return the id. Of many the oldest go.
+
+        Files are left out that are bigger than 64 MiB, not open to us, or no plain files.
+        """
 
     async def difference(self, project: str, environment: Environment, checkpoint: str) -> TreeDifference:
         """Return what restoring the checkpoint of this id would change."""
@@ -144,9 +134,6 @@ class TreeCheckpoints(Protocol):
 
         The present state is saved first, as another checkpoint.
         """
-
-    def list(self, project: str) -> tuple[TreeCheckpoint, ...]:
-        """Return the checkpoints, oldest first. Never raises."""
 
     def forget(self, project: str, checkpoint: str) -> None:
         """Delete a checkpoint; do nothing where there is none."""

@@ -158,39 +158,41 @@ class CouncilDecision(Struct, frozen=True, kw_only=True):
 class LoopCheckpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A state to come back to. `tree` is the id of the files' checkpoint, "" where none was made.
 
-    `loop` is the loop as JSON, `statuses` are the tasks' statuses then.
+    `loop` is the loop without its checkpoints, `statuses` are the tasks' statuses then.
     """
 
     id: str
     at: float
     description: str = ""
     tree: str = ""
-    loop: str = ""
+    loop: Loop | None = None
     statuses: tuple[tuple[str, str], ...] = ()
 
 
 class TaskProgress(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How far a task came that is not at work; see Loop."""
+    """How far a task came. `task` is its id, "" for none; `agent` works on it.
 
-    task: str
-    tier: Tier
+    `iteration` counts the reports on it, `consecutive_failures` those since the last step up. `council_met`:
+    a council has decided on it.
+    """
+
+    task: str = ""
+    agent: str = ""
+    tier: Tier = Tier.SMALL
     iteration: int = 0
     consecutive_failures: int = 0
     council_met: bool = False
     decision: CouncilDecision | None = None
 
 
-class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The loop of one session.
+class Loop(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
+    """The loop of one session, and the progress of the task at work.
 
-    `task` is the id of the task at work, "" for none. `agent` works on it. `iteration` counts the reports on
-    this task, `consecutive_failures` those since the last step up. `gates` are the results of the last
-    report. `spent_cents` is None where a price was unknown. `council_met`: a council has decided on this
-    task. `base` are the files as they were when the task was begun, or begun again: what changed since is
-    its work. `accepted` are those at the last accepted report, or when the first task began: checks are
-    compared with these, so that another task in between hides no change of a check. `parked` are tasks
-    that were begun and are not at work; `held` are those that failed or were halted, which only a person
-    gives back to the agent. `begun_at` is seconds since the epoch.
+    `gates` are the results of the last report. `spent_cents` is None where a price was unknown. `base` are
+    the files as they were when the task was begun, or begun again: what changed since is its work. `accepted`
+    are those at the last accepted report, or when the first task began: checks are compared with these, so
+    that another task in between hides no change of a check. `parked` are tasks that were begun and are not at
+    work; `held` are those that failed or were halted, which only a person gives back to the agent.
     """
 
     key: SessionKey
@@ -200,11 +202,6 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     mode: ExecutionMode = ExecutionMode.NORMAL
     status: LoopStatus = LoopStatus.INITIALIZING
     state: LoopState = LoopState.IDLE
-    tier: Tier = Tier.SMALL
-    task: str = ""
-    agent: str = ""
-    iteration: int = 0
-    consecutive_failures: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     spent_cents: float | None = 0.0
@@ -212,12 +209,14 @@ class Loop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     failures: tuple[LoopFailure, ...] = ()
     escalations: tuple[Escalation, ...] = ()
     proposals: tuple[CouncilProposal, ...] = ()
-    decision: CouncilDecision | None = None
-    council_met: bool = False
     checkpoints: tuple[LoopCheckpoint, ...] = ()
     base: FileBaseline = FileBaseline()
     accepted: FileBaseline = FileBaseline()
     parked: tuple[TaskProgress, ...] = ()
     held: tuple[str, ...] = ()
     end_reason: str = ""
-    begun_at: float = 0.0
+
+    @property
+    def own_failures(self) -> tuple[LoopFailure, ...]:
+        """The failures of the task at work, the oldest first."""
+        return tuple(one for one in self.failures if one.task == self.task)

@@ -173,6 +173,27 @@ def lines_backwards(path: Path, within: int) -> Iterator[bytes]:
             yield rest
 
 
+@contextlib.contextmanager
+def hold_lock(path: Path) -> Iterator[bool]:
+    """Try to hold a lock that other processes respect; yield whether it is ours. Raises OSError.
+
+    The kernel releases it when the process ends, however that happens.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_FILE)
+    try:
+        yield _try_lock(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int, path: Path) -> bool:
+    """Return whether the lock is ours, and on the file that the next process will open."""
+    with contextlib.suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
+
+
 def file_stamp(path: Path) -> tuple[int, ...]:
     """Values that change when the file's content does. Raises OSError."""
     found = path.stat()

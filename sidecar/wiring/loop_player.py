@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Final
 
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.events import PromptSubmitted
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import Configuration
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.taskloop.player import LoopPlayer, PlayRequest, Tell
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.supervision import build_services
-from sidecar.wiring.taskloop import build_loop_services
+from sidecar.wiring.taskloop import build_loop_services, read_texts
 from sidecar.wiring.workers import build_workers
+
+TEXTS: Final = ("tools.md", "loop.md", "loop-shell.md")
+"""What workers and people are told."""
 
 
 class SettingsAsTyped:
@@ -29,15 +31,6 @@ class SettingsAsTyped:
 
     def load(self) -> tuple[Settings, tuple[str, ...]]:
         return self._loaded
-
-
-def player_texts() -> dict[str, str]:
-    """Return what workers and people are told, by the names of the sections."""
-    names = ("tools.md", "loop.md", "loop-shell.md")
-    texts: dict[str, str] = {}
-    for name in names:
-        texts |= markdown_sections((plugin_root() / "rubric" / name).read_text(encoding="utf-8"))
-    return texts
 
 
 async def build_loop_player(asked: PlayRequest, tell: Tell) -> LoopPlayer:
@@ -64,5 +57,5 @@ async def build_loop_player(asked: PlayRequest, tell: Tell) -> LoopPlayer:
     journals = SessionJournals(services.journals, services.log, services.clock)
     workers = build_workers(services.spending, services.secrets)
     parts = build_loop_services(user_paths().state, services, checks, journals, workers)
-    loops = TaskLoops(dataclasses.replace(parts, texts=player_texts()))
-    return LoopPlayer(loops, journals, workers, asked, tell)
+    parts = dataclasses.replace(parts, texts=read_texts(*TEXTS))
+    return LoopPlayer(TaskLoops(parts), parts, asked, tell)

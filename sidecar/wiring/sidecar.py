@@ -54,7 +54,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     headless = cache(partial(_build_headless_work, supervision, journals))
 
     def forget_loop(key: SessionKey, project: str) -> None:
-        headless().loops.checkpoints.forget(key, project)
+        headless().loops.states.forget(key, project)
 
     def find_question(key: SessionKey) -> str:
         held = user_paths().state.joinpath("governance", "locks").glob("*.json")

@@ -43,7 +43,7 @@ LOOP = Loop(
     spent_cents=None,
     gates=(GateResult(id="tests", kind="tests", verdict=GateVerdict.FAIL, errors=("boom",), more=7),),
     failures=(LoopFailure(iteration=1, task="T1", model="haiku", files=("a.py",)),),
-    checkpoints=(LoopCheckpoint(id="C1", at=1.5, loop="{}", statuses=(("T1", "remaining"),)),),
+    checkpoints=(LoopCheckpoint(id="C1", at=1.5, loop=Loop(key=KEY), statuses=(("T1", "held"),)),),
     base=FileBaseline(tree="t", snapshot="s"),
     parked=(TaskProgress(task="T2", tier=Tier.LARGE, iteration=3),),
     held=("T3",),

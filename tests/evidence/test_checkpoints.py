@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeCheckpoint, TreeDifference
+from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeDifference
 from sidecar.evidence.tree import checkpoint_states
 from sidecar.evidence.tree import checkpoints as under_test
 from sidecar.evidence.tree.apply import UNFINISHED_FOLDER, ChangeApplier, FileStep, Staging
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
-from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.evidence.tree.shadow_repository import ShadowRepositories
 from support.git_projects import commit_all, everything, git, repository
 from support.loops import run
 
@@ -35,16 +35,16 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.project, self.state = folder / "project", folder / "state"
 
-    def save(self) -> TreeCheckpoint:
+    def save(self) -> str:
         return run(GitCheckpoints(self.state).save(str(self.project), os.environ))
 
-    def difference(self, to: TreeCheckpoint) -> TreeDifference:
-        return run(GitCheckpoints(self.state).difference(str(self.project), os.environ, to.id))
+    def difference(self, to: str) -> TreeDifference:
+        return run(GitCheckpoints(self.state).difference(str(self.project), os.environ, to))
 
-    def restore(self, to: TreeCheckpoint) -> RestoredTree:
-        return run(GitCheckpoints(self.state).restore(str(self.project), os.environ, to.id))
+    def restore(self, to: str) -> RestoredTree:
+        return run(GitCheckpoints(self.state).restore(str(self.project), os.environ, to))
 
-    def refused(self, to: TreeCheckpoint) -> str:
+    def refused(self, to: str) -> str:
         """Why a restore was refused, which changed nothing."""
         before = self.files()
         with pytest.raises(CheckpointError) as refused:
@@ -64,7 +64,8 @@ class Site:
         return {name: about for name, about in found.items() if not name.startswith(".git/")}
 
     def ids(self) -> list[str]:
-        return [one.id for one in GitCheckpoints(self.state).list(str(self.project))]
+        rooms = ShadowRepositories(self.state / "checkpoints", lasting=True)
+        return [name.rpartition("/")[2] for name in rooms.names(self.project.resolve())]
 
     def notes(self) -> list[Path]:
         return [*(self.state / UNFINISHED_FOLDER).glob("*"), *self.project.glob(".supervisor-*")]
@@ -163,8 +164,6 @@ def test_a_dirty_tree_comes_back_as_it_was_and_so_does_its_wreck(dirty: Site, tm
     project = dirty.project
     before, facts = dirty.files(), repository_facts(project)
     first = dirty.save()
-    assert first.unsaved == ()
-    assert first.tree == run(GitWorkspace(tmp_path / "trees").fingerprint(str(project), os.environ))
 
     wreck(project)
     wrecked = dirty.files()
@@ -177,7 +176,7 @@ def test_a_dirty_tree_comes_back_as_it_was_and_so_does_its_wreck(dirty: Site, tm
 
     again = dirty.restore(restored.present)
     assert dirty.files() == wrecked
-    assert dirty.ids() == [first.id, restored.present.id, again.present.id]
+    assert dirty.ids() == [first, restored.present, again.present]
     assert dirty.restore(again.present).written
     assert dirty.files() == before
 
@@ -203,7 +202,7 @@ def test_the_difference_says_what_a_restore_would_change(plain: Site) -> None:
         ("run", "run\n", "run\n", ""),
     ]
     assert plain.files() == changed
-    assert plain.ids() == [first.id]
+    assert plain.ids() == [first]
 
     restored = plain.restore(first)
     assert (restored.written, restored.removed) == (("a.txt", "b.bin", "run"), ("new",))
@@ -259,7 +258,7 @@ def test_what_is_in_no_checkpoint_is_never_overwritten(
         f"{blocking} is ignored, or could not be saved, and would be overwritten",
     )
     assert f"nothing was restored: {blocking} is ignored" in plain.refused(first)
-    assert plain.ids() == [first.id]
+    assert plain.ids() == [first]
 
 
 def test_an_ignored_file_that_is_as_it_was_is_no_conflict(plain: Site) -> None:
@@ -277,7 +276,6 @@ def test_what_the_checkpoint_ignored_or_could_not_save_is_not_removed(plain: Sit
     with (plain.project / "big").open("wb") as file:
         file.truncate((64 << 20) + 1)
     first = plain.save()
-    assert first.unsaved == ("big",)
     (plain.project / ".gitignore").unlink()
     (plain.project / "big").write_text("small\n")
 
@@ -397,7 +395,7 @@ def test_a_kill_in_the_middle_is_undone_at_the_next_start(dirty: Site) -> None:
     assert dirty.files() == wrecked
     assert dirty.notes() == []
     assert ChangeApplier(dirty.state).roll_back() == ()
-    assert dirty.ids()[0] == first.id
+    assert dirty.ids()[0] == first
     dirty.restore(first)
 
 
@@ -416,8 +414,8 @@ asyncio.run(GitCheckpoints(Path(sys.argv[1])).restore(sys.argv[2], os.environ, s
 """
 
 
-def kill_while_restoring(site: Site, to: TreeCheckpoint) -> int:
-    arguments = (str(site.state), str(site.project), to.id)
+def kill_while_restoring(site: Site, to: str) -> int:
+    arguments = (str(site.state), str(site.project), to)
     return subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False).returncode
 
 
@@ -456,7 +454,7 @@ def test_a_cancelled_restore_ends_whole(dirty: Site, monkeypatch: pytest.MonkeyP
     async def cancelled() -> None:
         loop = asyncio.get_running_loop()
         restoring = asyncio.ensure_future(
-            GitCheckpoints(dirty.state).restore(str(dirty.project), os.environ, first.id)
+            GitCheckpoints(dirty.state).restore(str(dirty.project), os.environ, first)
         )
 
         def swapped(staging: Staging, steps: tuple[FileStep, ...]) -> None:
@@ -476,13 +474,13 @@ def test_a_cancelled_restore_ends_whole(dirty: Site, monkeypatch: pytest.MonkeyP
 
 
 def test_who_saves_twice_at_once_waits_for_itself_and_another_process_is_refused(plain: Site) -> None:
-    async def both() -> list[TreeCheckpoint]:
+    async def both() -> list[str]:
         checkpoints = GitCheckpoints(plain.state)
         saving = (checkpoints.save(str(plain.project), os.environ) for _ in range(2))
         return list(await asyncio.gather(*saving))
 
     saved = run(both())
-    assert len({one.id for one in saved}) == len(plain.ids()) == 2
+    assert len(set(saved)) == len(plain.ids()) == 2
     (lock,) = (plain.state / "checkpoints").glob("*.lock")
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -495,13 +493,13 @@ def test_who_saves_twice_at_once_waits_for_itself_and_another_process_is_refused
 def test_forgetting_removes_one_and_twice_is_no_fault(plain: Site) -> None:
     first, second = plain.save(), plain.save()
     for _ in range(2):
-        GitCheckpoints(plain.state).forget(str(plain.project), first.id)
-    assert plain.ids() == [second.id]
+        GitCheckpoints(plain.state).forget(str(plain.project), first)
+    assert plain.ids() == [second]
     assert "there is no checkpoint" in plain.refused(first)
 
 
 def test_the_contents_go_with_the_last_checkpoint(plain: Site) -> None:
-    GitCheckpoints(plain.state).forget(str(plain.project), plain.save().id)
+    GitCheckpoints(plain.state).forget(str(plain.project), plain.save())
     assert list((plain.state / "checkpoints").glob("*/*/HEAD")) == []
     plain.restore(plain.save())
 
@@ -511,9 +509,9 @@ def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
 ) -> None:
     monkeypatch.setattr(under_test, "CHECKPOINTS", 3)
     saved = [plain.save() for _ in range(4)]
-    assert plain.ids() == [one.id for one in saved[1:]]
+    assert plain.ids() == saved[1:]
     restored = plain.restore(saved[1])
-    assert plain.ids() == [saved[1].id, saved[3].id, restored.present.id]
+    assert plain.ids() == [saved[1], saved[3], restored.present]
 
 
 def test_what_is_too_big_goes_with_its_contents(plain: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -522,7 +520,7 @@ def test_what_is_too_big_goes_with_its_contents(plain: Site, monkeypatch: pytest
     for number in range(5):
         (plain.project / "big").write_bytes(bytes([number]) * (1 << 20))
         saved.append(plain.save())
-    assert plain.ids() == [one.id for one in saved[-2:]]
+    assert plain.ids() == saved[-2:]
     plain.restore(saved[-2])
     assert (plain.project / "big").read_bytes()[:1] == b"\3"
 
@@ -532,15 +530,15 @@ def test_snapshots_of_goals_and_checkpoints_do_not_prune_one_another(
 ) -> None:
     monkeypatch.setattr("sidecar.evidence.tree.shadow_repository.SNAPSHOTS", 1)
     first, second = plain.save(), plain.save()
-    assert plain.ids() == [first.id, second.id]
+    assert plain.ids() == [first, second]
 
 
 @pytest.mark.parametrize("id_", ["", "..", "0" * 16, "*"])
 def test_an_unknown_checkpoint_is_refused(plain: Site, id_: str) -> None:
     saved = plain.save()
-    assert "there is no checkpoint" in plain.refused(TreeCheckpoint(id=id_, tree="", saved_at=0.0))
+    assert "there is no checkpoint" in plain.refused(id_)
     GitCheckpoints(plain.state).forget(str(plain.project), id_)
-    assert plain.ids() == [saved.id]
+    assert plain.ids() == [saved]
 
 
 def test_a_checkpoint_of_another_repository_is_refused(site: Site, tmp_path: Path) -> None:

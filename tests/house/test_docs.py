@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 import pytest
 
+from servers.tools.desk import Desk
 from sidecar.judging.rules.every import STOP_RULES
-from sidecar.servers.tools.loop import tools
-from sidecar.servers.tools.tool import ToolContext
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -54,7 +52,7 @@ def test_every_duty_of_the_task_loop_cites_tests_that_exist_or_says_why_there_is
         assert cited or shown.startswith("none: "), duty
         assert [one[0] for one in cited if one["test"] not in _tests_of(one["file"])] == [], duty
         assert shown.count("`") == 2 * len(cited), f"{duty}: a test is not cited as FILE::TEST"
-    assert {one.name for one in tools(cast("ToolContext", None))} <= set(re.findall(r"`(\w+)`", page))
+    assert {one.name for one in Desk().tools if one.toolset == "loop"} <= set(re.findall(r"`(\w+)`", page))
 
 
 def test_every_cell_of_the_table_of_hosts_cites_tests_that_exist_or_says_why_there_is_none() -> None:

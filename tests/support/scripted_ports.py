@@ -11,7 +11,6 @@ from sidecar.evidence.ports import (
     CheckpointError,
     ProjectCopy,
     RestoredTree,
-    TreeCheckpoint,
     TreeDifference,
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
@@ -55,18 +54,17 @@ class ScriptedCheckpoints:
 
     def __init__(self) -> None:
         self.tree = "tree"
-        self.saved: dict[str, TreeCheckpoint] = {}
+        self.saved: dict[str, str] = {}
         self._made = 0
         self.difference_to = TreeDifference()
         self.error = ""
 
-    async def save(self, project: str, environment: Environment) -> TreeCheckpoint:  # noqa: ARG002 - the port's
-        self._made += 1
-        number = self._made
-        checkpoint = TreeCheckpoint(id=f"{number:016x}", tree=self.tree, saved_at=float(number))
+    async def save(self, project: str, environment: Environment) -> str:  # noqa: ARG002 - the port's
         if self.error:
             raise CheckpointError(self.error)
-        return self.saved.setdefault(checkpoint.id, checkpoint)
+        self._made += 1
+        self.saved[f"{self._made:016x}"] = self.tree
+        return f"{self._made:016x}"
 
     async def difference(
         self,
@@ -81,16 +79,13 @@ class ScriptedCheckpoints:
         target = self._find(checkpoint)
         if self.difference_to.conflicts:
             raise CheckpointError(self.difference_to.conflicts[0])
-        present, self.tree = await self.save(project, environment), target.tree
+        present, self.tree = await self.save(project, environment), target
         return RestoredTree(present=present)
-
-    def list(self, project: str) -> tuple[TreeCheckpoint, ...]:  # noqa: ARG002 - the port's
-        return tuple(self.saved.values())
 
     def forget(self, project: str, checkpoint: str) -> None:  # noqa: ARG002 - the port's
         self.saved.pop(checkpoint, None)
 
-    def _find(self, checkpoint: str) -> TreeCheckpoint:
+    def _find(self, checkpoint: str) -> str:
         if checkpoint not in self.saved:
             raise CheckpointError(f"there is no checkpoint {checkpoint}")
         return self.saved[checkpoint]

@@ -6,7 +6,6 @@ import asyncio
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.tree.apply import LINK_MODE, FileStep, file_version, plain_mode
 from sidecar.evidence.tree.checkout import write_files
-from sidecar.evidence.tree.contents import FileContent, read_blob_contents
+from sidecar.evidence.tree.contents import FileContent, describe_change, read_blob_contents
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import WorkTree
@@ -53,8 +52,6 @@ class CheckpointRecord(Struct, frozen=True, kw_only=True):
     version: int = RECORD_VERSION
     top: bytes
     tree: str
-    digest: str
-    saved_at: float
     modes: tuple[int, ...]
     unsaved: tuple[bytes, ...]
 
@@ -103,8 +100,6 @@ async def read_present(place: CheckpointPlace) -> FilesState:
     record = CheckpointRecord(
         top=os.fsencode(place.ground.top),
         tree=seen.tree,
-        digest=seen.digest(),
-        saved_at=time.time(),
         modes=await asyncio.to_thread(_read_modes, place.ground.top, entries),
         unsaved=tuple(sorted(map(os.fsencode, place.within(seen.unread)))),
     )
@@ -263,9 +258,7 @@ def _file_change(step: FileStep, texts: Mapping[str, FileContent]) -> FileChange
         texts.get(_object_name(side), unknown) if side else FileContent()
         for side in (step.before, step.after)
     )
-    unread = [f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread]
-    link = step.after.startswith(LINK_MODE)
-    return FileChange(path=step.path, before=was.text, after=now.text, unread="; ".join(unread), link=link)
+    return describe_change(step.path, was, now, link=step.after.startswith(LINK_MODE))
 
 
 # --- Writing ------------------------------------------------------------------------------------------------

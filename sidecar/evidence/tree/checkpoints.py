@@ -21,7 +21,6 @@ Layout: <state>/checkpoints/<project>/<shadow repository>/snapshots/<checkpoint>
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
@@ -31,11 +30,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeCheckpoint, TreeDifference
+from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeDifference
 from sidecar.evidence.tree.apply import ApplyError, ChangeApplier
 from sidecar.evidence.tree.checkpoint_states import (
     CheckpointPlace,
-    CheckpointRecord,
     FilesState,
     decode_record,
     describe_steps,
@@ -47,7 +45,7 @@ from sidecar.evidence.tree.checkpoint_states import (
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories, ShadowRepository
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
 from sidecar.kernel.changes import ProjectChanges
-from sidecar.platform.files import OWNER_FILE, ensure_folder
+from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.platform.git import UnseenError
 
 CHECKPOINTS: Final = 50
@@ -69,8 +67,8 @@ class GitCheckpoints:
         self._applier = ChangeApplier(state)
         self._turns = defaultdict[Path, asyncio.Lock](asyncio.Lock)
 
-    async def save(self, project: str, environment: Mapping[str, str]) -> TreeCheckpoint:
-        """Save the files as they are."""
+    async def save(self, project: str, environment: Mapping[str, str]) -> str:
+        """Save the files as they are, and return the id."""
         async with self._entered(project, environment) as ground:
             place = CheckpointPlace(ground, await asyncio.to_thread(self._rooms.newest, ground.project))
             return await self._keep(place, await read_present(place))
@@ -83,8 +81,9 @@ class GitCheckpoints:
             place, target = await self._stored(ground, checkpoint)
             plan = await plan_restore(place, await read_present(place), target)
             files = await describe_steps(place, plan.steps)
-            changes = ProjectChanges(files=files, tree=target.record.digest)
-            return TreeDifference(changes=changes, conflicts=plan.conflicts, left=plan.left)
+            return TreeDifference(
+                changes=ProjectChanges(files=files), conflicts=plan.conflicts, left=plan.left
+            )
 
     async def restore(self, project: str, environment: Mapping[str, str], checkpoint: str) -> RestoredTree:
         """Give all files what they had in this checkpoint."""
@@ -106,14 +105,6 @@ class GitCheckpoints:
                 removed=tuple(step.path for step in plan.steps if not step.after),
                 left=plan.left,
             )
-
-    def list(self, project: str) -> tuple[TreeCheckpoint, ...]:
-        """Return the checkpoints, oldest first."""
-        found = []
-        for name in self._names(project):
-            with suppress(UnseenError):
-                found.append(_tell(name, decode_record(self._rooms.snapshot(name)[1])))
-        return tuple(found)
 
     def forget(self, project: str, checkpoint: str) -> None:
         """Delete a checkpoint. Its contents go with the last one of its repository, or for want of room."""
@@ -147,14 +138,10 @@ class GitCheckpoints:
     def _alone(self, top: Path) -> Iterator[None]:
         """Hold a lock that other processes respect. Raises UnseenError where one holds it, OSError."""
         ensure_folder(self._rooms.kept)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(self._rooms.home(top).with_suffix(".lock"), flags, OWNER_FILE)
-        try:
-            if not _try_lock(descriptor):
+        with hold_lock(self._rooms.home(top).with_suffix(".lock")) as ours:
+            if not ours:
                 raise UnseenError("another process is at work on this project's checkpoints. Try again")
             yield
-        finally:
-            os.close(descriptor)
 
     async def _stored(self, ground: WorkTree, checkpoint: str) -> tuple[CheckpointPlace, FilesState]:
         """Read a stored checkpoint. Raises UnseenError."""
@@ -168,25 +155,30 @@ class GitCheckpoints:
         place = CheckpointPlace(ground, room)
         return place, await read_stored(place, record)
 
-    async def _keep(self, place: CheckpointPlace, state: FilesState, spare: str = "") -> TreeCheckpoint:
+    async def _keep(self, place: CheckpointPlace, state: FilesState, spare: str = "") -> str:
         """Store a state for good, and remove what is too much, but not `spare`. Raises OSError."""
         name = await asyncio.to_thread(place.room.keep, msgspec.msgpack.encode(state.record))
-        await self._tidy(place, spare={spare, _id_of(name)} - {""})
-        return _tell(name, state.record)
+        with suppress(OSError, UnseenError):
+            await self._tidy(place, {spare, _id_of(name)} - {""})
+        return _id_of(name)
 
     async def _tidy(self, place: CheckpointPlace, spare: set[str]) -> None:
         """Remove the oldest checkpoints beyond the limits, and the contents that none needs any more."""
         top = place.ground.project
-        with suppress(OSError, UnseenError):
-            names = [name for name in self._rooms.names(top) if _id_of(name) not in spare]
-            while len(names) + len(spare) > CHECKPOINTS and names:
-                self._rooms.forget(names.pop(0))
-            while await asyncio.to_thread(self._rooms.size, top) > CHECKPOINT_BYTES:
-                await self._prune(place)
-                if not names or await asyncio.to_thread(self._rooms.size, top) <= CHECKPOINT_BYTES:
-                    break
-                self._rooms.forget(names.pop(0))
-            await asyncio.to_thread(self._rooms.tidy, top)
+        names = [name for name in self._rooms.names(top) if _id_of(name) not in spare]
+        while names and (len(names) + len(spare) > CHECKPOINTS or await self._is_too_big(place)):
+            self._rooms.forget(names.pop(0))
+        if not names:
+            await self._is_too_big(place)
+        await asyncio.to_thread(self._rooms.tidy, top)
+
+    async def _is_too_big(self, place: CheckpointPlace) -> bool:
+        """Whether all is too big, even without the contents that no checkpoint needs."""
+        size, top = self._rooms.size, place.ground.project
+        if await asyncio.to_thread(size, top) <= CHECKPOINT_BYTES:
+            return False
+        await self._prune(place)
+        return await asyncio.to_thread(size, top) > CHECKPOINT_BYTES
 
     async def _prune(self, place: CheckpointPlace) -> None:
         """Delete the contents in all repositories of the project that no checkpoint holds. Packs stay."""
@@ -201,18 +193,6 @@ class GitCheckpoints:
 
 def _id_of(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _tell(name: str, record: CheckpointRecord) -> TreeCheckpoint:
-    unsaved = tuple(map(os.fsdecode, record.unsaved))
-    return TreeCheckpoint(id=_id_of(name), tree=record.digest, saved_at=record.saved_at, unsaved=unsaved)
-
-
-def _try_lock(descriptor: int) -> bool:
-    with suppress(BlockingIOError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -189,16 +189,8 @@ def _object_names(changes: list[_Change]) -> list[str]:
 
 def _file_change(change: _Change, texts: Mapping[str, FileContent], inside: str) -> FileChange:
     was, now = (_version_content(side, texts) for side in (change.before, change.after))
-    unread = [f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread]
-    named = _named_change(change, inside)
-    return FileChange(
-        path=named.path,
-        old_path=named.old_path,
-        before=was.text,
-        after=now.text,
-        unread="; ".join(unread),
-        link=change.after is not None and change.after.link,
-    )
+    named, link = _named_change(change, inside), change.after is not None and change.after.link
+    return contents.describe_change(named.path, was, now, link=link, old_path=named.old_path)
 
 
 def _version_content(side: _FileVersion | None, texts: Mapping[str, FileContent]) -> FileContent:

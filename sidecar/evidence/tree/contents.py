@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.changes import FileChange, RepositoryState
 from sidecar.platform.git import Git, UnseenError, decode_git_text, join_with_nul
 
 TEXT_LIMIT: Final = 512 << 10
@@ -265,3 +265,13 @@ def _recent_entries(data: bytes, since: bytes) -> list[int]:
     if at > len(data) - HASH_BYTES:
         raise UnseenError("a damaged index")
     return young
+
+
+def describe_change(
+    path: str, was: FileContent, now: FileContent, *, link: bool, old_path: str = ""
+) -> FileChange:
+    """Return the change of a file from one content to another. `link`: it is a symbolic link now."""
+    unread = (f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread)
+    return FileChange(
+        path=path, old_path=old_path, before=was.text, after=now.text, unread="; ".join(unread), link=link
+    )

@@ -6,53 +6,18 @@ The rules are in sidecar/systems/taskloop; this module only offers them as tools
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.log import LoggedEvent
-from sidecar.kernel.loop import (
-    CommandType,
-    CouncilMember,
-    CouncilProposal,
-    ExecutionMode,
-    Loop,
-    LoopStatus,
-    Tier,
-)
+from sidecar.kernel.loop import CouncilProposal, GateVerdict, Loop, LoopCheckpoint, LoopStatus, Tier
 from sidecar.kernel.models import model_prices, resolve_model
+from sidecar.kernel.structs import fill_struct
+from sidecar.servers.tools import loop_forms as forms
 from sidecar.servers.tools.gates import with_gate_progress
-from sidecar.servers.tools.loop_forms import (
-    AgentInfo,
-    AgentName,
-    AgentReport,
-    AgentScored,
-    AgentsListed,
-    CheckpointChoice,
-    CheckpointInfo,
-    CheckpointsListed,
-    CheckpointText,
-    CompletionReport,
-    CompletionRuled,
-    CouncilReport,
-    Files,
-    LoopConfiguration,
-    LoopEvent,
-    LoopHistory,
-    LoopReport,
-    Proposal,
-    Reason,
-    RestoreReport,
-    ScopeReport,
-    SessionEnd,
-    SessionRequest,
-    TaskReport,
-    TaskStart,
-    TierModel,
-    Tokens,
-)
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -63,8 +28,10 @@ from sidecar.servers.tools.tool import (
     clip_printable,
 )
 from sidecar.systems.taskloop.checkpoints import Restore
-from sidecar.systems.taskloop.policy.agents import Agent
+from sidecar.systems.taskloop.council import missing_members
+from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
+from sidecar.systems.taskloop.wording import list_lines
 
 EVENTS_TOLD: Final = 10
 EVENT_LENGTH: Final = 200
@@ -73,402 +40,241 @@ DIFF_LENGTH: Final = 12_000
 """Characters of a restore's differences in an answer."""
 MOST: Final = 200
 
-# --- the tools ----------------------------------------------------------------------------------------------
-
-_Answer = Callable[[ToolContext, ToolInvocation, Any], Awaitable[ToolAnswer]]
+Reading = Callable[[ToolInvocation, Any], Awaitable[Struct]]
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools of the toolset `loop`."""
+    work = LoopTools(context)
 
-    def make(name: str, takes: type[Struct], gives: type[Struct], work: _Answer, **marks: bool) -> Tool:
-        return Tool(name=name, toolset="loop", takes=takes, gives=gives, work=partial(work, context), **marks)
+    def make(name: str, takes: type[Struct], gives: type[Struct], **marks: bool) -> Tool:
+        return Tool(name=name, toolset="loop", takes=takes, gives=gives, work=getattr(work, name), **marks)
 
     reads = {"reads": True, "repeats": True}
     return (
-        make("session_start", SessionRequest, LoopReport, _start_session),
-        make("session_status", NoArguments, LoopReport, _session_status, **reads),
-        make("session_end", SessionEnd, LoopReport, _end_session),
-        make("task_start", TaskStart, TaskReport, _start_task),
-        make("task_context", NoArguments, TaskReport, _task_context, **reads),
-        make("scope_check", Files, ScopeReport, _check_scope, **reads),
-        make("report_completion", CompletionReport, CompletionRuled, _report_completion, asks=True),
-        make("escalate", Reason, CompletionRuled, _escalate),
-        make("council_analyze", NoArguments, CouncilReport, _analyze, **reads),
-        make("council_submit", Proposal, CouncilReport, _submit),
-        make("checkpoint_save", CheckpointText, CheckpointInfo, _save_checkpoint),
-        make("checkpoint_restore", CheckpointChoice, RestoreReport, _restore_checkpoint, asks=True),
-        make("checkpoint_list", NoArguments, CheckpointsListed, _list_checkpoints, **reads),
-        make("agent_info", AgentName, AgentReport, _agent_info, **reads),
-        make("tokens_record", Tokens, LoopReport, _record_tokens),
+        make("session_start", forms.SessionRequest, forms.LoopReport),
+        make("session_status", NoArguments, forms.LoopReport, **reads),
+        make("session_end", forms.SessionEnd, forms.LoopReport),
+        make("task_start", TaskRequest, forms.TaskReport),
+        make("task_context", NoArguments, forms.TaskReport, **reads),
+        make("scope_check", forms.Files, forms.ScopeReport, **reads),
+        make("report_completion", forms.CompletionReport, forms.CompletionRuled, asks=True),
+        make("escalate", forms.Reason, forms.CompletionRuled),
+        make("council_analyze", NoArguments, forms.CouncilReport, **reads),
+        make("council_submit", forms.Proposal, forms.CouncilReport),
+        make("checkpoint_save", forms.CheckpointText, forms.CheckpointInfo),
+        make("checkpoint_restore", forms.CheckpointChoice, forms.RestoreReport, asks=True),
+        make("checkpoint_list", NoArguments, forms.CheckpointsListed, **reads),
+        make("agent_info", forms.AgentName, forms.AgentReport, **reads),
+        make("tokens_record", forms.Tokens, forms.LoopReport),
     )
-
-
-# --- sessions ---
-
-
-async def _start_session(context: ToolContext, call: ToolInvocation, given: SessionRequest) -> ToolAnswer:
-    loop = context.loops.start_session(
-        call.session,
-        given.command,
-        CommandType(given.command_type),
-        ExecutionMode(given.execution_mode),
-    )
-    return _session_answer(context, loop)
-
-
-async def _session_status(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-    events = context.loops.states.newest(call.session.key, EVENTS_TOLD)
-    return _session_answer(context, context.loops.of(call.session.key), tuple(map(_event, events)))
-
-
-async def _end_session(context: ToolContext, call: ToolInvocation, given: SessionEnd) -> ToolAnswer:
-    return _session_answer(
-        context, context.loops.end_session(call.session, LoopStatus(given.status), given.reason)
-    )
-
-
-async def _record_tokens(context: ToolContext, call: ToolInvocation, given: Tokens) -> ToolAnswer:
-    return _session_answer(
-        context, context.loops.record_tokens(call.session, given.model, given.input, given.output)
-    )
-
-
-def _session_answer(context: ToolContext, loop: Loop, events: tuple[LoopEvent, ...] = ()) -> ToolAnswer:
-    words = context.loops.words
-    found = LoopReport(
-        status=loop.status,
-        state=loop.state,
-        command=loop.command,
-        command_type=loop.command_type,
-        execution_mode=loop.mode,
-        task=loop.task,
-        agent=loop.agent,
-        tier=loop.tier,
-        iteration=loop.iteration,
-        consecutive_failures=loop.consecutive_failures,
-        input_tokens=loop.input_tokens,
-        output_tokens=loop.output_tokens,
-        cents=loop.spent_cents,
-        end_reason=loop.end_reason,
-        waits_for_person=loop.held,
-        events=events,
-    )
-    text = words.say(
-        "loop-session",
-        status=loop.status,
-        state=loop.state,
-        type=loop.command_type,
-        mode=loop.mode,
-        command=clip_printable(loop.command, EVENT_LENGTH),
-        task=loop.task or "-",
-        tier=loop.tier,
-        iteration=loop.iteration,
-        most=context.loops.states.settings().loop.max_iterations,
-        failures=loop.consecutive_failures,
-        read=loop.input_tokens,
-        written=loop.output_tokens,
-        cents=words.cents(loop),
-    )
-    if events:
-        lines = "\n".join(f"- {one.kind}: {one.text}" for one in events)
-        text = f"{text}\n{words.say('loop-events', lines=lines)}"
-    return ToolAnswer(found, text)
-
-
-def _event(event: LoggedEvent) -> LoopEvent:
-    fields = msgspec.to_builtins(event.data)
-    said = ", ".join(f"{name} {value}" for name, value in fields.items() if value and name != "type")
-    return LoopEvent(at=event.at, kind=event.kind, text=clip_printable(said, EVENT_LENGTH))
-
-
-# --- tasks ---
-
-
-async def _start_task(context: ToolContext, call: ToolInvocation, given: TaskStart) -> ToolAnswer:
-    asked = TaskRequest(
-        task_id=given.task_id,
-        description=given.description,
-        acceptance_criteria=given.acceptance_criteria,
-        scope_files=given.scope_files,
-    )
-    return _task_answer(await context.loops.start_task(call.session, asked, call.author))
-
-
-async def _task_context(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-    return _task_answer(context.loops.context(call.session))
-
-
-async def _check_scope(context: ToolContext, call: ToolInvocation, given: Files) -> ToolAnswer:
-    words = context.loops.words
-    outside = tuple(
-        clip_printable(one, EVENT_LENGTH) for one in context.loops.files_outside(call.session, given.files)
-    )[:MOST]
-    named = {"files": ", ".join(outside)}
-    text = words.say("loop-files-outside", **named) if outside else words.say("loop-in-scope")
-    return ToolAnswer(ScopeReport(ok=not outside, outside=outside), text)
-
-
-async def _agent_info(context: ToolContext, call: ToolInvocation, given: AgentName) -> ToolAnswer:
-    agent, words = context.loops.find_agent(call.session, given.agent_id.strip()), context.loops.words
-    text = words.say(
-        "loop-agent",
-        agent=agent.id,
-        name=agent.name,
-        category=agent.category,
-        purpose=agent.purpose,
-        role=agent.role,
-        scope=words.scope(agent.scope.can_modify),
-        never=", ".join(agent.scope.cannot_modify) or words.say("loop-nothing"),
-        model=agent.model,
-        instructions=agent.instructions,
-    )
-    return ToolAnswer(_agent_report(agent), text)
-
-
-def _agent_report(agent: Agent) -> AgentReport:
-    return AgentReport(
-        id=agent.id,
-        name=agent.name,
-        category=agent.category,
-        purpose=agent.purpose,
-        role=agent.role,
-        model=agent.model,
-        can_modify=agent.scope.can_modify,
-        cannot_modify=agent.scope.cannot_modify,
-        outputs=agent.outputs.fields,
-        instructions=agent.instructions,
-    )
-
-
-def _task_answer(brief: Briefing) -> ToolAnswer:
-    loop, task, agent = brief.loop, brief.task, brief.agent
-    selection = brief.selection
-    found = TaskReport(
-        text=brief.text,
-        task=task.id,
-        content=task.content,
-        complexity=task.complexity,
-        acceptance_criteria=task.acceptance_criteria,
-        scope_files=task.scope_files,
-        agent=loop.agent,
-        role=agent.role if agent else "",
-        can_modify=_agent_globs(agent)[0],
-        cannot_modify=_agent_globs(agent)[1],
-        tier=loop.tier,
-        model=brief.model,
-        enforced=False,
-        iteration=loop.iteration,
-        consecutive_failures=loop.consecutive_failures,
-        state=loop.state,
-        support=selection.support if selection else (),
-        scores=tuple(AgentScored(agent=one.agent, points=one.total) for one in selection.scores)
-        if selection
-        else (),
-        reasoning=selection.reasoning if selection else (),
-        failures=tuple(one for one in loop.failures if one.task == task.id)[-FAILURES_TOLD:],
-        gates=loop.gates,
-        decision=loop.decision,
-    )
-    return ToolAnswer(found, brief.text)
-
-
-def _agent_globs(agent: Agent | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return (agent.scope.can_modify, agent.scope.cannot_modify) if agent else ((), ())
-
-
-# --- reports ---
-
-
-async def _report_completion(
-    context: ToolContext, call: ToolInvocation, given: CompletionReport
-) -> ToolAnswer:
-    ended = await with_gate_progress(
-        context.clock,
-        call,
-        lambda tell: context.loops.report_completion(call.session, given.files_changed, given.summary, tell),
-    )
-    return _completion_answer(ended)
-
-
-async def _escalate(context: ToolContext, call: ToolInvocation, given: Reason) -> ToolAnswer:
-    return _completion_answer(context.loops.escalate(call.session, given.reason))
-
-
-def _completion_answer(ended: Completion) -> ToolAnswer:
-    ruling, loop = ended.ruling, ended.ruling.loop
-    found = ended.examined
-    report = found.report if found else None
-    gates = report.gates if report else ()
-    data = CompletionRuled(
-        text=ended.text,
-        action=ruling.action,
-        exit_signal=ended.exit_signal,
-        verdict=ruling.verdict,
-        reason=ruling.reason,
-        status=loop.status,
-        state=loop.state,
-        tier=loop.tier,
-        model=ended.model,
-        enforced=False,
-        iteration=loop.iteration,
-        stuck=ruling.stuck,
-        gates=gates,
-        blocking=tuple(gate.id for gate in gates if gate.required and gate.verdict != "pass"),
-        files=report.files if report else (),
-        outside=report.outside if report else (),
-        weakened=report.weakened if report else (),
-        unreported=found.unreported if found else (),
-        unchanged=found.unchanged if found else (),
-    )
-    return ToolAnswer(data, ended.text)
-
-
-# --- the council ---
-
-
-async def _analyze(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-    councils, words = context.loops.councils, context.loops.words
-    status = councils.status(call.session)
-    text = words.say(
-        "loop-analyze",
-        task=status.loop.task,
-        missing=", ".join(status.missing),
-        case=councils.case(call.session),
-    )
-    return ToolAnswer(CouncilReport(text=text, task=status.loop.task, missing=status.missing), text)
-
-
-async def _submit(context: ToolContext, call: ToolInvocation, given: Proposal) -> ToolAnswer:
-    proposal = CouncilProposal(
-        member=CouncilMember(given.member),
-        findings=given.findings,
-        hypothesis=given.hypothesis,
-        suggested_fix=given.suggested_fix,
-        confidence=given.confidence,
-    )
-    status, words = context.loops.councils.submit(call.session, proposal), context.loops.words
-    loop = status.loop
-    if status.missing:
-        said = words.say("loop-submitted", member=given.member, missing=", ".join(status.missing))
-    else:
-        model = context.loops.context(call.session).model
-        said = f"{words.decision(loop)}\n{words.say('loop-decided', tier=loop.tier, model=model)}"
-    found = CouncilReport(text=said, task=loop.task, missing=status.missing, decision=loop.decision)
-    return ToolAnswer(found, said)
-
-
-# --- checkpoints ---
-
-
-async def _save_checkpoint(context: ToolContext, call: ToolInvocation, given: CheckpointText) -> ToolAnswer:
-    made, words = (
-        await context.loops.checkpoints.save(call.session, given.description),
-        context.loops.words,
-    )
-    what = words.say("loop-with-tree" if made.tree else "loop-without-tree")
-    info = CheckpointInfo(id=made.id, at=made.at, description=made.description, tree=bool(made.tree))
-    return ToolAnswer(info, words.say("loop-saved", checkpoint=made.id, what=what))
-
-
-async def _list_checkpoints(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-    words = context.loops.words
-    found = tuple(
-        CheckpointInfo(id=one.id, at=one.at, description=one.description, tree=bool(one.tree))
-        for one in context.loops.of(call.session.key).checkpoints
-    )
-    lines = [
-        words.say(
-            "loop-checkpoint-line",
-            checkpoint=one.id,
-            what=words.say("loop-with-tree" if one.tree else "loop-without-tree"),
-            description=one.description,
-        )
-        for one in found
-    ]
-    return ToolAnswer(
-        CheckpointsListed(checkpoints=found), "\n".join(lines) or words.say("loop-checkpoints-none")
-    )
-
-
-async def _restore_checkpoint(
-    context: ToolContext, call: ToolInvocation, given: CheckpointChoice
-) -> ToolAnswer:
-    done = await context.loops.checkpoints.restore(call.session, given.checkpoint_id, given.confirm)
-    files = tuple(edit.path for edit in done.diffs)[:MOST]
-    text, word = _restore_text(context, done), "" if done.kept else done.word
-    found = RestoreReport(text=text, done=bool(done.kept), confirm=word, files=files, kept=done.kept)
-    return ToolAnswer(found, text)
-
-
-def _restore_text(context: ToolContext, done: Restore) -> str:
-    words, ident = context.loops.words, done.checkpoint.id
-    if done.kept:
-        return words.say(
-            "loop-restored",
-            checkpoint=ident,
-            written=len(done.written),
-            removed=len(done.removed),
-            kept=done.kept,
-        )
-    lines = [
-        f"{edit.path} +{edit.added} -{edit.removed} {edit.told}\n{edit.hunks}".strip() for edit in done.diffs
-    ]
-    if done.left:
-        lines.append(words.say("loop-kept", files=", ".join(done.left[:EVENTS_TOLD])))
-    shown = "\n".join(lines)[:DIFF_LENGTH] or words.say("loop-same-files")
-    return words.say("loop-restore", checkpoint=ident, lines=shown, word=done.word)
-
-
-# --- resources ----------------------------------------------------------------------------------------------
-
-_Reading = Callable[[ToolContext, ToolInvocation, Any], Awaitable[Struct]]
 
 
 def resources(context: ToolContext) -> tuple[Resource, ...]:
     """Return what clients may read; it costs an agent's context nothing until then."""
+    shown, work = LoopResources(context), LoopTools(context)
 
-    def make(path: str, work: _Reading, takes: type[Struct] = NoArguments) -> Resource:
-        return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=partial(work, context))
+    def make(path: str, takes: type[Struct], read: Reading) -> Resource:
+        return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=read)
 
     return (
-        make("agents", _read_agents),
-        make("agents/{agent_id}", _read_agent, AgentName),
-        make("session/current", _read_session),
-        make("session/history", _read_history),
-        make("config", _read_configuration),
+        make("agents", NoArguments, shown.agents),
+        make("agents/{agent_id}", forms.AgentName, _data_of(work.agent_info)),
+        make("session/current", NoArguments, _data_of(work.session_status)),
+        make("session/history", NoArguments, shown.history),
+        make("config", NoArguments, shown.configuration),
     )
 
 
-async def _read_agents(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> AgentsListed:
-    known = context.loops.agents(call.session)
-    return AgentsListed(
-        agents=tuple(
-            AgentInfo(id=one.id, name=one.name, category=one.category, purpose=one.purpose, model=one.model)
-            for one in known
+def _data_of(tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]) -> Reading:
+    """Return a reading of what a tool gives."""
+
+    async def read(call: ToolInvocation, given: Struct) -> Struct:
+        return (await tool(call, given)).data
+
+    return read
+
+
+class LoopTools:
+    """What each tool does, under its name."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._clock, self._loops = context.clock, context.loops
+        self._say = context.loops.words.say
+
+    # --- sessions ---
+
+    async def session_start(self, call: ToolInvocation, given: forms.SessionRequest) -> ToolAnswer:
+        started = self._loops.start_session(
+            call.session, given.command, given.command_type, given.execution_mode
         )
+        return self._session(started)
+
+    async def session_status(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+        events = self._loops.states.newest(call.session.key, EVENTS_TOLD)
+        return self._session(self._loops.of(call.session.key), *events)
+
+    async def session_end(self, call: ToolInvocation, given: forms.SessionEnd) -> ToolAnswer:
+        return self._session(self._loops.end_session(call.session, LoopStatus(given.status), given.reason))
+
+    async def tokens_record(self, call: ToolInvocation, given: forms.Tokens) -> ToolAnswer:
+        return self._session(self._loops.record_tokens(call.session, given.model, given.input, given.output))
+
+    def _session(self, loop: Loop, *logged: LoggedEvent) -> ToolAnswer:
+        events = tuple(map(read_event, logged))
+        text = self._say(
+            "loop-session",
+            loop,
+            command=clip_printable(loop.command, EVENT_LENGTH) or "-",
+            most=self._loops.states.settings().loop.max_iterations,
+            cents=self._loops.words.cents(loop),
+            events=list_lines(f"{one.kind}: {one.text}" for one in events),
+        )
+        return ToolAnswer(fill_struct(forms.LoopReport, loop, events=events), text)
+
+    # --- tasks ---
+
+    async def task_start(self, call: ToolInvocation, given: TaskRequest) -> ToolAnswer:
+        return _task_answer(await self._loops.start_task(call.session, given, call.author))
+
+    async def task_context(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+        return _task_answer(self._loops.context(call.session))
+
+    async def scope_check(self, call: ToolInvocation, given: forms.Files) -> ToolAnswer:
+        found = self._loops.files_outside(call.session, given.files)
+        outside = tuple(clip_printable(one, EVENT_LENGTH) for one in found)[:MOST]
+        text = self._loops.words.findings(Report(gates=(), outside=outside)) or self._say("loop-in-scope")
+        return ToolAnswer(forms.ScopeReport(ok=not outside, outside=outside), text)
+
+    async def agent_info(self, call: ToolInvocation, given: forms.AgentName) -> ToolAnswer:
+        agent = self._loops.find_agent(call.session, given.agent_id.strip())
+        scope = self._loops.words.scope(agent.scope.can_modify)
+        text = self._say("loop-agent", agent, scope=scope, never=", ".join(agent.scope.cannot_modify))
+        found = fill_struct(forms.AgentReport, agent.scope, agent, outputs=agent.outputs.fields)
+        return ToolAnswer(found, text)
+
+    # --- reports ---
+
+    async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
+        return _completion_answer(
+            await with_gate_progress(
+                self._clock,
+                call,
+                lambda hear: self._loops.report_completion(
+                    call.session, given.files_changed, given.summary, hear
+                ),
+            )
+        )
+
+    async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
+        return _completion_answer(self._loops.escalate(call.session, given.reason))
+
+    # --- the council ---
+
+    async def council_analyze(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+        loop = self._loops.councils.open_council(call.session)
+        found = forms.CouncilReport(task=loop.task, missing=missing_members(loop))
+        case = self._loops.councils.prompt_in_turn(call.session)
+        return _answer(found, self._say("loop-analyze", found, case=case))
+
+    async def council_submit(self, call: ToolInvocation, given: forms.Proposal) -> ToolAnswer:
+        loop = self._loops.councils.submit(call.session, fill_struct(CouncilProposal, given))
+        found = fill_struct(forms.CouncilReport, loop, missing=missing_members(loop))
+        if found.missing:
+            return _answer(found, self._say("loop-submitted", given, found))
+        decided = self._say("loop-decided", loop, model=self._loops.context(call.session).model)
+        return _answer(found, f"{self._loops.words.decision(loop)}\n{decided}")
+
+    # --- checkpoints ---
+
+    async def checkpoint_save(self, call: ToolInvocation, given: forms.CheckpointText) -> ToolAnswer:
+        made = await self._loops.checkpoints.save(call.session, given.description)
+        return ToolAnswer(_checkpoint_info(made), self._checkpoint("loop-saved", made))
+
+    async def checkpoint_list(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
+        made = self._loops.of(call.session.key).checkpoints
+        lines = [self._checkpoint("loop-checkpoint-line", one) for one in made]
+        text = "\n".join(lines) or self._say("loop-checkpoints-none")
+        return ToolAnswer(forms.CheckpointsListed(checkpoints=tuple(map(_checkpoint_info, made))), text)
+
+    async def checkpoint_restore(self, call: ToolInvocation, given: forms.CheckpointChoice) -> ToolAnswer:
+        done = await self._loops.checkpoints.restore(call.session, given.checkpoint_id, given.confirm)
+        found = forms.RestoreReport(
+            done=bool(done.kept),
+            confirm="" if done.kept else done.word,
+            files=tuple(edit.path for edit in done.diffs)[:MOST],
+            kept=done.kept,
+        )
+        return _answer(found, self._restore(done))
+
+    def _checkpoint(self, section: str, made: LoopCheckpoint) -> str:
+        return self._say(section, made, description=made.description or "-")
+
+    def _restore(self, done: Restore) -> str:
+        ident, tree = done.checkpoint.id, done.tree
+        if done.kept:
+            written, removed = (len(tree.written), len(tree.removed)) if tree else (0, 0)
+            return self._say("loop-restored", done, checkpoint=ident, written=written, removed=removed)
+        lines = [
+            f"{edit.path} +{edit.added} -{edit.removed} {edit.told}\n{edit.hunks}".strip()
+            for edit in done.diffs
+        ]
+        shown = "\n".join(lines)[:DIFF_LENGTH] or self._say("loop-same-files")
+        return self._say("loop-restore", done, checkpoint=ident, lines=shown)
+
+
+class LoopResources:
+    """What each resource holds that is no tool's."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._loops = context.loops
+
+    async def agents(self, call: ToolInvocation, _given: NoArguments) -> forms.AgentsListed:
+        known = self._loops.agents(call.session).values()
+        return forms.AgentsListed(agents=tuple(fill_struct(forms.AgentInfo, one) for one in known))
+
+    async def history(self, call: ToolInvocation, _given: NoArguments) -> forms.LoopHistory:
+        return forms.LoopHistory(
+            events=tuple(map(read_event, self._loops.states.newest(call.session.key, MOST)))
+        )
+
+    async def configuration(self, _call: ToolInvocation, _given: NoArguments) -> forms.LoopConfiguration:
+        settings = self._loops.states.settings()
+        prices = model_prices(settings)
+        named = {tier: resolve_model(tier, settings) for tier in Tier if tier is not Tier.COUNCIL}
+        models = (
+            forms.TierModel(tier=tier, model=name, price=prices.get(name)) for tier, name in named.items()
+        )
+        return forms.LoopConfiguration(loop=settings.loop, models=tuple(models))
+
+
+def read_event(event: LoggedEvent) -> forms.LoopEvent:
+    """Return an event with what it says in a line."""
+    fields = msgspec.to_builtins(event.data)
+    said = ", ".join(f"{name} {value}" for name, value in fields.items() if value and name != "type")
+    return forms.LoopEvent(at=event.at, kind=event.kind, text=clip_printable(said, EVENT_LENGTH))
+
+
+def _answer(found: forms.CouncilReport | forms.RestoreReport, text: str) -> ToolAnswer:
+    """Return an answer whose data holds its text, too."""
+    return ToolAnswer(replace(found, text=text), text)
+
+
+def _task_answer(brief: Briefing) -> ToolAnswer:
+    sources = (brief.selection, brief.scope, brief.loop, brief.task, brief.agent)
+    failures = brief.loop.own_failures[-FAILURES_TOLD:]
+    found = fill_struct(forms.TaskReport, *sources, model=brief.model, failures=failures, text=brief.text)
+    return ToolAnswer(found, brief.text)
+
+
+def _completion_answer(ended: Completion) -> ToolAnswer:
+    gates = ended.report.gates if ended.report else ()
+    blocking = tuple(gate.id for gate in gates if gate.required and gate.verdict is not GateVerdict.PASS)
+    found = fill_struct(
+        forms.CompletionRuled, ended, ended.report, ended.loop, gates=gates, blocking=blocking
     )
+    return ToolAnswer(found, ended.text)
 
 
-async def _read_agent(context: ToolContext, call: ToolInvocation, given: AgentName) -> AgentReport:
-    return _agent_report(context.loops.find_agent(call.session, given.agent_id))
-
-
-async def _read_session(context: ToolContext, call: ToolInvocation, given: NoArguments) -> Struct:
-    return (await _session_status(context, call, given)).data
-
-
-async def _read_history(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> LoopHistory:
-    return LoopHistory(events=tuple(map(_event, context.loops.states.newest(call.session.key, MOST))))
-
-
-async def _read_configuration(
-    context: ToolContext, _call: ToolInvocation, _given: NoArguments
-) -> LoopConfiguration:
-    settings = context.loops.states.settings()
-    prices = model_prices(settings)
-    models = [(tier, resolve_model(tier, settings)) for tier in Tier if tier is not Tier.COUNCIL]
-    return LoopConfiguration(
-        loop=settings.loop,
-        models=tuple(TierModel(tier=tier, model=model, price=prices.get(model)) for tier, model in models),
-    )
+def _checkpoint_info(made: LoopCheckpoint) -> forms.CheckpointInfo:
+    return fill_struct(forms.CheckpointInfo, made, tree=bool(made.tree))

@@ -1,21 +1,26 @@
-"""What the tools of the toolset `loop` take and give."""
+"""What the tools of the toolset `loop` take and give, beside the Structs of the task loop that they share."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
-from sidecar.kernel.loop import CouncilDecision, CouncilMember, GateResult, LoopFailure
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilDecision,
+    CouncilMember,
+    ExecutionMode,
+    GateResult,
+    LoopFailure,
+)
 from sidecar.kernel.settings import LoopSettings, ModelPrice
+from sidecar.systems.taskloop.policy.council import CouncilAnswer
+from sidecar.systems.taskloop.policy.selection import AgentScore
+from sidecar.systems.taskloop.service import Text
 
-TEXT_LENGTH = 4_000
-LIST_LENGTH = 200
-
-Text = Annotated[str, Meta(max_length=TEXT_LENGTH)]
-GivenText = Annotated[str, Meta(min_length=1, max_length=TEXT_LENGTH)]
+GivenText = Annotated[str, Meta(min_length=1, max_length=4_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Texts = Annotated[tuple[Text, ...], Meta(max_length=LIST_LENGTH)]
 Paths = Annotated[tuple[Annotated[str, Meta(max_length=1_000)], ...], Meta(max_length=5_000)]
 TokenCount = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
@@ -26,8 +31,8 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
     """What the session is for."""
 
     command: GivenText
-    command_type: Literal["plan", "implement", "bug", "issue"]
-    execution_mode: Literal["normal", "eco"] = "normal"
+    command_type: CommandType
+    execution_mode: ExecutionMode = ExecutionMode.NORMAL
 
 
 class SessionEnd(Struct, frozen=True, kw_only=True):
@@ -35,15 +40,6 @@ class SessionEnd(Struct, frozen=True, kw_only=True):
 
     status: Literal["completed", "failed", "paused"]
     reason: Text = ""
-
-
-class TaskStart(Struct, frozen=True, kw_only=True):
-    """See TaskRequest."""
-
-    task_id: Name
-    description: Text = ""
-    acceptance_criteria: Texts = ()
-    scope_files: Texts = ()
 
 
 class CompletionReport(Struct, frozen=True, kw_only=True):
@@ -79,16 +75,10 @@ class Tokens(Struct, frozen=True, kw_only=True):
     output: TokenCount
 
 
-class Proposal(Struct, frozen=True, kw_only=True):
+class Proposal(CouncilAnswer, frozen=True, kw_only=True):
     """What a perspective found."""
 
-    member: Literal[
-        "root_cause_analyst", "code_archaeologist", "pattern_matcher", "systems_thinker", "adversarial_tester"
-    ]
-    findings: Annotated[Texts, Meta(min_length=1)]
-    hypothesis: GivenText
-    suggested_fix: GivenText
-    confidence: Annotated[int, Meta(ge=0, le=100)]
+    member: CouncilMember
 
 
 class CheckpointText(Struct, frozen=True, kw_only=True):
@@ -104,7 +94,7 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
     confirm: Annotated[str, Meta(max_length=40)] = ""
 
 
-# --- what they give -----------------------------------------------------------------------------------------
+# --- what they give: each field is one of the task loop's Structs, by its name there ------------------------
 
 # `text` is the whole answer in words, as Claude Code shows a model the fields alone. It comes last: how an
 # answer begins decides whether it is one that completes a task (hosts/own_tools.py).
@@ -125,7 +115,7 @@ class LoopReport(Struct, frozen=True, kw_only=True):
     state: str
     command: str
     command_type: str
-    execution_mode: str
+    mode: str = field(name="execution_mode")
     task: str
     agent: str
     tier: str
@@ -133,17 +123,10 @@ class LoopReport(Struct, frozen=True, kw_only=True):
     consecutive_failures: int
     input_tokens: int
     output_tokens: int
-    cents: float | None
+    spent_cents: float | None = field(name="cents")
     end_reason: str = ""
-    waits_for_person: tuple[str, ...] = ()
+    held: tuple[str, ...] = field(name="waits_for_person", default=())
     events: tuple[LoopEvent, ...] = ()
-
-
-class AgentScored(Struct, frozen=True, kw_only=True):
-    """An agent's points in the selection."""
-
-    agent: str
-    points: int
 
 
 class TaskReport(Struct, frozen=True, kw_only=True):
@@ -155,17 +138,17 @@ class TaskReport(Struct, frozen=True, kw_only=True):
     acceptance_criteria: tuple[str, ...]
     scope_files: tuple[str, ...]
     agent: str
-    role: str
+    role: str = ""
     can_modify: tuple[str, ...]
     cannot_modify: tuple[str, ...]
     tier: str
     model: str
-    enforced: bool
+    enforced: bool = False
     iteration: int
     consecutive_failures: int
     state: str
     support: tuple[str, ...] = ()
-    scores: tuple[AgentScored, ...] = ()
+    scores: tuple[AgentScore, ...] = ()
     reasoning: tuple[str, ...] = ()
     failures: tuple[LoopFailure, ...] = ()
     gates: tuple[GateResult, ...] = ()
@@ -184,7 +167,7 @@ class CompletionRuled(Struct, frozen=True, kw_only=True):
     state: str
     tier: str
     model: str
-    enforced: bool
+    enforced: bool = False
     iteration: int
     stuck: str = ""
     gates: tuple[GateResult, ...] = ()
@@ -254,6 +237,16 @@ class AgentsListed(Struct, frozen=True, kw_only=True):
     agents: tuple[AgentInfo, ...]
 
 
+class AgentReport(AgentInfo, frozen=True, kw_only=True):
+    """An agent."""
+
+    role: str
+    can_modify: tuple[str, ...]
+    cannot_modify: tuple[str, ...]
+    outputs: tuple[str, ...]
+    instructions: str
+
+
 class LoopHistory(Struct, frozen=True, kw_only=True):
     """The newest events of a session's loop, oldest first."""
 
@@ -273,18 +266,3 @@ class LoopConfiguration(Struct, frozen=True, kw_only=True):
 
     loop: LoopSettings
     models: tuple[TierModel, ...]
-
-
-class AgentReport(Struct, frozen=True, kw_only=True):
-    """An agent."""
-
-    id: str
-    name: str
-    category: str
-    purpose: str
-    role: str
-    model: str
-    can_modify: tuple[str, ...]
-    cannot_modify: tuple[str, ...]
-    outputs: tuple[str, ...]
-    instructions: str

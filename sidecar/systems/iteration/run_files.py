@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import HookRan
 from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.platform import processes
-from sidecar.platform.files import OWNER_FILE
+from sidecar.platform.files import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -72,13 +70,11 @@ def _variable_value(text: str) -> str:
 def hold_run_lock(folder: Path, session: str, kind: str = "run") -> Iterator[None]:
     """Hold the lock of a session; raises BadInputError where another process does, OSError.
 
-    The kernel releases the lock when the process ends, however that happens. Session ids are safe as file
-    names. `kind`: the command that runs it.
+    Session ids are safe as file names. `kind`: the command that runs it.
     """
     path = folder / f"{kind}-{session}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_FILE)
-    try:
-        if not _try_lock(descriptor, path):
+    with hold_lock(path) as ours:
+        if not ours:
             raise BadInputError(
                 f"session {session} is being run already. End that run, or take another --session"
             )
@@ -86,13 +82,3 @@ def hold_run_lock(folder: Path, session: str, kind: str = "run") -> Iterator[Non
             yield
         finally:
             path.unlink(missing_ok=True)
-    finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int, path: Path) -> bool:
-    """Whether the lock is ours, and on the file that the next process will open."""
-    with suppress(BlockingIOError, FileNotFoundError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    return False

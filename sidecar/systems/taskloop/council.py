@@ -1,8 +1,8 @@
-"""Holds a bug council: five workers look into one fault in parallel, and their proposals are weighed.
+"""Holds a bug council on the task at work: of five workers at once, or of one agent that takes their places.
 
-Each member works in a copy of its own of the project, with its history; what it writes there is dropped.
-No text of one member reaches another. One that fails is left out and told; a decision needs three.
-With `max_cents`, a member begins only if its estimate fits into what is left beside those at work. Where no
+Each worker is in a copy of its own of the project, with its history; what it writes there is dropped. No text
+of one member reaches another. One that fails is left out and told; a decision needs three. With
+`loop.max_cents`, a member begins only if its estimate fits into what is left beside those at work. Where no
 price is known, what others have cost by their own word counts alone.
 """
 
@@ -10,105 +10,63 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from sidecar.evidence.ports import Workspace
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
 from sidecar.kernel.instructions import parse_instructions
-from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal
+from sidecar.kernel.log import LoopCouncil
+from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.session import Environment
+from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
-from sidecar.platform.ports import Configuration, SecretDetector
 from sidecar.systems.taskloop.policy.council import (
     LEAST_PROPOSALS,
-    CouncilFacts,
-    decide_council,
-    paths_to_check,
-)
-from sidecar.systems.taskloop.policy.council_case import (
     CouncilAnswer,
-    CouncilCase,
     CouncilEstimate,
+    council_facts,
+    decide_council,
     estimate_council,
+    paths_to_check,
+    quote_case,
 )
+from sidecar.systems.taskloop.policy.loop import accept_decision, record_tokens
+from sidecar.systems.taskloop.policy.transitions import Step, take_step
+from sidecar.systems.taskloop.states import LoopStates
+from sidecar.systems.taskloop.wording import LoopWords
 from sidecar.workers.counted import CountedWorkers
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import WorkerError, Workers, WorkerTask
+from sidecar.workers.ports import WorkerError, WorkerTask
 
 ROUTE: Final = "council"
 """The name under which `[workers.models]` may name the model of the members."""
 FOLDER: Final = "council"
 CASE_FILE: Final = "council.md"
-TEXT_LENGTH: Final = 2_000
+TEXT_LENGTH: Final = 4_000
 """Characters kept of each text of an answer."""
 
 Tell = Callable[[CouncilMember, str], None]
 """Is told how a member gets on, in one line each time."""
+MemberTasks = Mapping[CouncilMember, WorkerTask[CouncilAnswer]]
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CouncilServices:
-    """What a council works with. `texts`: the folder of council.md and of the members' prompts."""
-
-    configuration: Configuration
-    secrets: SecretDetector
-    texts: Path
-    workers: Workers
-    workspace: Workspace
-
-
-class CouncilRequest(Struct, frozen=True, kw_only=True):
-    """What a council is asked. `facts`: what is known; files that proposals name are looked up besides.
-
-    `model` "" means the user's for `council`, or the one of the prompts. `seconds` is the deadline of one
-    member, 0 for `[workers] seconds`.
-    """
-
-    project: str
-    environment: Environment
-    case: CouncilCase
-    facts: CouncilFacts = CouncilFacts()
-    model: str = ""
-    max_cents: float | None = None
-    seconds: float = 0.0
-
-
 class CouncilMeeting(Struct, frozen=True, kw_only=True):
-    """How a council ended. `left_out`: each member without a proposal, and why.
+    """How a council of workers ended. `decision` is None where there were fewer proposals than it takes.
 
-    `tokens` and `cents` are what all members took, those without a proposal too; `cents` is None where a
-    price is unknown.
+    `left_out`: each member without a proposal, and why.
     """
 
-    decision: CouncilDecision
-    proposals: tuple[CouncilProposal, ...]
+    decision: CouncilDecision | None
     left_out: tuple[tuple[CouncilMember, str], ...]
-    tokens: int
-    cents: float | None
-
-
-class CouncilError(Exception):
-    """There are too few proposals; the message says why for each member. What was spent was spent."""
-
-    def __init__(
-        self, left_out: Sequence[tuple[CouncilMember, str]], tokens: int, cents: float | None
-    ) -> None:
-        why = "\n".join(f"- {member}: {reason}" for member, reason in left_out)
-        super().__init__(f"the council needs {LEAST_PROPOSALS} proposals to decide, and has too few:\n{why}")
-        self.left_out = tuple(left_out)
-        self.tokens = tokens
-        self.cents = cents
 
 
 class MemberHead(Struct, frozen=True, kw_only=True):
@@ -120,155 +78,201 @@ class MemberHead(Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
-class Council:
-    """Holds councils."""
+class LoopCouncils:
+    """Holds councils. Methods raise ToolRuleError where a rule forbids it, OSError, BadInputError."""
 
-    def __init__(self, services: CouncilServices) -> None:
-        """Use these services."""
-        self._services = services
+    def __init__(self, states: LoopStates, words: LoopWords) -> None:
+        self._states, self._services, self._words = states, states.services, words
 
-    def estimate(self, request: CouncilRequest) -> CouncilEstimate:
-        """Say what a council may cost, before it is held."""
-        settings, _ = self._services.configuration.load()
-        tasks = [self.task(member, request, settings) for member in CouncilMember]
-        return estimate_council([(task.prompt, task.model) for task in tasks], settings)
+    def open_council(self, session: Session) -> Loop:
+        """Return the loop while a council is to be held on its task."""
+        loop = self._states.of(session.key)
+        take_step(loop, Step.DECIDED)
+        return loop
 
-    async def meet(self, request: CouncilRequest, tell: Tell) -> CouncilMeeting:
-        """Hold a council. Raises CouncilError. Cancelling ends every member."""
-        settings, _ = self._services.configuration.load()
-        workers = CountedWorkers(self._services.workers)
-        copies = ProjectCopies(self._services.workspace, request.project, request.environment)
-        meeting = _Meeting(request, settings, workers, copies, tell)
-        mask = self._services.secrets.masker(request.environment)
-        tasks = {member: self.task(member, request, settings) for member in CouncilMember}
-        if why := meeting.unaffordable(list(tasks.values())):
-            raise CouncilError([(member, why) for member in tasks], 0, 0.0)
-        async with asyncio.TaskGroup() as group:
-            running = {
-                member: group.create_task(meeting.ask(member, task, mask)) for member, task in tasks.items()
-            }
-        ended = {member: one.result() for member, one in running.items()}
+    # --- one agent in turn ---
+
+    def prompt_in_turn(self, session: Session) -> str:
+        """Return what an agent is told that takes the places of the missing members: the case once."""
+        loop = self.open_council(session)
+        texts = (f"[{one}]\n{self._read(one)[1]}" for one in missing_members(loop))
+        return self._fill(session, loop, "\n\n".join(texts))
+
+    def submit(self, session: Session, proposal: CouncilProposal) -> Loop:
+        """Add what a perspective found, instead of an earlier proposal of it; decide when all were heard."""
+        self._states.check_free(session.key)
+        loop = self.open_council(session)
+        proposal = clean_proposal(proposal, self._services.gates.mask(session))
+        others = tuple(one for one in loop.proposals if one.member is not proposal.member)
+        loop = replace(loop, proposals=(*others, proposal))
+        heard = LoopCouncil(task=loop.task, member=proposal.member, confidence=proposal.confidence)
+        if missing_members(loop):
+            return self._states.save(session, loop, heard)
+        return self._decide(session, loop, heard)
+
+    # --- workers ---
+
+    def estimate(self, session: Session, model: str = "") -> CouncilEstimate:
+        """Say what a council may cost, before it is held; see `meet`."""
+        tasks = self._tasks(session, self.open_council(session), model).values()
+        return estimate_council([(task.prompt, task.model) for task in tasks], self._states.settings())
+
+    async def meet(self, session: Session, tell: Tell, model: str = "") -> CouncilMeeting:
+        """Hold a council of workers, and go on with what it decides. Cancelling ends every member.
+
+        `model` "" means the user's for `council`, or the one of the prompts.
+        """
+        self._states.check_free(session.key)
+        loop, settings = self.open_council(session), self._states.settings()
+        workers, most = CountedWorkers(self._services.workers), settings.loop.max_cents
+        workspace, environment = self._services.evidence.workspace, self._states.environment(session)
+        meeting = _Meeting(
+            most=None if most is None else max(0.0, most - (loop.spent_cents or 0.0)),
+            settings=settings,
+            workers=workers,
+            copies=ProjectCopies(workspace, session.project, environment),
+            mask=self._services.gates.mask(session),
+            tell=tell,
+            places=asyncio.Semaphore(settings.workers.parallel),
+        )
+        ended = await meeting.hear_all(self._tasks(session, loop, model))
+        loop = record_tokens(self._states.of(session.key), workers.tokens, 0, workers.cents)
         proposals = tuple(one for one in ended.values() if isinstance(one, CouncilProposal))
-        left_out = tuple((member, why) for member, why in ended.items() if isinstance(why, str))
         if len(proposals) < LEAST_PROPOSALS:
-            raise CouncilError(left_out, workers.tokens, workers.cents)
-        return CouncilMeeting(
-            decision=self.decide(request.project, proposals, request.facts),
-            proposals=proposals,
-            left_out=left_out,
-            tokens=workers.tokens,
-            cents=workers.cents,
-        )
+            decision = self._states.save(session, loop).decision
+        else:
+            decision = self._decide(session, replace(loop, proposals=proposals)).decision
+        left_out = tuple((member, why) for member, why in ended.items() if isinstance(why, str))
+        return CouncilMeeting(decision=decision, left_out=left_out)
 
-    def decide(
-        self, project: str, proposals: Sequence[CouncilProposal], facts: CouncilFacts
-    ) -> CouncilDecision:
-        """Weigh proposals, at most one of each member; files that they name are looked up in the project."""
-        named = paths_to_check(proposals)
-        absent = {
-            path
-            for at in range(0, len(named), NAMED_PATHS)
-            for path in self._services.workspace.absent(project, named[at : at + NAMED_PATHS])
-        }
+    # --- parts ---
+
+    def _decide(self, session: Session, loop: Loop, *heard: LoopCouncil) -> Loop:
+        """Weigh the proposals; files that they name are looked up in the project."""
+        named = paths_to_check(loop.proposals)
+        parts = [named[at : at + NAMED_PATHS] for at in range(0, len(named), NAMED_PATHS)]
+        workspace, facts = self._services.evidence.workspace, council_facts(loop)
+        absent = {path for part in parts for path in workspace.absent(session.project, part)}
         there = tuple(path for path in named if path not in absent)
-        return decide_council(proposals, replace(facts, files=(*facts.files, *there)))
+        decided = decide_council(loop.proposals, replace(facts, files=there))
+        told = LoopCouncil(task=loop.task, winner=decided.winner, fix=decided.recommended_fix)
+        return self._states.save(session, accept_decision(loop, decided), *heard, told)
 
-    def prompt_in_turn(self, members: Sequence[CouncilMember], request: CouncilRequest) -> str:
-        """Return what an agent is told that takes the places of these members: the case once."""
-        return self._fill(request, "\n\n".join(f"[{one}]\n{self._read(one)[1]}" for one in members))
-
-    def task(
-        self, member: CouncilMember, request: CouncilRequest, settings: Settings
-    ) -> WorkerTask[CouncilAnswer]:
-        """Return what a member is asked."""
-        head, text = self._read(member)
-        return WorkerTask(
-            prompt=self._fill(request, text),
-            answer=CouncilAnswer,
-            tools=head.tools,
-            model=route_model(request.model, ROUTE, settings, preset=head.model),
-            project=request.project,
-            environment=request.environment,
-            seconds=request.seconds,
-        )
+    def _tasks(self, session: Session, loop: Loop, model: str) -> MemberTasks:
+        """Return what each member is asked."""
+        tasks, settings = {}, self._states.settings()
+        for member in CouncilMember:
+            head, text = self._read(member)
+            tasks[member] = WorkerTask(
+                prompt=self._fill(session, loop, text),
+                answer=CouncilAnswer,
+                tools=head.tools,
+                model=route_model(model, ROUTE, settings, preset=head.model),
+                project=session.project,
+                environment=self._states.environment(session),
+            )
+        return tasks
 
     def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
-        path = self._services.texts / FOLDER / f"{member}.md"
+        path = self._services.rubric / FOLDER / f"{member}.md"
         head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
         return head, text.strip()
 
-    def _fill(self, request: CouncilRequest, perspective: str) -> str:
-        case = (self._services.texts / CASE_FILE).read_text(encoding="utf-8")
-        mask = self._services.secrets.masker(request.environment)
-        return mask(fill_template(case, {**asdict(request.case), "perspective": perspective}))
+    def _fill(self, session: Session, loop: Loop, perspective: str) -> str:
+        """Return the case of the task at work for a perspective."""
+        task, facts = self._services.tasks.task(session.key, loop.task), council_facts(loop)
+        case = quote_case(
+            task="\n- ".join((task.content, *task.acceptance_criteria)),
+            tried="\n".join(self._words.failures(loop)),
+            failures="\n".join(facts.failing),
+            errors="\n".join(facts.errors),
+            gates="\n".join(map(self._words.gate, loop.gates)),
+        )
+        template = (self._services.rubric / CASE_FILE).read_text(encoding="utf-8")
+        return self._states.mask(session, fill_template(template, {**case, "perspective": perspective}))
 
 
+def missing_members(loop: Loop) -> tuple[CouncilMember, ...]:
+    """Return the perspectives without a proposal."""
+    heard = {one.member for one in loop.proposals}
+    return tuple(member for member in CouncilMember if member not in heard)
+
+
+@dataclass(kw_only=True)
 class _Meeting:
-    """One council, while its members are at work."""
+    """One council, while its members are at work. `most`: the cents that it may cost, None for no limit."""
 
-    def __init__(
-        self,
-        request: CouncilRequest,
-        settings: Settings,
-        workers: CountedWorkers,
-        copies: ProjectCopies,
-        tell: Tell,
-    ) -> None:
-        self._most = request.max_cents
-        self._settings, self._workers, self._copies, self._tell = settings, workers, copies, tell
-        self._places = asyncio.Semaphore(settings.workers.parallel)  # so that a copy is made when it is used
-        self._reserved, self._failed = 0.0, 0
+    most: float | None
+    settings: Settings
+    workers: CountedWorkers
+    copies: ProjectCopies
+    mask: SecretMask
+    tell: Tell
+    places: asyncio.Semaphore
+    """As many as may be at work at once, so that a copy is made when it is used."""
+    reserved: float = 0.0
+    failed: int = 0
 
-    def unaffordable(self, tasks: Sequence[WorkerTask[CouncilAnswer]]) -> str:
-        """Say why no decision can be had for the money, "" if one can."""
-        least = sum(sorted(map(self._estimate, tasks))[:LEAST_PROPOSALS])
-        if self._most is None or least <= self._most:
-            return ""
-        return f"not begun: a council costs about {least:.1f} cents, and {self._most:g} may be spent"
+    async def hear_all(self, tasks: MemberTasks) -> dict[CouncilMember, CouncilProposal | str]:
+        """Return each member's proposal, or why there is none. Without money for a decision none begins."""
+        least = sum(sorted(map(self._estimate, tasks.values()))[:LEAST_PROPOSALS])
+        if self.most is not None and least > self.most:
+            why = f"not begun: a council costs about {least:.1f} cents, and {self.most:g} may be spent"
+            return dict.fromkeys(tasks, why)
+        async with asyncio.TaskGroup() as group:
+            running = {member: group.create_task(self._ask(member, task)) for member, task in tasks.items()}
+        return {member: one.result() for member, one in running.items()}
 
-    async def ask(
-        self, member: CouncilMember, task: WorkerTask[CouncilAnswer], mask: SecretMask
-    ) -> CouncilProposal | str:
-        """Return a member's proposal, or why there is none."""
-        async with self._places:
-            if self._failed > len(CouncilMember) - LEAST_PROPOSALS:
-                return self._end(member, "not begun: too many others have failed")
-            expected, spent = self._estimate(task), self._workers.known_cents
-            left = None if self._most is None else self._most - spent - self._reserved
-            if left is not None and (left <= 0 or expected > left):
-                return self._end(member, f"not begun: {left:.1f} of {self._most:g} cents are left")
-            self._reserved += expected
+    async def _ask(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal | str:
+        async with self.places:
+            expected = self._estimate(task)
+            why = self._reason_against(expected)
+            self.reserved += expected
             try:
-                return await self._work(member, task, mask)
+                if not why:
+                    return await self._work(member, task)
             except (WorkerError, NoCopyError, OSError) as error:
-                return self._end(member, f"left out: {error}")
+                why = f"left out: {error}"
             finally:
-                self._reserved -= expected
+                self.reserved -= expected
+        self.failed += 1
+        self.tell(member, why)
+        return why
 
-    async def _work(
-        self, member: CouncilMember, task: WorkerTask[CouncilAnswer], mask: SecretMask
-    ) -> CouncilProposal:
-        async with self._copies.open(ROUTE, history=True) as copy:
-            self._tell(member, "works in a copy of the project")
-            own = replace(task, project=copy.project, environment=copy.environment)
-            done = await self._workers.run(own, self._settings, log.debug)
-
-        def kept(text: str) -> str:
-            return truncate_middle(clean_text(mask(text.replace(f"{copy.project}/", ""))), TEXT_LENGTH)
-
-        self._tell(member, f"proposes, with a confidence of {done.answer.confidence}")
-        return CouncilProposal(
-            member=member,
-            findings=tuple(map(kept, done.answer.findings)),
-            hypothesis=kept(done.answer.hypothesis),
-            suggested_fix=kept(done.answer.suggested_fix),
-            confidence=done.answer.confidence,
+    def _reason_against(self, expected: float) -> str:
+        """Say why a member that is expected to take so many cents may not begin; "" if it may."""
+        if self.failed > len(CouncilMember) - LEAST_PROPOSALS:
+            return "not begun: too many others have failed"
+        if self.most is None:
+            return ""
+        left = self.most - self.workers.known_cents - self.reserved
+        return (
+            f"not begun: {left:.1f} of {self.most:g} cents are left" if left <= 0 or expected > left else ""
         )
 
-    def _estimate(self, task: WorkerTask[CouncilAnswer]) -> float:
-        return estimate_council([(task.prompt, task.model)], self._settings).cents or 0.0
+    async def _work(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal:
+        async with self.copies.open(ROUTE, history=True) as copy:
+            self.tell(member, "works in a copy of the project")
+            own = replace(task, project=copy.project, environment=copy.environment)
+            answer = (await self.workers.run(own, self.settings, log.debug)).answer
 
-    def _end(self, member: CouncilMember, why: str) -> str:
-        self._failed += 1
-        self._tell(member, why)
-        return why
+        self.tell(member, f"proposes, with a confidence of {answer.confidence}")
+        said = fill_struct(CouncilProposal, answer, member=member)
+        return clean_proposal(said, lambda text: self.mask(text.replace(f"{copy.project}/", "")))
+
+    def _estimate(self, task: WorkerTask[CouncilAnswer]) -> float:
+        return estimate_council([(task.prompt, task.model)], self.settings).cents or 0.0
+
+
+def clean_proposal(said: CouncilProposal, mask: Callable[[str], str]) -> CouncilProposal:
+    """Return a proposal with its texts masked and bounded."""
+
+    def clean(text: str) -> str:
+        return truncate_middle(clean_text(mask(text)), TEXT_LENGTH)
+
+    return replace(
+        said,
+        findings=tuple(map(clean, said.findings)),
+        hypothesis=clean(said.hypothesis),
+        suggested_fix=clean(said.suggested_fix),
+    )

@@ -20,14 +20,22 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, TaskStatus, find_ready_tasks
-from sidecar.kernel.loop import CommandType, ExecutionMode, GateResult, GateVerdict, LoopState, LoopStatus
+from sidecar.kernel.loop import (
+    CommandType,
+    CouncilMember,
+    ExecutionMode,
+    GateResult,
+    GateVerdict,
+    LoopState,
+    LoopStatus,
+)
 from sidecar.kernel.session import Environment, Session
-from sidecar.systems.taskloop.council import CouncilError
 from sidecar.systems.taskloop.policy.loop import Action
-from sidecar.systems.taskloop.ports import LoopTasks
+from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
-from sidecar.systems.taskloop.states import choose_model_name
-from sidecar.workers.ports import FINAL_FAILURES, WorkerError, Workers, WorkerTask
+from sidecar.systems.taskloop.wording import list_lines
+from sidecar.workers.counted import CountedWorkers
+from sidecar.workers.ports import FINAL_FAILURES, WorkerError, WorkerTask
 
 TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
 UNBEGUN: Final = frozenset((LoopState.IDLE, LoopState.COMPLETED, LoopState.FAILED))
@@ -77,6 +85,10 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
 
 
+LOST: Final = {Action.FAIL: Outcome.FAILED, Action.HALT: Outcome.HALTED}
+"""How it ends where a task is not completed."""
+
+
 class PlayEnd(Struct, frozen=True, kw_only=True):
     """How it ended, and why."""
 
@@ -95,10 +107,8 @@ class _StoppedError(Exception):
 class LoopPlayer:
     """Plays one session."""
 
-    def __init__(
-        self, loops: TaskLoops, tasks: LoopTasks, workers: Workers, asked: PlayRequest, tell: Tell
-    ) -> None:
-        self._loops, self._tasks, self._workers = loops, tasks, workers
+    def __init__(self, loops: TaskLoops, services: LoopServices, asked: PlayRequest, tell: Tell) -> None:
+        self._loops, self._tasks, self._workers = loops, services.tasks, services.workers
         self._asked, self._session, self._tell = asked, asked.session, tell
 
     async def play(self) -> PlayEnd:
@@ -138,15 +148,8 @@ class LoopPlayer:
             self._tasks.put_task(key, replace(task, status=TaskStatus.REMAINING))
         for content in asked.tasks:
             task = self._tasks.add_task(key, content, Author.USER)
-            self._tasks.put_task(
-                key,
-                replace(
-                    task,
-                    status=TaskStatus.REMAINING,
-                    acceptance_criteria=asked.criteria,
-                    scope_files=asked.scope,
-                ),
-            )
+            task = replace(task, acceptance_criteria=asked.criteria, scope_files=asked.scope)
+            self._tasks.put_task(key, replace(task, status=TaskStatus.REMAINING))
 
     async def _play_tasks(self) -> PlayEnd:
         while ready := find_ready_tasks(self._tasks.of(self._session.key)):
@@ -164,58 +167,48 @@ class LoopPlayer:
         answer = ""
         while True:
             done = await self._report(await self._work(brief, answer))
-            action, line = done.ruling.action, done.text.partition("\n")[0]
+            action, line = done.action, done.text.partition("\n")[0]
             self._tell(action, f"{line} {self._spent()}")
-            match action:
-                case Action.COMPLETE:
-                    return None
-                case Action.FAIL:
-                    return PlayEnd(outcome=Outcome.FAILED, message=line)
-                case Action.HALT:
-                    return PlayEnd(outcome=Outcome.HALTED, message=line)
-                case Action.COUNCIL:
-                    await self._hold_council()
-                case Action.ITERATE | Action.ESCALATE:
-                    pass
+            if action is Action.COMPLETE:
+                return None
+            if action in LOST:
+                return PlayEnd(outcome=LOST[action], message=line)
+            if action is Action.COUNCIL:
+                await self._hold_council()
             answer, brief = done.text, self._loops.context(self._session)
 
     async def _work(self, brief: Briefing, answer: str) -> WorkerReport:
         """Let a worker do the task. `answer` is the one to the report before."""
-        settings, words = self._loops.states.settings(), self._loops.words
+        words, own = self._loops.words, self._asked.model
         refused = words.say("loop-refused", answer=answer) if answer else ""
         task = WorkerTask(
             prompt="\n\n".join(filter(None, (brief.text, refused, words.say("loop-worker")))),
             answer=WorkerReport,
             tools=TOOLS,
-            model=self._asked.model
-            or choose_model_name(brief.loop, brief.agent, brief.task.complexity, settings),
+            model=own or brief.model_name,
             project=self._session.project,
             environment=self._asked.environment,
         )
-        report = f"report {brief.loop.iteration + 1} of {settings.loop.max_iterations}"
-        self._tell("worker", f"{self._asked.model or brief.model} works on {brief.task.id}, {report}")
+        report = f"report {brief.loop.iteration + 1} of {brief.settings.loop.max_iterations}"
+        self._tell("worker", f"{own or brief.model} works on {brief.task.id}, {report}")
+        counted = CountedWorkers(self._workers)
         try:
-            done = await self._workers.run(task, settings, log.debug)
+            said = (await counted.run(task, brief.settings, log.debug)).answer
         except WorkerError as error:
-            self._loops.record_worker(self._session, error.tokens, error.cents)
             if error.failure in FINAL_FAILURES:  # it costs no report
                 raise _StoppedError(error.message) from None
-            self._tell("worker", error.message)
-            return WorkerReport(summary=error.message, done=False)
-        self._loops.record_worker(self._session, done.tokens, done.cents)
-        self._tell("worker", done.answer.summary)
-        return done.answer
+            said = WorkerReport(summary=error.message, done=False)
+        finally:
+            self._loops.record_worker(self._session, counted.tokens, counted.cents)
+        self._tell("worker", said.summary)
+        return said
 
     async def _report(self, said: WorkerReport) -> Completion:
+        undone = "" if said.done else said.summary or "it says so"
         done = await self._loops.report_completion(
-            self._session,
-            said.files_changed,
-            said.summary,
-            self._hear_gate,
-            "" if said.done else said.summary or "it says so",
+            self._session, said.files_changed, said.summary, self._hear_gate, undone
         )
-        if done.examined is not None:
-            found = done.examined.report
+        if (found := done.report) is not None:
             for gate in found.gates:
                 self._tell("check", describe_gate(gate))
             for name, lines in (("outside", found.outside), ("weakened", found.weakened)):
@@ -225,34 +218,26 @@ class LoopPlayer:
 
     async def _hold_council(self) -> None:
         """Hold the council on the task at work, and go on with what it decides."""
-        council, asked = self._loops.council, self._loops.councils.request(self._session)
-        asked = replace(asked, model=self._asked.model)
-        self._tell("council", council.estimate(asked).text)
-        try:
-            met = await council.meet(asked, lambda member, what: self._tell("council", f"{member} {what}"))
-        except CouncilError as error:
-            self._loops.record_worker(self._session, error.tokens, error.cents)
-            raise _StoppedError(str(error)) from None
-        self._loops.record_worker(self._session, met.tokens, met.cents)
-        self._loops.councils.accept(self._session, met.decision, met.proposals)
-        self._tell("council", f"{met.decision.winner}: {met.decision.recommended_fix} {self._spent()}")
+        councils, model = self._loops.councils, self._asked.model
+        self._tell("council", councils.estimate(self._session, model).text)
+        met = await councils.meet(self._session, self._hear_member, model)
+        if (decided := met.decision) is None:
+            why = list_lines(f"{member}: {why}" for member, why in met.left_out)
+            raise _StoppedError(self._loops.words.say("loop-undecided", why=why))
+        self._tell("council", f"{decided.winner}: {decided.recommended_fix} {self._spent()}")
+
+    def _hear_member(self, member: CouncilMember, what: str) -> None:
+        self._tell("council", f"{member} {what}")
 
     def _hear_gate(self, _ended: int, _every: int, gate: Gate, run: GateRun | None) -> None:
         if run is None:
             self._tell("check", f"{gate.id} runs: {gate.command}")
 
     def _tell_task(self, brief: Briefing) -> None:
-        task, scores = brief.task, brief.selection.scores if brief.selection else ()
+        task = brief.task
         self._tell("task", f"{task.id}: {task.content}")
-        points = [
-            f"{name.replace('_', ' ')} {part}"
-            for one in scores
-            if one.agent == task.agent
-            for name in one.__struct_fields__[2:]
-            if (part := getattr(one, name))
-        ]
-        why = f", for its points ({', '.join(points)})" if points else ""
-        self._tell("agent", f"{task.agent}{why}; complexity {task.complexity}: tier {brief.loop.tier}")
+        why = "; ".join(brief.selection.reasoning) if brief.selection else "the task names it"
+        self._tell("agent", f"{task.agent}; complexity {task.complexity}: tier {brief.loop.tier}; {why}")
 
     def _spent(self) -> str:
         loop = self._loops.of(self._session.key)

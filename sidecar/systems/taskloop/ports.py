@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.ports import OldChecks, TreeCheckpoints, Workspace
+from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, Journal, Task
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
-from sidecar.platform.log_readings import DailySpending
-from sidecar.platform.ports import Clock, Configuration, EventLog, LoopStore
-from sidecar.systems.taskloop.council import Council
+from sidecar.platform.services import PlatformServices
 from sidecar.systems.taskloop.policy.agents import Agent
+from sidecar.workers.ports import Workers
 
 HearGates = Callable[[int, int, Gate, GateRun | None], None]
 """Called when a gate begins (None) and when it has ended, with the numbers of ended and of all gates."""
@@ -69,21 +69,13 @@ class LoopTasks(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LoopServices:
-    """The adapters that the loop uses. `texts`: the sections of rubric/loop.md.
-
-    `checkpoints` is None where the tree cannot be saved.
-    """
+    """What the loop uses. `rubric`: the folder of what models read; `texts`: the sections of its loop.md."""
 
     agents: InstructionRegistry[Agent]
-    checkpoints: TreeCheckpoints | None
-    clock: Clock
-    configuration: Configuration
-    council: Council
+    evidence: EvidenceServices
     gates: SessionGates
-    log: EventLog
-    loops: LoopStore
-    old_checks: OldChecks
-    spending: DailySpending
+    platform: PlatformServices
+    rubric: Path
     tasks: LoopTasks
     texts: dict[str, str]
-    workspace: Workspace
+    workers: Workers

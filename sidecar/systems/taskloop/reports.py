@@ -7,26 +7,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof import policy as proof
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
-from sidecar.evidence.reports.severities import count_severities
+from sidecar.evidence.reports.severities import Severities, count_severities
 from sidecar.kernel.changes import ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
-from sidecar.kernel.journal import Author, Task
-from sidecar.kernel.loop import GateResult, GateVerdict, Loop
+from sidecar.kernel.journal import Author
+from sidecar.kernel.loop import GateResult, GateVerdict
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line
-from sidecar.systems.taskloop.policy.agents import Scope
 from sidecar.systems.taskloop.policy.loop import Report
-from sidecar.systems.taskloop.policy.scope import files_outside
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
+from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import HearGates, LoopServices
 
 RUN_KINDS: Final = frozenset((Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.COVERAGE, Kind.CHECK))
@@ -41,189 +41,136 @@ OWN_WORD: Final = "worker"
 MOVED: Final = "files changed while it ran"
 
 
-class Examined(Struct, frozen=True, kw_only=True):
-    """What was found out. `unreported` changed and was not listed by the agent, `unchanged` the reverse."""
+def choose_gates(offered: Iterable[Gate], may: frozenset[str], settings: Settings) -> dict[str, bool]:
+    """Return the ids of the gates that a task's completion asks for, and whether each is required.
 
-    report: Report
-    unreported: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-
-
-class ReportSubject(NamedTuple):
-    """What a report is about: the gates with whether each is required, the agent's scope, its claims."""
-
-    session: Session
-    loop: Loop
-    task: Task
-    scope: Scope
-    chosen: tuple[tuple[Gate, bool], ...]
-    claimed: Claimed
-
-
-class Claimed(Struct, frozen=True, kw_only=True):
-    """What the agent says of its work. `model` is the name of the one at work, `undone` as in the service."""
-
-    files: tuple[str, ...] = ()
-    summary: str = ""
-    model: str = ""
-    undone: str = ""
-
-
-def choose_gates(offered: Iterable[Gate], settings: Settings) -> tuple[tuple[Gate, bool], ...]:
-    """Return the gates that a task's completion asks for, and whether each is required."""
-    chosen = []
+    Beside a check that the user typed, one that was only detected and is not approved advises. Raises
+    LoopOrderError where only a person can let a required one run.
+    """
+    chosen, offered = {}, tuple(offered)
+    typed = any(gate.origin is GateOrigin.TYPED for gate in offered)
     for gate in offered:
         configured = settings.gate.get(gate.id)
         excepted = configured is not None and configured.required is False
-        required = gate.required or (gate.kind in settings.loop.required and not excepted)
+        wanted = gate.kind in settings.loop.required and not excepted and (gate.id in may or not typed)
+        required = gate.required or wanted
         if gate.kind not in REMOTE_GATE_KINDS and (required or gate.kind in RUN_KINDS):
-            chosen.append((gate, required))
-    return tuple(chosen)
-
-
-def check_approved(chosen: Iterable[tuple[Gate, bool]], may: frozenset[str]) -> tuple[tuple[Gate, bool], ...]:
-    """Return them, or raise LoopOrderError where only a person can let a required gate run.
-
-    Beside a check that the user typed, one that was only detected and is not approved advises.
-    """
-    chosen = tuple(chosen)
-    typed = any(gate.origin is GateOrigin.TYPED for gate, _ in chosen)
-    known = tuple(
-        (gate, required and (gate.id in may or gate.required or not typed)) for gate, required in chosen
-    )
-    if blocked := [gate.id for gate, required in known if required and gate.id not in may]:
+            chosen[gate.id] = required
+    if blocked := [ident for ident, required in chosen.items() if required and ident not in may]:
         raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_TOLD]))
-    return known
+    return chosen
 
 
-class ReportExaminer:
-    """Examines reports."""
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """A report of completion, of which nothing is known yet but what the agent says.
 
-    def __init__(self, services: LoopServices) -> None:
-        self._services = services
+    `gates` are those to run by their ids, with whether each is required. `files`, `summary` and `undone` (why
+    it says that the task is not done) are the agent's words.
+    """
 
-    async def examine(self, about: ReportSubject, hear: HearGates | None) -> Examined:
-        """Examine a report. Raises ToolRuleError where gates may not run now."""
-        session, loop, task, scope, chosen, claimed = about
-        services, settings = self._services, self._services.configuration.load()[0]
+    services: LoopServices
+    session: Session
+    work: TaskWork
+    gates: Mapping[str, bool]
+    files: tuple[str, ...]
+    summary: str
+    undone: str
+
+    async def examine(self, hear: HearGates | None) -> Report:
+        """Find out what is true. Raises ToolRuleError where gates may not run now."""
+        session, work, services = self.session, self.work, self.services
         environment, mask = services.gates.permitted_environment(session), services.gates.mask(session)
-        changes = await services.workspace.since(loop.base, session.project, environment)
-        ids = [gate.id for gate, _ in chosen]
-        runs = await services.gates.run(session, ids, hear) if ids else ()
-        required = {gate.id for gate, must in chosen if must}
-        results = tuple(
-            build_gate_result(run, changes.tree, settings, required=run.gate.id in required) for run in runs
-        )
-        if claimed.undone:
-            why = clean_line(mask(claimed.undone), ERROR_LENGTH)
-            said = GateResult(
-                id=OWN_WORD, kind=OWN_WORD, verdict=GateVerdict.FAIL, required=True, errors=(why,)
-            )
-            results += (said,)
-        files = tuple(mask(path) for path in _paths(changes))
+        changes = await services.evidence.workspace.since(work.loop.base, session.project, environment)
+        runs = await services.gates.run(session, tuple(self.gates), hear) if self.gates else ()
+        tree, settings, required = changes.tree, work.settings, self.gates
+        results = [build_gate_result(run, tree, settings, required=required[run.gate.id]) for run in runs]
+        if self.undone:
+            results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(self.undone)))
         weakened: tuple[str, ...] = ()
-        if not changes.unseen and all(one.verdict is GateVerdict.PASS for one in results if one.required):
-            passed = tuple(run for run in runs if run.gate.id in required)
-            weakened = await self._weakened(about, changes, passed)
         if changes.unseen:
-            results += (
-                GateResult(
-                    id=FILES_UNKNOWN,
-                    kind=FILES_UNKNOWN,
-                    verdict=GateVerdict.COULD_NOT_RUN,
-                    required=True,
-                    reason=clean_line(mask(changes.unseen), ERROR_LENGTH),
-                ),
-            )
-        outside = files_outside(files, task.scope_files, scope.can_modify, scope.cannot_modify)
-        report = Report(
-            gates=results,
+            results.append(_own_result(FILES_UNKNOWN, GateVerdict.COULD_NOT_RUN, mask(changes.unseen)))
+        elif all(one.verdict is GateVerdict.PASS for one in results if one.required):
+            weakened = await self._weakened(changes, [run for run in runs if required[run.gate.id]])
+        files = tuple(mask(path) for path in _paths(changes))
+        told = {path.removeprefix("./") for path in self.files}
+        return Report(
+            gates=tuple(results),
             files=files[:NAMED],
-            outside=outside[:NAMED],
+            outside=work.files_outside(files)[:NAMED],
             weakened=weakened[:NAMED],
-            summary=mask(claimed.summary),
-            model=claimed.model,
-        )
-        told = {path.removeprefix("./") for path in claimed.files}
-        return Examined(
-            report=report,
             unreported=tuple(path for path in files if path not in told)[:NAMED],
             unchanged=tuple(sorted(told - set(files)))[:NAMED],
+            summary=mask(self.summary),
+            by=work.model,
         )
 
-    async def _weakened(
-        self, about: ReportSubject, changes: ProjectChanges, passed: tuple[GateRun, ...]
-    ) -> tuple[str, ...]:
+    async def _weakened(self, changes: ProjectChanges, passed: Sequence[GateRun]) -> tuple[str, ...]:
         """Describe the checks that were changed so that a failure went away, and code that gets around one.
 
         Words of a task of the user's own may ask for that; those of an agent's may not.
         """
         from sidecar.evidence.proof.product_marks import find_product_marks  # noqa: PLC0415 - a cold start does without
 
-        services, task, base = self._services, about.task, about.loop.base
-        environment = services.gates.permitted_environment(about.session)
-        if about.loop.accepted.snapshot not in ("", base.snapshot):
-            since = await services.workspace.since(about.loop.accepted, about.session.project, environment)
+        services, session, task, loop = self.services, self.session, self.work.task, self.work.loop
+        base, environment = loop.base, services.gates.permitted_environment(session)
+        if loop.accepted.snapshot not in ("", base.snapshot):
+            since = await services.evidence.workspace.since(loop.accepted, session.project, environment)
             if not since.unseen:  # else it was kept for too long
-                base, changes = about.loop.accepted, since
+                base, changes = loop.accepted, since
         asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
         kinds = {run.gate.kind for run in passed}
         found = proof.relevant_findings(find_product_marks(changes.files), kinds)
         if passed and may_bear_on_checks(changes.files):
-            at = GateContext(
-                project=about.session.project,
-                tree=changes.tree,
-                environment=environment,
-                base=base,
-            )
-            seconds = float(services.configuration.load()[0].gates.seconds)
-            upgraded = changes_dependencies(changes.files)
-            for one in await services.old_checks.compare(base, at, passed, seconds):
+            at = GateContext(project=session.project, tree=changes.tree, environment=environment, base=base)
+            seconds, upgraded = self.work.settings.gates.seconds, changes_dependencies(changes.files)
+            for one in await services.evidence.old_checks.compare(base, at, tuple(passed), float(seconds)):
                 found += proof.rate_comparison(one, asked, upgraded=upgraded)
-        mask = services.gates.mask(about.session)
+        mask = services.gates.mask(session)
         return tuple(mask(line) for line in proof.describe_findings(proof.grave_findings(found)))
 
 
 def build_gate_result(run: GateRun, tree: str, settings: Settings, *, required: bool) -> GateResult:
     """Return what a run says of a report on files with this digest."""
     gate, reason = run.gate, run.reason
-    verdict = GateVerdict.COULD_NOT_RUN
-    moved = run.moved or bool(tree and run.tree and run.tree != tree)
     halts = gate.kind in settings.loop.halt
     scans = halts or gate.kind is Kind.SECURITY
-    found = count_severities("\n".join((run.output, *run.failures))) if scans else None
-    critical = found.critical if found else 0
+    found = count_severities("\n".join((run.output, *run.failures))) if scans else Severities()
+    verdict = GateVerdict.COULD_NOT_RUN
     if run.outcome in NOTHING_SHOWN:
         reason = reason or run.outcome.value
-    elif critical and halts:
+    elif found.critical and halts:
         verdict = GateVerdict.HALT
     elif run.outcome is Outcome.FAILED:
         verdict = GateVerdict.FAIL
-    elif moved:
+    elif run.moved or (tree and run.tree and run.tree != tree):
         reason = MOVED
     else:
         verdict = GateVerdict.PASS
-    failed = verdict in {GateVerdict.FAIL, GateVerdict.HALT}
-    lines = run.failures or tuple(filter(None, run.output.splitlines()[-ERRORS_TOLD:])) if failed else ()
-    errors = tuple(clean_line(line, ERROR_LENGTH) for line in lines[:ERRORS_TOLD])
-    return GateResult(
+    result = GateResult(
         id=gate.id,
         kind=gate.kind,
         verdict=verdict,
         required=required,
-        errors=errors,
-        more=max(0, max(len(run.failing), len(lines)) - len(errors)) if failed else 0,
-        failing=run.failing[:NAMED] if failed else (),
-        critical=critical,
-        high=found.high if found else 0,
-        medium=found.medium if found else 0,
-        low=found.low if found else 0,
+        **asdict(found),
         passed=max(0, run.executed - len(run.failing)) if run.executed is not None else None,
         failed=len(run.failing),
         warnings=run.warnings,
         percent=run.percent,
         reason=clean_line(reason, ERROR_LENGTH),
     )
+    if verdict not in {GateVerdict.FAIL, GateVerdict.HALT}:
+        return result
+    lines = run.failures or tuple(filter(None, run.output.splitlines()[-ERRORS_TOLD:]))
+    errors = tuple(clean_line(line, ERROR_LENGTH) for line in lines[:ERRORS_TOLD])
+    more = max(0, max(len(run.failing), len(lines)) - len(errors))
+    return replace(result, errors=errors, more=more, failing=run.failing[:NAMED])
+
+
+def _own_result(name: str, verdict: GateVerdict, why: str) -> GateResult:
+    """Return what stands for a gate and was no run of one."""
+    line = clean_line(why, ERROR_LENGTH)
+    return GateResult(id=name, kind=name, verdict=verdict, required=True, reason=line)
 
 
 def _paths(changes: ProjectChanges) -> tuple[str, ...]:

@@ -1,48 +1,32 @@
-"""The loops of sessions: read, saved before anybody is answered, and told in the event log."""
+"""The loops of sessions: read, saved before anybody is answered, and told in the event log.
+
+Files that were kept for a loop (baselines, checkpoints of the tree) go as soon as it is saved without them.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, get_args
 
-from sidecar.kernel.log import (
-    EventData,
-    EventFilter,
-    LoggedEvent,
-    LoopCheckpointed,
-    LoopCouncil,
-    LoopEscalated,
-    LoopReportRuled,
-    LoopSessionChanged,
-    LoopTaskBegun,
-    event_kind,
-)
-from sidecar.kernel.loop import Loop, Tier
-from sidecar.kernel.models import resolve_model
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.log import EventData, EventFilter, LoggedEvent, event_kind
+from sidecar.kernel.loop import Loop
+from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.taskloop.policy.agents import Agent
-from sidecar.systems.taskloop.policy.loop import LoopLimits, first_tier
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.ports import LoopServices
 
 SYSTEM: Final = "taskloop"
-DYNAMIC: Final = "dynamic"
-"""An agent's model that the loop chooses."""
-LOOP_KINDS: Final = tuple(
-    event_kind(one)
-    for one in (
-        LoopSessionChanged, LoopTaskBegun, LoopReportRuled, LoopEscalated, LoopCouncil, LoopCheckpointed
-    )
-)  # fmt: skip
+LOOP_KINDS: Final = tuple(kind for kind in map(event_kind, get_args(EventData)) if kind.startswith("loop-"))
+"""The kinds of the loop's events."""
 
 log = logging.getLogger(__name__)
 
 
 class LoopStates:
-    """The loop of each session. Between `of` and `save` nothing may await."""
+    """The loop of each session, and what belongs to it. Between `of` and `save` nothing may await."""
 
     def __init__(self, services: LoopServices) -> None:
         self.services = services
@@ -50,11 +34,21 @@ class LoopStates:
 
     def of(self, key: SessionKey) -> Loop:
         """Return a session's loop, an idle one where none is saved. Raises OSError, BadInputError."""
-        return self.services.loops.load(key) or Loop(key=key)
+        return self.services.platform.loops.load(key) or Loop(key=key)
 
-    def save(self, loop: Loop) -> Loop:
-        """Save a loop. Raises OSError, also where somebody else saved it meanwhile."""
-        return self.services.loops.save(loop)
+    def save(self, session: Session, loop: Loop, *events: EventData) -> Loop:
+        """Save a loop, and tell what happened. Raises OSError, also where another process saved it."""
+        before = self.of(session.key)
+        saved = self.services.platform.loops.save(loop)
+        self._drop_files(session.project, before, saved)
+        for event in events:
+            self._note(session, event)
+        return saved
+
+    def forget(self, key: SessionKey, project: str) -> None:
+        """Remove a session's loop, and the files that were kept for it. Raises OSError, BadInputError."""
+        self._drop_files(project, self.of(key), Loop(key=key))
+        self.services.platform.loops.forget(key)
 
     def check_free(self, key: SessionKey) -> None:
         """Raise LoopOrderError while a report is being checked."""
@@ -72,52 +66,42 @@ class LoopStates:
             self._busy.discard(key)
 
     def settings(self) -> Settings:
-        return self.services.configuration.load()[0]
+        return self.services.platform.configuration.load()[0]
 
-    def agent(self, project: str, ident: str) -> Agent | None:
-        """Return an agent that may be used in a project, None where there is none of this id."""
-        return self.services.agents.known(project).by_name.get(ident)
+    def environment(self, session: Session) -> Environment:
+        """Return a session's environment if commands may run for it now. Raises ToolRuleError."""
+        return self.services.gates.permitted_environment(session)
 
-    def note(self, session: Session, data: EventData) -> None:
-        """Append an event. A log that cannot be written stops nobody."""
-        event = LoggedEvent(
-            at=self.services.clock.now(),
-            system=SYSTEM,
-            session=session.key,
-            project=session.project,
-            data=data,
-        )
-        try:
-            self.services.log.append(event)
-        except (OSError, ValueError) as error:
-            log.warning("%s: the log could not be written: %s", session.key.id, error)
+    def mask(self, session: Session, text: str) -> str:
+        """Return a text without the session's secrets."""
+        return self.services.gates.mask(session)(text)
 
     def newest(self, key: SessionKey, number: int) -> tuple[LoggedEvent, ...]:
         """Return the loop's newest events, oldest first. Raises OSError."""
-        return self.services.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
+        return self.services.platform.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
+
+    def _note(self, session: Session, data: EventData) -> None:
+        """Append an event. A log that cannot be written stops nobody."""
+        now = self.services.platform.clock.now()
+        event = LoggedEvent(at=now, system=SYSTEM, session=session.key, project=session.project, data=data)
+        try:
+            self.services.platform.log.append(event)
+        except (OSError, ValueError) as error:
+            log.warning("%s: the log could not be written: %s", session.key.id, error)
+
+    def _drop_files(self, project: str, before: Loop, after: Loop) -> None:
+        """Delete what only the loop before needs."""
+        needed = _baselines(after)
+        for snapshot, base in _baselines(before).items():
+            if snapshot not in needed:
+                self.services.evidence.workspace.forget(base, project)
+        kept = {one.tree for one in after.checkpoints}
+        for one in before.checkpoints:
+            if project and one.tree not in kept:
+                self.services.evidence.checkpoints.forget(project, one.tree)
 
 
-def loop_limits(settings: Settings) -> LoopLimits:
-    """Return the limits that the settings say."""
-    said = settings.loop
-    return LoopLimits(
-        max_iterations=said.max_iterations,
-        threshold=said.threshold,
-        eco_threshold=said.eco_threshold,
-        eco_tier=Tier(said.eco_tier),
-        complexity=said.complexity,
-        stuck_detection=said.stuck_detection,
-        max_cents=said.max_cents,
-    )
-
-
-def choose_model(loop: Loop, agent: Agent | None, complexity: int, settings: Settings) -> str:
-    """Return the model for the task at work, as a service names it."""
-    return resolve_model(choose_model_name(loop, agent, complexity, settings), settings)
-
-
-def choose_model_name(loop: Loop, agent: Agent | None, complexity: int, settings: Settings) -> str:
-    """Return the tier, or a name of the settings: the agent's own until the first step up, then the tier."""
-    first = first_tier(loop.mode, complexity, loop_limits(settings))
-    own = "" if agent is None or agent.model == DYNAMIC or loop.tier is not first else agent.model
-    return own or (Tier.LARGE if loop.tier is Tier.COUNCIL else loop.tier)
+def _baselines(loop: Loop) -> dict[str, FileBaseline]:
+    """Return the baselines that a loop and its checkpoints need, by their snapshots."""
+    at_checkpoints = (one.loop.base for one in loop.checkpoints if one.loop is not None)
+    return {base.snapshot: base for base in (loop.base, loop.accepted, *at_checkpoints) if base.snapshot}

@@ -4,167 +4,132 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from string import Template
-from typing import Final, NamedTuple
+from typing import Final
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
+from sidecar.kernel.structs import find_fields
 from sidecar.kernel.text import clean_line
-from sidecar.systems.taskloop.policy.agents import Agent
-from sidecar.systems.taskloop.policy.loop import Action, Ruling
-from sidecar.systems.taskloop.reports import Examined
+from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
+from sidecar.systems.taskloop.policy.work import TaskWork
 
 TRIED_TOLD: Final = 5
 NAMED: Final = 10
 TERSE: Final = 160
 """Characters of one failure in the list of what was tried."""
-ASKED: Final = "loop-asked"
+GO_ON: Final = (Action.ITERATE, Action.ESCALATE, Action.COUNCIL)
+"""Actions of which a section of their own says what to do; the reason of the others says it."""
+COUNTS: Final = ("critical", "high", "medium", "low", "warnings")
 UNCHANGED: Final = "loop-complete-unchanged"
 """A completion by checks that would have passed before: it is not refused, as there may be nothing to do."""
-ACTION_PARTS: Final = {
-    Action.ITERATE: "loop-iterate",
-    Action.ESCALATE: "loop-escalate",
-    Action.COUNCIL: "loop-council",
-}
-"""What is said last of an action, with what was tried before; the others have said all with their reason."""
-COUNTS: Final = ("critical", "high", "medium", "low", "warnings")
-
-
-class TaskFacts(NamedTuple):
-    """A task, the reports that it may have, and the model that is to work on it."""
-
-    task: Task
-    most: int
-    model: str
 
 
 class LoopWords:
-    """Fills the sections in."""
+    """Fills the sections in. A placeholder is a field of one of the sources, or one of the values."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self._texts = texts
 
-    def say(self, name: str, /, **values: object) -> str:
-        """Return a section. Raises BadInputError where it is missing."""
+    def say(self, name: str, /, *sources: object, **own: object) -> str:
+        """Return a section, without the lines of which a value is empty.
+
+        Raises BadInputError where it is missing.
+        """
         text = self._texts.get(name, "")
         if not text:
             raise BadInputError(
                 f"rubric/loop.md: the section `## {name}` is missing; install Supervisor again"
             )
-        return Template(text).safe_substitute({key: str(value) for key, value in values.items()})
+        found = find_fields(Template(text).get_identifiers(), *sources) | own
+        values = {name: join_names(one) if isinstance(one, tuple) else one for name, one in found.items()}
+        empty = {name for name, one in values.items() if one in ("", None)}
+        lines = (Template(line) for line in text.splitlines())
+        kept = (line for line in lines if empty.isdisjoint(line.get_identifiers()))
+        return "\n".join(line.safe_substitute(values) for line in kept).strip()
 
-    def ruling(self, ruling: Ruling, examined: Examined | None, about: TaskFacts, following: str = "") -> str:
+    def ruling(self, work: TaskWork, ruling: Ruling, report: Report | None, following: str = "") -> str:
         """Word the answer to a report, or to the wish to escalate."""
         loop = ruling.loop
-        asked = examined is None and ruling.action is not Action.FAIL  # the reason is the agent's own words
         values = {
-            "task": about.task.id,
-            "iteration": loop.iteration,
-            "most": about.most,
-            "tier": loop.tier,
-            "model": about.model,
-            "stuck": ruling.stuck,
+            "task": work.task.id,
+            "most": work.settings.loop.max_iterations,
+            "model": work.model,
             "spent": self.cents(loop),
-            "why": ruling.reason,
         }
-        why = ASKED if asked else ruling.reason
-        if ruling.action is Action.COMPLETE and examined is not None and not examined.report.files:
+        asked = report is None and ruling.action is not Action.FAIL  # the reason is the agent's own words
+        why = "loop-asked" if asked else ruling.reason
+        if ruling.action is Action.COMPLETE and report is not None and not report.files:
             why = UNCHANGED
-        parts = [self.say(why, **values)]
-        if examined is not None:
-            parts += self._findings(examined)
-        if ruling.action in ACTION_PARTS:
-            parts.append(self.say(ACTION_PARTS[ruling.action], **values, tried=self.tried(loop)).strip())
-        if ruling.action is Action.COMPLETE:
-            parts.append(following)
-        return "\n".join(filter(None, parts))
+        parts = [self.say(why, ruling, loop, **values)]
+        if report is not None:
+            parts += map(self.gate, report.gates)
+            parts.append(self.findings(report))
+        if ruling.action in GO_ON:
+            parts.append(self.say(f"loop-{ruling.action}", loop, **values, tried=self.tried(loop)))
+        return _join_parts(*parts, following)
 
-    def _findings(self, examined: Examined) -> list[str]:
-        report = examined.report
-        named = (
-            ("loop-files-outside", report.outside),
-            ("loop-unreported", examined.unreported),
-            ("loop-unchanged", examined.unchanged),
-        )
-        return [
-            *(self._gate(gate) for gate in report.gates),
-            self.say("loop-weakened-lines", lines="\n".join(report.weakened)) if report.weakened else "",
-            *(self.say(name, files=join_names(files)) for name, files in named if files),
-        ]
+    def findings(self, report: Report) -> str:
+        """Word what a report says of files and checks; "" for nothing."""
+        return self.say("loop-findings", report, weakened=list_lines(report.weakened))
 
-    def _gate(self, gate: GateResult) -> str:
+    def gate(self, gate: GateResult) -> str:
         """Word what a gate found: its first errors and how many more there are."""
         if gate.verdict is GateVerdict.PASS:
-            tests = f", {gate.passed} test{'' if gate.passed == 1 else 's'}" if gate.passed else ""
-            return self.say("loop-passed", gate=gate.id, tests=tests)
-        lines = [f"- {line}" for line in gate.errors or (gate.reason,) if line]
-        if gate.more:
-            lines.append(self.say("loop-more", more=gate.more))
-        counts = ", ".join(f"{number} {name}" for name in COUNTS if (number := getattr(gate, name)))
-        head = gate.id if gate.required else f"{gate.id} (advisory)"
-        said = self.say("loop-errors", gate=f"{head}, {gate.verdict}", lines="\n".join(lines))
-        return f"{said}\n{self.say('loop-counts', gate=gate.id, counts=counts)}" if counts else said
+            return self.say("loop-passed-tests" if gate.passed else "loop-passed", gate)
+        return self.say(
+            "loop-errors",
+            gate,
+            gate=gate.id if gate.required else f"{gate.id} (advisory)",
+            lines=list_lines(filter(None, gate.errors or (gate.reason,))).lstrip(),
+            more=gate.more or "",
+            counts=", ".join(f"{number} {name}" for name in COUNTS if (number := getattr(gate, name))),
+        )
 
-    def tried(self, loop: Loop) -> str:
-        """Word the last failures of the task at work, and what the council said; "" where there are none."""
-        mine = [one for one in loop.failures if one.task == loop.task][-TRIED_TOLD:]
-        lines = [
+    def failures(self, loop: Loop) -> list[str]:
+        """Word the last failures of the task at work, each alone."""
+        return [
             self.say(
-                "loop-tried-line",
-                iteration=one.iteration,
-                model=one.model,
+                "loop-failure",
+                one,
                 summary=one.summary[:TERSE] or "-",
                 failed="; ".join((*one.gates_failed, *one.errors))[:TERSE] or "-",
             )
-            for one in mine
+            for one in loop.own_failures[-TRIED_TOLD:]
         ]
-        parts = (
-            self.say("loop-tried", lines="\n".join(lines)) if lines else "",
-            self.decision(loop) if loop.decision else "",
-        )
-        return "\n".join(filter(None, parts))
+
+    def tried(self, loop: Loop) -> str:
+        """Word what was tried, and what the council said; "" where there is nothing."""
+        return _join_parts(self.say("loop-tried", lines=list_lines(self.failures(loop))), self.decision(loop))
 
     def decision(self, loop: Loop) -> str:
-        """Word what the council decided."""
+        """Word what the council decided; "" where it has not."""
         if (decided := loop.decision) is None:
             return ""
-        return self.say(
-            "loop-decision",
-            winner=decided.winner,
-            cause=decided.root_cause,
-            fix=decided.recommended_fix,
-            context=decided.additional_context,
-            dissent="\n".join(decided.dissent),
-        ).strip()
+        return self.say("loop-decision", decided, dissent="\n".join(decided.dissent))
 
-    def brief(self, loop: Loop, agent: Agent | None, about: TaskFacts, why: Iterable[str] = ()) -> str:
+    def brief(self, work: TaskWork, why: Iterable[str] = ()) -> str:
         """Word what the agent needs for a task."""
-        task, most, model = about
-        parts = (
-            self.say(
-                "loop-brief",
-                task=task.id,
-                content=task.content,
-                criteria="\n".join(f"- {one}" for one in task.acceptance_criteria)
-                or self.say("loop-no-criteria"),
-                scope=self.scope(task.scope_files or (agent.scope.can_modify if agent else ())),
-                never=", ".join(agent.scope.cannot_modify) if agent else self.say("loop-nothing"),
-                agent=agent.id if agent else "-",
-                role=agent.role if agent else "-",
-                tier=loop.tier,
-                model=model,
-                iteration=loop.iteration + 1,
-                most=most,
-                instructions=agent.instructions if agent else "",
-            ),
-            self.say("loop-selected", why="; ".join(why)) if (why := tuple(why)) else "",
-            self.tried(loop),
+        task, agent, own = work.task, work.agent, work.scope.can_modify
+        brief = self.say(
+            "loop-brief",
+            task,
+            task=task.id,
+            criteria=list_lines(task.acceptance_criteria or (self.say("loop-no-criteria"),)),
+            scope=self.scope(own and (task.scope_files or own)),
+            never=", ".join(work.scope.cannot_modify),
+            role=agent.role if agent else "",
+            instructions=agent.instructions if agent else "",
+            tier=work.loop.tier,
+            model=work.model,
+            iteration=work.loop.iteration + 1,
+            most=work.settings.loop.max_iterations,
+            why="; ".join(why),
         )
-        return "\n".join(filter(None, parts))
+        return _join_parts(brief, self.tried(work.loop))
 
     def scope(self, globs: tuple[str, ...]) -> str:
         """Word what may be changed."""
-        return ", ".join(globs) or self.say("loop-anything")
+        return ", ".join(globs) or self.say("loop-no-file")
 
     def cents(self, loop: Loop) -> str:
         """Word what was spent."""
@@ -173,7 +138,16 @@ class LoopWords:
         return self.say("loop-cents", cents=f"{loop.spent_cents:.2f}")
 
 
-def join_names(names: tuple[str, ...]) -> str:
+def _join_parts(*parts: str) -> str:
+    return "\n".join(filter(None, parts))
+
+
+def list_lines(texts: Iterable[str]) -> str:
+    """Return each text on a line of its own, to follow the line that they belong to; "" for none."""
+    return "".join(f"\n- {text}" for text in texts)
+
+
+def join_names(names: tuple[object, ...]) -> str:
     """Return the first names on one line, and how many there are besides."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(clean_line(name) for name in names[:NAMED]) + more
+    return ", ".join(clean_line(str(name)) for name in names[:NAMED]) + more

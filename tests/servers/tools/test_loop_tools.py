@@ -55,6 +55,7 @@ async def ruled(room: CoreRoom, **more: Any) -> tuple[CompletionRuled, str]:
 
 async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) -> None:
     await room.meet()
+    assert (await room.ask("session_status")).text.startswith("Session initializing, idle")
     with pytest.raises(RefusalError, match="Call `session_start` first"):
         await room.ask("task_start", **ADHOC)
     task = await begun(room)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import sys
 import tempfile
@@ -12,23 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.loop import CouncilMember
-from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
-from sidecar.platform.installation import plugin_root
+from sidecar.kernel.journal import Author
+from sidecar.kernel.loop import CouncilMember, CouncilProposal, Loop, LoopFailure, LoopState
+from sidecar.kernel.settings import LoopSettings, NamedModel, Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
-from sidecar.systems.taskloop.council import (
-    Council,
-    CouncilError,
-    CouncilMeeting,
-    CouncilRequest,
-    CouncilServices,
-)
-from sidecar.systems.taskloop.policy.council import CouncilFacts
-from sidecar.systems.taskloop.policy.council_case import CouncilCase
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.taskloop.council import CouncilMeeting, LoopCouncils
+from sidecar.systems.taskloop.service import TaskLoops
+from sidecar.wiring.taskloop import build_loop_services
 from sidecar.wiring.workers import build_workers
 from sidecar.workers.ports import Workers, WorkerTask
+from support.cases import KEY, session
+from support.fakes import Fakes, prompt
 from support.git_projects import commit_all, everything, git, repository
 from support.memory_stores import FixedConfiguration, MemorySpending
 from support.worker_agents import LIMIT_S, ScriptedWorkers
@@ -42,6 +41,7 @@ GOOD = {
     "confidence": 70,
 }
 MEMBERS = tuple(CouncilMember)
+LIMITS = WorkerSettings(seconds=60)
 PRICED = {"dear": NamedModel(model="dear", input_cents=100.0, output_cents=100.0, tier="large")}
 PROGRAM = """
 import json, os, signal, subprocess, sys
@@ -55,16 +55,18 @@ print(json.dumps({answer} | {{"hypothesis": f"{{own}} read {{log.strip()}} in {{
 
 
 class Room:
-    """A project, a council over it, and what was told."""
+    """A project with a task that nobody could solve, a council over it, and what was told."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.project = folder, repository(folder / "project")
         (self.project / "calc.py").write_text("def divide(a, b):\n    return a + b\n")
         commit_all(self.project, "divides")
         self.before = everything(self.project)
+        self.session = replace(session(), project=str(self.project))
         self.told: list[tuple[CouncilMember, str]] = []
         self.workers = ScriptedWorkers(self._answer)
         self.answers: dict[CouncilMember, object] = dict.fromkeys(MEMBERS, GOOD)
+        self.loop = Loop(key=KEY)
 
     async def _answer(self, task: WorkerTask[Any]) -> object:
         answer = self.answers[whose(task)]
@@ -75,34 +77,30 @@ class Room:
             return GOOD
         return answer
 
-    def council(self, own: Workers | None = None, **settings: Any) -> Council:
-        return Council(
-            CouncilServices(
-                configuration=FixedConfiguration(Settings(**settings)),
-                secrets=SecretForms(),
-                texts=plugin_root() / "rubric",
-                workers=own or self.workers,
-                workspace=GitWorkspace(self.folder / "trees"),
-            )
+    async def councils(self, own: Workers | None = None, **settings: Any) -> LoopCouncils:
+        fakes = Fakes(configuration=FixedConfiguration(Settings(**settings)))
+        environment = {**os.environ, "API_KEY": "s3cret-of-mine"}
+        await fakes.tell(prompt(project=self.session.project, environment=environment))
+        services = dataclasses.replace(fakes.services, workspace=GitWorkspace(self.folder / "trees"))
+        journals = SessionJournals(fakes.journals)
+        journals.add_task(KEY, "Divide, with s3cret-of-mine.", Author.USER)
+        failure = LoopFailure(iteration=1, task="T1", model="large", failing=("test_divide",))
+        stuck = Loop(key=KEY, task="T1", state=LoopState.ACTIVATING_BUG_COUNCIL, failures=(failure,))
+        fakes.loops.save(stuck)
+        parts = build_loop_services(
+            self.folder, services, fakes.supervisor.checks, journals, own or self.workers
         )
-
-    def request(self, **fields: Any) -> CouncilRequest:
-        usual: dict[str, Any] = {
-            "project": str(self.project),
-            "environment": {**os.environ, "API_KEY": "s3cret-of-mine"},
-            "case": CouncilCase(task="Divide, with s3cret-of-mine."),
-            "facts": CouncilFacts(failing=("test_divide",)),
-            "seconds": LIMIT_S,
-        }
-        return CouncilRequest(**usual | fields)
+        self.loops = fakes.loops
+        return TaskLoops(parts).councils
 
     async def meet(
-        self, workers: Workers | None = None, settings: Any = None, **fields: Any
+        self, workers: Workers | None = None, limits: WorkerSettings = LIMITS, **settings: Any
     ) -> CouncilMeeting:
+        councils = await self.councils(workers, workers=limits, **settings)
         async with asyncio.timeout(LIMIT_S):
-            return await self.council(workers, **settings or {}).meet(
-                self.request(**fields), lambda member, line: self.told.append((member, line))
-            )
+            met = await councils.meet(self.session, lambda member, line: self.told.append((member, line)))
+        self.loop = self.loops.load(KEY) or self.loop
+        return met
 
 
 def whose(task: WorkerTask[Any]) -> CouncilMember:
@@ -125,19 +123,21 @@ async def test_five_perspectives_are_asked_alone_and_the_proposals_weighed(room:
     room.answers[CouncilMember.PATTERN_MATCHER] = secret | {"findings": ["nothing"], "confidence": 100}
     met = await room.meet()
 
-    assert [one.member for one in met.proposals] == list(MEMBERS)
+    assert [one.member for one in room.loop.proposals] == list(MEMBERS)
+    assert met.decision is not None
     assert met.decision.winner is MEMBERS[0]
     assert "1 of 2 findings name what is there, 3 others" in met.decision.reasons[0]
     assert "it prints [masked]" in "".join(met.decision.dissent)
-    assert (met.left_out, met.tokens) == ((), 1200)
-    assert met.cents == pytest.approx(1.0)
+    assert (met.left_out, room.loop.input_tokens) == ((), 1200)
+    assert room.loop.spent_cents == pytest.approx(1.0)
+    assert (room.loop.state, room.loop.decision) == (LoopState.EXECUTING, met.decision)
     prompts = {whose(task): task.prompt for task in room.workers.tasks}
     assert prompts.keys() == set(MEMBERS)
-    for prompt in prompts.values():
-        assert "Divide, with [masked]." in prompt
-        assert "$" not in prompt
-        assert "Errors:" not in prompt  # none are known
-        assert "divide adds" not in prompt  # what another member says
+    for told in prompts.values():
+        assert "Divide, with [masked]." in told
+        assert "$" not in told
+        assert "Errors:" not in told  # none are known
+        assert "divide adds" not in told  # what another member says
     assert {task.tools for task in room.workers.tasks} == {("Bash", "Read", "Grep", "Glob")}
     assert {task.model for task in room.workers.tasks} == {"large"}
 
@@ -162,10 +162,13 @@ async def test_each_has_a_copy_with_the_history_and_what_it_writes_is_dropped(ro
         assert "calc.py" not in changes
 
 
-def test_one_agent_in_turn_is_told_the_case_once(room: Room) -> None:
-    prompt = room.council().prompt_in_turn(MEMBERS[3:], room.request())
-    assert prompt.count("Divide, with [masked].") == 1
-    assert all((f"[{one}]\n" in prompt) is (one in MEMBERS[3:]) for one in MEMBERS)
+async def test_one_agent_in_turn_is_told_the_case_once(room: Room) -> None:
+    councils = await room.councils()
+    for member in MEMBERS[:3]:
+        councils.submit(room.session, CouncilProposal(member=member, **GOOD))  # type: ignore[arg-type]
+    said = councils.prompt_in_turn(room.session)
+    assert said.count("Divide, with [masked].") == 1
+    assert all((f"[{one}]\n" in said) is (one in MEMBERS[3:]) for one in MEMBERS)
 
 
 LEFT_OUT = {
@@ -179,69 +182,72 @@ LEFT_OUT = {
 @pytest.mark.parametrize("case", LEFT_OUT)
 async def test_a_member_without_a_proposal_is_left_out_and_told(room: Room, case: str) -> None:
     room.answers[MEMBERS[1]], said = LEFT_OUT[case]
-    met = await room.meet(seconds=1.0)
+    met = await room.meet(limits=WorkerSettings(seconds=1))
 
     [(member, why)] = met.left_out
     assert member is MEMBERS[1]
     assert why.startswith(said)
     assert (member, why) in room.told
-    assert len(met.proposals) == 4
+    assert len(room.loop.proposals) == 4
 
 
 async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Room) -> None:
     room.answers |= dict.fromkeys(MEMBERS[2:], "no")
-    with pytest.raises(CouncilError) as few:
-        await room.meet()
+    met = await room.meet()
 
-    assert [member for member, _ in few.value.left_out] == list(MEMBERS[2:])
-    assert str(few.value).count("gave no answer in JSON") == 3
-    assert few.value.tokens == 480
-    assert few.value.cents == pytest.approx(0.4)
+    assert met.decision is None
+    assert [member for member, _ in met.left_out] == list(MEMBERS[2:])
+    assert str(met.left_out).count("gave no answer in JSON") == 3
+    assert room.loop.input_tokens == 480
+    assert room.loop.spent_cents == pytest.approx(0.4)
+    assert (room.loop.state, room.loop.proposals) == (LoopState.ACTIVATING_BUG_COUNCIL, ())
 
 
 async def test_where_three_can_no_longer_be_had_nobody_further_begins(room: Room) -> None:
     room.answers |= dict.fromkeys(MEMBERS[:3], "no")
-    with pytest.raises(CouncilError, match="too many others have failed"):
-        await room.meet(settings={"workers": WorkerSettings(parallel=1)})
+    met = await room.meet(limits=WorkerSettings(parallel=1))
+    assert "too many others have failed" in met.left_out[-1][1]
     assert len(room.workers.tasks) == 3
 
 
 async def test_money_stops_further_members(room: Room) -> None:
     """Each is estimated at 6.6 cents and takes 0.2: beside two at work there is no room for a third."""
-    settings: dict[str, Any] = {"models": PRICED, "workers": WorkerSettings(parallel=1)}
-    each = room.council(**settings).estimate(room.request()).cents
+    settings: dict[str, Any] = {"models": PRICED, "limits": WorkerSettings(parallel=1)}
+    councils = await room.councils(models=PRICED)
+    each = councils.estimate(room.session).cents
     assert each is not None
-    with pytest.raises(CouncilError) as refused:
-        await room.meet(settings=settings, max_cents=each * 0.5)
-    assert "not begun: a council costs about" in str(refused.value)
+    refused = await room.meet(**settings, loop=LoopSettings(max_cents=each * 0.5))
+    assert "not begun: a council costs about" in refused.left_out[0][1]
     assert room.workers.tasks == []
 
-    met = await room.meet(settings=settings | {"workers": WorkerSettings(parallel=5)}, max_cents=each * 0.7)
+    enough = LoopSettings(max_cents=each * 0.7)
+    met = await room.meet(models=PRICED, limits=WorkerSettings(parallel=5), loop=enough)
     assert [member for member, _ in met.left_out] == list(MEMBERS[3:])
     assert "not begun: " in met.left_out[0][1]
-    assert len((await room.meet(settings=settings, max_cents=each * 0.7)).proposals) == 5
+    await room.meet(**settings, loop=enough)
+    assert len(room.loop.proposals) == 5
 
 
 async def test_with_no_known_price_what_others_took_counts(room: Room) -> None:
-    assert room.council().estimate(room.request()).cents is None
-    met = await room.meet(settings={"workers": WorkerSettings(parallel=1)}, max_cents=0.5)
-    assert len(met.proposals) == 3
+    assert (await room.councils()).estimate(room.session).cents is None
+    await room.meet(limits=WorkerSettings(parallel=1), loop=LoopSettings(max_cents=0.5))
+    assert len(room.loop.proposals) == 3
 
 
-def play(room: Room, body: str) -> tuple[Workers, dict[str, Any]]:
+def play(room: Room, body: str) -> tuple[Workers, WorkerSettings]:
     """Real workers that are processes of this program."""
     program = room.folder / "agent.py"
     program.write_text(PROGRAM.format(names=[str(one) for one in MEMBERS], body=body, answer=GOOD))
-    own = WorkerSettings(backend="command", command=(sys.executable, str(program)), parallel=5)
-    return build_workers(MemorySpending(), SecretForms()), {"workers": own}
+    own = WorkerSettings(seconds=60, backend="command", command=(sys.executable, str(program)), parallel=5)
+    return build_workers(MemorySpending(), SecretForms()), own
 
 
 async def test_real_processes_hold_a_council(room: Room) -> None:
     body = f"if own == {str(MEMBERS[4])!r}: sys.exit('{{}}')\nif own == {str(MEMBERS[3])!r}: sys.exit(3)"
-    workers, settings = play(room, body)
-    met = await room.meet(workers, settings)
+    workers, limits = play(room, body)
+    met = await room.meet(workers, limits)
 
-    assert [one.hypothesis for one in met.proposals] == [
+    assert [one.hypothesis for one in room.loop.proposals] == [
         f"{one} read divides\nfirst in calc.py" for one in MEMBERS[:3]
     ]
     assert [member for member, _ in met.left_out] == list(MEMBERS[3:])
@@ -252,8 +258,8 @@ async def test_a_cancelled_council_leaves_no_process_and_no_copy(room: Room) -> 
     pipe = room.folder / "pipe"
     os.mkfifo(pipe)
     holds = f"held = open({str(pipe)!r}, 'w'); held.write(own + '\\n'); held.flush(); signal.pause()"
-    workers, settings = play(room, holds)
-    meeting = asyncio.create_task(room.meet(workers, settings))
+    workers, limits = play(room, holds)
+    meeting = asyncio.create_task(room.meet(workers, limits))
     meeting.add_done_callback(lambda _: open_shut(pipe))
     reading = asyncio.to_thread(read_until_cancelled, pipe, meeting.cancel, asyncio.get_running_loop())
     async with asyncio.timeout(LIMIT_S):

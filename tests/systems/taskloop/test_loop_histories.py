@@ -31,6 +31,7 @@ from sidecar.kernel.settings import LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy.journal import set_task_status
 from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.service import ADHOC, TaskLoops, TaskRequest
 from support.cases import KEY, session
 from support.fakes import FailingLog, Fakes, prompt
@@ -215,7 +216,7 @@ class History:
         self.loops.escalate(SESSION, "it is hard")
 
     async def council(self) -> None:
-        for member in self.loops.councils.status(SESSION).missing:
+        for member in missing_members(self.loops.councils.open_council(SESSION)):
             proposal = CouncilProposal(
                 member=member, findings=("a.py:1",), hypothesis="h", suggested_fix="f", confidence=50
             )

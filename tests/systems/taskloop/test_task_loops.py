@@ -29,7 +29,8 @@ from sidecar.kernel.loop import (
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
-from sidecar.systems.taskloop.reports import build_gate_result, choose_gates
+from sidecar.systems.taskloop.council import missing_members
+from sidecar.systems.taskloop.reports import Examination, build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
@@ -103,7 +104,7 @@ async def test_out_of_order_names_the_tool_to_call_first() -> None:
     assert unbegun.value.values["first"] == "session_start"
     assert refused(lambda: room.loops.context(SESSION)).values["first"] == "session_start"
     await room.begun()
-    assert refused(lambda: room.loops.councils.status(SESSION)).values["first"] == "report_completion"
+    assert refused(lambda: room.loops.councils.open_council(SESSION)).values["first"] == "report_completion"
     with pytest.raises(ToolRuleError):
         room.loops.start_session(SESSION, "again", CommandType.BUG)
 
@@ -204,13 +205,20 @@ async def test_iterate_with_five_errors_and_how_many_more() -> None:
     assert "did it" in room.loops.context(SESSION).text
 
 
+async def test_a_check_that_fails_without_a_word_is_named() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.gates.script("pytest", replace(FAILED, failures=(), failing=()))
+    assert "\ntests, fail:\n" in (await room.report()).text
+
+
 async def test_a_file_out_of_scope_is_told_though_every_check_passed() -> None:
     room = Loops()
     await room.begun()
     room.fakes.workspace.changes = ProjectChanges(files=(FileChange(path="deploy.sh"),))
     answer = await room.report("a.py")
 
-    assert (answer.exit_signal, answer.ruling.reason) == (False, "loop-outside")
+    assert (answer.exit_signal, answer.reason) == (False, "loop-outside")
     assert "Out of scope: deploy.sh" in answer.text
     assert room.loops.files_outside(SESSION, ("./a.py", "deploy.sh")) == ("deploy.sh",)
 
@@ -230,7 +238,7 @@ async def test_a_weakened_test_is_told_though_every_check_passed() -> None:
     answer = await room.report()
 
     assert room.fakes.old_checks.asked == ["pytest"]
-    assert answer.ruling.reason == "loop-weakened"
+    assert answer.reason == "loop-weakened"
     assert "tests/test_a.py: as it was when the work began, it still fails" in answer.text
 
 
@@ -240,7 +248,7 @@ async def test_where_nobody_can_tell_what_changed_nothing_is_complete() -> None:
     room.fakes.workspace.forgotten.add(room.loops.of(KEY).base.snapshot)
     answer = await room.report()
 
-    assert (answer.ruling.verdict, answer.exit_signal) == (GateVerdict.COULD_NOT_RUN, False)
+    assert (answer.verdict, answer.exit_signal) == (GateVerdict.COULD_NOT_RUN, False)
     assert "changes, could-not-run" in answer.text
 
 
@@ -289,7 +297,7 @@ async def test_beside_a_check_that_the_user_typed_an_unapproved_detected_one_adv
     await room.begun()
     done = await room.report("a.py")
 
-    assert (done.exit_signal, done.ruling.loop.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
+    assert (done.exit_signal, done.loop.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
 
 
 @pytest.mark.parametrize(
@@ -306,29 +314,30 @@ def test_which_gates_a_completion_asks_for(settings: Settings, expected: dict[st
         replace(TESTS, id="ci", kind=Kind.CI, required=True),
         replace(TESTS, id="build", kind=Kind.BUILD),
     )
-    chosen = {gate.id: required for gate, required in choose_gates((TESTS, LINT, check, *others), settings)}
+    gates = (TESTS, LINT, check, *others)
+    may = frozenset(gate.id for gate in gates)
+    chosen = choose_gates(gates, may, settings)
 
     assert {name: chosen.get(name, False) for name in expected} == expected
     assert {"ci", "build"}.isdisjoint(chosen)
 
 
-async def test_a_crash_while_checks_run_goes_on_with_the_same_report() -> None:
+async def test_a_crash_while_checks_run_goes_on_with_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Loops()
     await room.begun()
 
     async def dies(*_: Any) -> Any:
         raise OSError("the machine went away")
 
-    examiner = room.loops._examiner  # noqa: SLF001 - where a process may die
-    original, examiner.examine = examiner.examine, dies  # type: ignore[method-assign, assignment]
-    with pytest.raises(OSError, match="went away"):
-        await room.report()
-    examiner.examine = original  # type: ignore[method-assign]
+    with monkeypatch.context() as dying:
+        dying.setattr(Examination, "examine", dies)
+        with pytest.raises(OSError, match="went away"):
+            await room.report()
     assert room.loops.of(KEY).state is LoopState.AWAITING_QUALITY_GATES
     after = Loops(fakes=room.fakes)
     done = await after.report("a.py")
 
-    assert (done.exit_signal, done.ruling.loop.iteration) == (True, 1)
+    assert (done.exit_signal, done.loop.iteration) == (True, 1)
 
 
 async def test_while_a_report_is_checked_nothing_else_changes_the_loop_but_its_tokens() -> None:
@@ -381,24 +390,23 @@ async def test_failures_lead_up_to_the_council_and_its_decision_into_the_next_it
     room = Loops(settings=Settings(loop=LoopSettings(stuck_detection=False)))
     await room.begun()
     answers = [await room.fails(number) for number in range(6)]
-    assert [one.ruling.action for one in answers] == [
+    assert [one.action for one in answers] == [
         "iterate", "escalate", "iterate", "escalate", "iterate", "council"
     ]  # fmt: skip
     assert "sonnet" in answers[1].text
     assert "council_analyze" in answers[5].text
     for number, member in enumerate(CouncilMember):
-        assert room.loops.councils.status(SESSION).missing[0] is member
+        assert missing_members(room.loops.of(KEY))[0] is member
         proposal = CouncilProposal(
             member=member, findings=("5.py:1",), hypothesis=f"h{number}", suggested_fix="f", confidence=number
         )
-        status = room.loops.councils.submit(SESSION, proposal)
-    assert status.missing == ()
-    assert status.loop.decision is not None
-    assert len(status.loop.decision.dissent) == len(CouncilMember) - 1
+        loop = room.loops.councils.submit(SESSION, proposal)
+    assert loop.decision is not None
+    assert len(loop.decision.dissent) == len(CouncilMember) - 1
     assert "The council decided" in room.loops.context(SESSION).text
     failed = [await room.fails(number) for number in (7, 8)][-1]
 
-    assert (failed.ruling.action, room.task().status) == ("fail", TaskStatus.FAILED)
+    assert (failed.action, room.task().status) == ("fail", TaskStatus.FAILED)
     assert "A person must look" in failed.text
 
 
@@ -409,7 +417,7 @@ async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)
     answer = room.loops.escalate(SESSION, "loop-halt")
 
-    assert answer.ruling.loop.tier is Tier.MEDIUM
+    assert answer.loop.tier is Tier.MEDIUM
     assert answer.text.startswith("You asked for it: loop-halt")
     assert room.kinds()[-1] == "loop-escalated"
     dearer = Loops(settings=Settings(loop=LoopSettings(eco_tier="medium")))
@@ -468,7 +476,7 @@ async def test_no_restore_completes_a_task() -> None:
 
 async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -> None:
     room = Loops()
-    room.fakes.supervisor.also_forget.append(room.loops.checkpoints.forget)
+    room.fakes.supervisor.also_forget.append(room.loops.states.forget)
     await room.begun()
     for _ in range(CHECKPOINTS + 1):
         await room.loops.checkpoints.save(SESSION)

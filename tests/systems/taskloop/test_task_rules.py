@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sidecar.evidence.reports.severities import Severities, count_severities
+from sidecar.kernel.journal import Task
+from sidecar.kernel.loop import Loop
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Settings
+from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope
 from sidecar.systems.taskloop.policy.complexity import estimate_complexity
-from sidecar.systems.taskloop.policy.scope import files_outside
+from sidecar.systems.taskloop.policy.work import TaskWork
 from support.table import over_table
 
 LONG = "word " * 400
@@ -32,20 +35,34 @@ def test_complexity_is_estimated_from_words_criteria_and_scope(
     assert estimate_complexity(text, ("it works",) * criteria, scope) == expected
 
 
-@pytest.mark.parametrize(
-    ("scope", "can", "cannot", "outside"),
+@over_table(
+    "scope,can,cannot,outside",
     [
-        ((), (), (), ()),
-        (("src/",), (), (), ("docs/a.md", "b.py")),
+        ((), ("**",), (), ()),
+        (("src/",), ("**",), (), ("docs/a.md", "b.py")),
         (("*.py",), ("src/",), (), ("docs/a.md", "b.py")),
-        ((), (), ("*.md",), ("docs/a.md",)),
-        (("**",), (), ("src/",), ("src/a.py",)),
+        ((), ("**",), ("*.md",), ("docs/a.md",)),
+        (("**",), ("**",), ("src/",), ("src/a.py",)),
+        ((), (), (), ("src/a.py", "docs/a.md", "b.py")),
     ],
 )
 def test_a_file_is_in_scope_if_task_and_agent_may_change_it(
     scope: tuple[str, ...], can: tuple[str, ...], cannot: tuple[str, ...], outside: tuple[str, ...]
 ) -> None:
-    assert files_outside(("src/a.py", "docs/a.md", "b.py"), scope, can, cannot) == outside
+    agent = Agent(
+        id="a",
+        name="a",
+        category="c",
+        purpose="p",
+        role="r",
+        outputs=Outputs(format="text", fields=()),
+        instructions="i",
+        source="s",
+        scope=Scope(can_modify=can, cannot_modify=cannot),
+    )
+    task, loop = Task(id="T1", content="c", scope_files=scope), Loop(key=SessionKey("claude-code", "s1"))
+    work = TaskWork(loop=loop, task=task, agent=agent, settings=Settings())
+    assert work.files_outside(("src/a.py", "docs/a.md", "b.py")) == outside
 
 
 @over_table(

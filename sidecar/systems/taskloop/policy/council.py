@@ -1,4 +1,6 @@
-"""How a bug council decides: five proposals, each weighed by its confidence and by what it cites.
+"""How a bug council decides, and what it is told and may cost.
+
+Five proposals are each weighed by their confidence and by what they cite:
 
     vote = confidence * evidence * support
 
@@ -19,14 +21,17 @@ report show that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal
-from sidecar.kernel.text import one_printable_line
+from sidecar.judging.backends.tokens import estimate_tokens
+from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, GateVerdict, Loop
+from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.text import one_printable_line, quote_as_code_block, truncate_middle
 
 LEAST_PROPOSALS: Final = 3
 """Proposals that a decision needs."""
@@ -42,10 +47,30 @@ TEST_NAME_LENGTH: Final = 5
 LINE_LENGTH: Final = 300
 """Characters of a finding or a hypothesis in a decision."""
 
+SECTION_LENGTH: Final = 6_000
+"""Characters of each part of a case."""
+READ_TOKENS: Final = 60_000
+"""Allowance for what one member reads beside its prompt: files, and the output of its commands."""
+WRITTEN_TOKENS: Final = 5_000
+"""Allowance for what one member writes."""
+
 PATH: Final = re.compile(r"[\w@+~.-]+(?:/[\w@+~.-]+)*")
 """A word that could be a path. Paths with blanks are not seen."""
 CODE_NAME: Final = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.]{2,80})\(")
 """A word in backticks, or one that is called."""
+
+
+class CouncilAnswer(Struct, frozen=True, kw_only=True):
+    """What a member answers.
+
+    `findings`: each is one fact that was observed, with the file and line, the test or the error that shows
+    it. `confidence`: how sure it is that the hypothesis is the cause.
+    """
+
+    findings: Annotated[tuple[str, ...], Meta(min_length=1, max_length=12)]
+    hypothesis: Annotated[str, Meta(min_length=1)]
+    suggested_fix: Annotated[str, Meta(min_length=1)]
+    confidence: Annotated[int, Meta(ge=0, le=100)]
 
 
 class CouncilFacts(Struct, frozen=True, kw_only=True):
@@ -58,6 +83,14 @@ class CouncilFacts(Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+
+
+class CouncilEstimate(Struct, frozen=True, kw_only=True):
+    """What a council may cost, with a line for a person. `cents`: None without a known price."""
+
+    tokens: int
+    cents: float | None
+    text: str
 
 
 class _Weighed(Struct, frozen=True):
@@ -108,6 +141,44 @@ def paths_to_check(proposals: Iterable[CouncilProposal]) -> tuple[str, ...]:
     texts = chain.from_iterable((*one.findings, one.hypothesis, one.suggested_fix) for one in proposals)
     words = chain.from_iterable(_find_paths(text) for text in texts)
     return tuple(dict.fromkeys(word for word in words if ".." not in word.split("/")))
+
+
+def quote_case(**parts: str) -> dict[str, str]:
+    """Return what every member is told, each part as a code block that its content cannot close."""
+    return {name: quote_as_code_block(truncate_middle(text, SECTION_LENGTH)) for name, text in parts.items()}
+
+
+def council_facts(loop: Loop) -> CouncilFacts:
+    """Return what the loop knows of the task at work."""
+    mine = loop.own_failures
+    bad = [gate for gate in loop.gates if gate.verdict is not GateVerdict.PASS]
+    return CouncilFacts(
+        failing=_distinct([gate.failing for gate in bad] or [one.failing for one in mine[-1:]]),
+        errors=_distinct([*(gate.errors for gate in bad), *(failure.errors for failure in mine)]),
+        changed=_distinct([failure.files for failure in mine]),
+    )
+
+
+def estimate_council(asked: Sequence[tuple[str, str]], settings: Settings) -> CouncilEstimate:
+    """Estimate what members cost, each by its prompt and its model, as `[models]` and `[price]` price it."""
+    prices, models = model_prices(settings), [resolve_model(model, settings) for _, model in asked]
+    read = [estimate_tokens(prompt) + READ_TOKENS for prompt, _ in asked]
+    priced = [
+        answer_price_cents(model, TokenUsage(input=tokens, output=WRITTEN_TOKENS), prices)
+        for model, tokens in zip(models, read, strict=True)
+    ]
+    cents = None if None in priced else sum(filter(None, priced))
+    written = WRITTEN_TOKENS * len(asked)
+    price = "the settings name no price for it" if cents is None else f"about {cents:.1f} cents"
+    text = (
+        f"{len(asked)} agents on {' and '.join(dict.fromkeys(models))}, "
+        f"about {sum(read):,} tokens read and {written:,} written: {price}"
+    )
+    return CouncilEstimate(tokens=sum(read) + written, cents=cents, text=text)
+
+
+def _distinct(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for texts in lists for text in texts if text))
 
 
 def _weigh(proposals: Iterable[CouncilProposal], facts: CouncilFacts) -> list[_Weighed]:

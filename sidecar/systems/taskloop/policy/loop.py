@@ -19,9 +19,11 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
+from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.loop import (
     CommandType,
     CouncilDecision,
@@ -36,6 +38,7 @@ from sidecar.kernel.loop import (
     TaskProgress,
     Tier,
 )
+from sidecar.kernel.settings import LoopSettings
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
 
 KEPT_FAILURES: Final = 100
@@ -48,22 +51,7 @@ KEPT_NAMES: Final = 50
 """Files and tests of one failure that are remembered."""
 NAMED_TASKS: Final = 10
 """Tasks that an error names."""
-LADDER: Final = (Tier.SMALL, Tier.MEDIUM, Tier.LARGE, Tier.COUNCIL)
-
-
-class LoopLimits(Struct, frozen=True, kw_only=True):
-    """What the settings say. `complexity` is the highest for each tier below the council.
-
-    `max_cents` bounds what the loop may cost, None for no limit. `eco_tier` is where an eco session begins.
-    """
-
-    max_iterations: int = 10
-    threshold: int = 2
-    eco_threshold: int = 4
-    eco_tier: Tier = Tier.SMALL
-    complexity: tuple[int, int, int] = (4, 8, 14)
-    stuck_detection: bool = True
-    max_cents: float | None = None
+LADDER: Final = tuple(Tier)
 
 
 class Action(StrEnum):
@@ -81,50 +69,52 @@ class Report(Struct, frozen=True, kw_only=True):
     """What was found out about a report of the agent.
 
     `files` are those that really changed, `outside` those of them that the task's scope does not hold.
-    `weakened` says which checks were changed so that a failure went away. `model` is a name or a tier.
+    `unreported` changed and were not listed by the agent, `unchanged` the reverse. `weakened` says which
+    checks were changed so that a failure went away. `by` is the model at work.
     """
 
     gates: tuple[GateResult, ...]
     files: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
+    unreported: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     summary: str = ""
-    model: str = ""
+    by: str = ""
 
 
 class Ruling(Struct, frozen=True, kw_only=True):
-    """The loop after a report, what to do, and why: names of sections in rubric/loop.md with their values."""
+    """The loop after a report, what to do, and why: the name of a section in rubric/loop.md."""
 
     loop: Loop
     action: Action
-    verdict: GateVerdict
     reason: str
     stuck: str = ""
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """What the gates of the last report amount to."""
+        return gates_verdict(self.loop.gates)
 
 
 # --- sessions and tasks -------------------------------------------------------------------------------------
 
 
-def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMode, now: float) -> Loop:
+def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMode) -> Loop:
     """Begin a loop session. What earlier ones spent stays counted. Raises LoopOrderError."""
-    begun = take_step(take_step(loop, Step.START), Step.BEGIN)
-    return Loop(
-        key=loop.key,
-        revision=loop.revision,
+    return replace(
+        take_step(take_step(loop, Step.START), Step.BEGIN),
+        **asdict(TaskProgress()),
         command=command,
         command_type=kind,
         mode=mode,
         status=LoopStatus.RUNNING,
-        state=begun.state,
-        input_tokens=loop.input_tokens,
-        output_tokens=loop.output_tokens,
-        spent_cents=loop.spent_cents,
-        checkpoints=loop.checkpoints,
-        accepted=loop.accepted,
-        failures=loop.failures,
+        gates=(),
+        escalations=(),
+        proposals=(),
+        base=FileBaseline(),
         parked=_park(loop),
-        held=loop.held,
-        begun_at=now,
+        end_reason="",
     )
 
 
@@ -141,7 +131,7 @@ def end_session(loop: Loop, status: LoopStatus, reason: str, open_tasks: tuple[s
     return replace(take_step(loop, step), status=status, end_reason=reason)
 
 
-def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopLimits) -> Loop:
+def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopSettings) -> Loop:
     """Give a task to an agent. Raises LoopOrderError. A task that is begun again keeps its failures."""
     after = take_step(loop, Step.TASK)  # also the task at work, which goes on where it was paused
     if task in loop.held:
@@ -150,15 +140,9 @@ def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopL
     begun = known.pop(task, TaskProgress(task=task, tier=first_tier(loop.mode, complexity, limits)))
     return replace(
         after,
+        **asdict(replace(begun, agent=agent)),
         status=LoopStatus.RUNNING,
-        task=task,
-        agent=agent,
-        tier=begun.tier,
-        iteration=begun.iteration,
-        consecutive_failures=begun.consecutive_failures,
-        council_met=begun.council_met,
         proposals=(),
-        decision=begun.decision,
         gates=(),
         parked=tuple(known.values()),
     )
@@ -175,14 +159,12 @@ def give_back(loop: Loop, task: str) -> Loop:
     )
 
 
-def first_tier(mode: ExecutionMode, complexity: int, limits: LoopLimits) -> Tier:
+def first_tier(mode: ExecutionMode, complexity: int, limits: LoopSettings) -> Tier:
     """Return the rung on which a task of this complexity (1 to 14) begins."""
     if mode is ExecutionMode.ECO:
-        return limits.eco_tier
-    return next(
-        (tier for tier, most in zip(LADDER, limits.complexity, strict=False) if complexity <= most),
-        Tier.LARGE,
-    )
+        return Tier(limits.eco_tier)
+    holds = (tier for tier, most in zip(LADDER, limits.complexity, strict=False) if complexity <= most)
+    return next(holds, Tier.LARGE)
 
 
 def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> Loop:
@@ -197,41 +179,28 @@ def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> L
 
 
 def restore_loop(now: Loop, then: Loop) -> Loop:
-    """Return a loop as it was, but for what was spent since: tokens, money, iterations, what is held.
+    """Bring back the task that was at work, and its files. How far each task came stays, and what was spent.
 
     A task that is held now is not at work again.
     """
     for loop in (now, then):
         take_step(loop, Step.TASK)
     if then.task in now.held:
-        then = replace(then, state=LoopState.SELECTING_AGENT, task="", parked=_park(then))
-    counted = {one.task: one for one in _park(now)}
-    known = {one.task: _at_least(one, counted.get(one.task)) for one in _park(then)}
-    every = counted | known
-    at_work = every.pop(then.task, None)
-    back = replace(
+        then = replace(_leave_task(then), state=LoopState.SELECTING_AGENT)
+    known = {one.task: one for one in (*_park(then), *_park(now))}
+    at_work = known.pop(then.task, TaskProgress())
+    return replace(
         now,
+        **asdict(at_work),
         state=then.state,
-        task=then.task,
-        agent=then.agent,
         base=then.base,
         proposals=(),
         gates=(),
-        parked=tuple(every.values()),
-    )
-    if at_work is None:
-        return back
-    return replace(
-        back,
-        tier=at_work.tier,
-        iteration=at_work.iteration,
-        consecutive_failures=at_work.consecutive_failures,
-        council_met=at_work.council_met,
-        decision=at_work.decision,
+        parked=tuple(known.values()),
     )
 
 
-def over_limit(loop: Loop, limits: LoopLimits) -> bool:
+def over_limit(loop: Loop, limits: LoopSettings) -> bool:
     """Whether the user's limit of money is reached."""
     return limits.max_cents is not None and (loop.spent_cents or 0.0) >= limits.max_cents
 
@@ -257,35 +226,40 @@ def begin_report(loop: Loop) -> Loop:
     return take_step(loop, Step.REPORT)
 
 
-def rule_report(loop: Loop, report: Report, limits: LoopLimits, now: float) -> Ruling:
+def rule_report(loop: Loop, report: Report, limits: LoopSettings, now: float) -> Ruling:
     """Answer a report, in the state `awaiting_quality_gates`. Raises LoopOrderError."""
     loop = replace(take_step(loop, Step.GATES_RAN), gates=report.gates, iteration=loop.iteration + 1)
     verdict = gates_verdict(report.gates)
     if verdict is GateVerdict.HALT:
-        loop = replace(_hold(take_step(loop, Step.BLOCK)), task="", status=LoopStatus.PAUSED)
-        return Ruling(loop=loop, action=Action.HALT, verdict=verdict, reason="loop-halt")
+        halted = _leave_task(_hold(take_step(loop, Step.BLOCK)))
+        return Ruling(loop=replace(halted, status=LoopStatus.PAUSED), action=Action.HALT, reason="loop-halt")
     if verdict is GateVerdict.PASS and not report.outside and not report.weakened:
-        loop = replace(take_step(loop, Step.COMPLETE), consecutive_failures=0)
-        loop = replace(loop, parked=_park(loop), task="")
-        return Ruling(loop=loop, action=Action.COMPLETE, verdict=verdict, reason="loop-complete")
+        done = _leave_task(replace(take_step(loop, Step.COMPLETE), consecutive_failures=0))
+        return Ruling(loop=done, action=Action.COMPLETE, reason="loop-complete")
     loop = _add_failure(loop, report)
     stuck = find_stuck(loop) if limits.stuck_detection else ""
+    threshold = limits.eco_threshold if loop.mode is ExecutionMode.ECO else limits.threshold
     if loop.iteration >= limits.max_iterations:
-        return _fail(loop, verdict, "loop-iterations")
+        return _fail(loop, "loop-iterations")
     if over_limit(loop, limits):
-        return _fail(loop, verdict, "loop-spent")
-    if stuck or loop.consecutive_failures >= _threshold(loop, limits):
+        return _fail(loop, "loop-spent")
+    if stuck or loop.consecutive_failures >= threshold:
         reason = "loop-stuck" if stuck else "loop-threshold"
-        return _step_up(take_step(loop, Step.ESCALATE), verdict, reason, stuck, now)
-    reason = _failure_reason(report, verdict)
-    return Ruling(loop=take_step(loop, Step.ITERATE), action=Action.ITERATE, verdict=verdict, reason=reason)
+        return _step_up(take_step(loop, Step.ESCALATE), reason, now, stuck)
+    reasons = {
+        "loop-outside": report.outside,
+        "loop-weakened": report.weakened,
+        "loop-failed": verdict is GateVerdict.FAIL,
+        "loop-could-not-run": True,
+    }
+    reason = next(name for name, holds in reasons.items() if holds)
+    return Ruling(loop=take_step(loop, Step.ITERATE), action=Action.ITERATE, reason=reason)
 
 
 def ask_for_escalation(loop: Loop, reason: str, now: float) -> Ruling:
     """Step up because the agent asks for it, while a task is at work. Raises LoopOrderError."""
     _check_running(loop)
-    loop = take_step(loop, Step.ESCALATE)
-    return _step_up(loop, gates_verdict(loop.gates), reason, "", now)
+    return _step_up(take_step(loop, Step.ESCALATE), reason, now)
 
 
 def accept_decision(loop: Loop, decision: CouncilDecision) -> Loop:
@@ -301,16 +275,16 @@ def accept_decision(loop: Loop, decision: CouncilDecision) -> Loop:
 
 def find_stuck(loop: Loop) -> str:
     """Say what is the same in the last three failures of the task at work; "" where nothing is."""
-    mine = [failure for failure in loop.failures if failure.task == loop.task][-SAME_TIMES:]
-    if len(mine) < SAME_TIMES:
+    last = loop.own_failures[-SAME_TIMES:]
+    if len(last) < SAME_TIMES:
         return ""
-    if same := _in_all([failure.failing for failure in mine]):
+    if same := _in_all([failure.failing for failure in last]):
         return f"the same test failed {SAME_TIMES} times: {same}"
-    if same := _in_all([failure.errors for failure in mine]):
+    if same := _in_all([failure.errors for failure in last]):
         return f"the same error {SAME_TIMES} times: {same}"
-    files = {failure.files for failure in mine}
-    if len(files) == 1 and mine[0].files:
-        return f"the same files changed {SAME_TIMES} times without progress: {', '.join(mine[0].files[:3])}"
+    files = last[0].files
+    if files and all(failure.files == files for failure in last):
+        return f"the same files changed {SAME_TIMES} times without progress: {', '.join(files[:3])}"
     return ""
 
 
@@ -322,17 +296,13 @@ def _check_running(loop: Loop) -> None:
         raise LoopOrderError("loop-paused", task=loop.task or "T1")
 
 
-def _threshold(loop: Loop, limits: LoopLimits) -> int:
-    return limits.eco_threshold if loop.mode is ExecutionMode.ECO else limits.threshold
-
-
-def _step_up(loop: Loop, verdict: GateVerdict, reason: str, stuck: str, now: float) -> Ruling:
+def _step_up(loop: Loop, reason: str, now: float, stuck: str = "") -> Ruling:
     """Take the next rung; above the last one is the council, and above that nothing."""
     if loop.council_met:
-        return _fail(loop, verdict, "loop-after-council")
+        return _fail(loop, "loop-after-council")
     above = LADDER[LADDER.index(loop.tier) + 1]
-    step = Escalation(from_tier=loop.tier, to_tier=above, reason=reason, iteration=loop.iteration, at=now)
     council = above is Tier.COUNCIL
+    step = Escalation(from_tier=loop.tier, to_tier=above, reason=reason, iteration=loop.iteration, at=now)
     loop = replace(
         take_step(loop, Step.COUNCIL if council else Step.ESCALATED),
         tier=above,
@@ -341,12 +311,12 @@ def _step_up(loop: Loop, verdict: GateVerdict, reason: str, stuck: str, now: flo
         proposals=(),
     )
     action = Action.COUNCIL if council else Action.ESCALATE
-    return Ruling(loop=loop, action=action, verdict=verdict, reason=reason, stuck=stuck)
+    return Ruling(loop=loop, action=action, reason=reason, stuck=stuck)
 
 
-def _fail(loop: Loop, verdict: GateVerdict, reason: str) -> Ruling:
+def _fail(loop: Loop, reason: str) -> Ruling:
     loop = replace(_hold(take_step(loop, Step.FAIL)), status=LoopStatus.FAILED, end_reason=reason)
-    return Ruling(loop=loop, action=Action.FAIL, verdict=verdict, reason=reason)
+    return Ruling(loop=loop, action=Action.FAIL, reason=reason)
 
 
 def _park(loop: Loop) -> tuple[TaskProgress, ...]:
@@ -357,27 +327,14 @@ def _park(loop: Loop) -> tuple[TaskProgress, ...]:
     others = tuple(one for one in loop.parked if one.task != loop.task)
     if not loop.task:
         return others
-    at_work = TaskProgress(
-        task=loop.task,
-        tier=Tier.LARGE if loop.tier is Tier.COUNCIL else loop.tier,
-        iteration=loop.iteration,
-        consecutive_failures=loop.consecutive_failures,
-        council_met=loop.council_met,
-        decision=loop.decision,
-    )
+    at_work = msgspec.convert(loop, TaskProgress, from_attributes=True)
+    if at_work.tier is Tier.COUNCIL:
+        at_work = replace(at_work, tier=Tier.LARGE)
     return (*others, at_work)[-KEPT_TASKS:]
 
 
-def _at_least(then: TaskProgress, now: TaskProgress | None) -> TaskProgress:
-    if now is None:
-        return then
-    return replace(
-        then,
-        tier=max(then.tier, now.tier, key=LADDER.index),
-        iteration=max(then.iteration, now.iteration),
-        council_met=then.council_met or now.council_met,
-        decision=then.decision or now.decision,
-    )
+def _leave_task(loop: Loop) -> Loop:
+    return replace(loop, parked=_park(loop), task="")
 
 
 def _hold(loop: Loop) -> Loop:
@@ -390,13 +347,11 @@ def _add_failure(loop: Loop, report: Report) -> Loop:
     failure = LoopFailure(
         iteration=loop.iteration,
         task=loop.task,
-        model=report.model or loop.tier,
+        model=report.by or loop.tier,
         agent=loop.agent,
-        errors=tuple(
-            dict.fromkeys(error for gate in bad for error in gate.errors or (gate.reason,) if error)
-        ),
+        errors=_distinct(error for gate in bad for error in gate.errors or (gate.reason,) if error),
         gates_failed=tuple(gate.id for gate in bad),
-        failing=tuple(dict.fromkeys(name for gate in bad for name in gate.failing))[:KEPT_NAMES],
+        failing=_distinct(name for gate in bad for name in gate.failing)[:KEPT_NAMES],
         files=report.files[:KEPT_NAMES],
         summary=report.summary,
     )
@@ -407,15 +362,11 @@ def _add_failure(loop: Loop, report: Report) -> Loop:
     )
 
 
-def _failure_reason(report: Report, verdict: GateVerdict) -> str:
-    if report.outside:
-        return "loop-outside"
-    if report.weakened:
-        return "loop-weakened"
-    return "loop-failed" if verdict is GateVerdict.FAIL else "loop-could-not-run"
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
 
 
 def _in_all(lists: list[tuple[str, ...]]) -> str:
     """Return the first text that is in all of these, "" where there is none."""
-    times = Counter(text for texts in lists for text in dict.fromkeys(texts))
+    times = Counter(text for texts in lists for text in _distinct(texts))
     return next((text for text in lists[-1] if times[text] == len(lists)), "")

@@ -12,25 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.data import load_data
 from sidecar.systems.taskloop.policy.agents import Agent, Complexity, TaskType, matches_any
 
 SUPPORT_LIMIT: Final = 3
-
-
-class _Weights(Struct, frozen=True, forbid_unknown_fields=True):
-    """The most points of each part."""
-
-    keywords: int
-    file_types: int
-    task_type: int
-    language: int
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,13 +32,12 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     support_points: int
     docs_files: tuple[str, ...]
     inflection: str
-    weights: _Weights
+    weights: dict[Literal["keywords", "file_types", "task_type", "language"], int]
     task_types: dict[TaskType, tuple[str, ...]]
     languages: dict[str, tuple[str, ...]]
 
 
 TABLE: Final = load_data("agents", _Table)
-WEIGHTS: Final[tuple[int, ...]] = astuple(TABLE.weights)
 
 
 class TaskProfile(Struct, frozen=True, kw_only=True):
@@ -70,7 +59,7 @@ class AgentScore(Struct, frozen=True):
     """An agent's points, in all and in the four parts."""
 
     agent: str
-    total: int
+    points: int
     keywords: int
     file_types: int
     task_type: int
@@ -111,25 +100,29 @@ class _Part(Struct, frozen=True):
 
 
 class _Scored(Struct, frozen=True):
-    """An agent with its parts, in the order of WEIGHTS. `fits`: its range holds the task's complexity."""
+    """An agent with its parts, as in the weights. `fits`: its range holds the task's complexity."""
 
     agent: Agent
     fits: bool
-    parts: tuple[_Part, ...]
+    parts: dict[str, _Part]
 
     @property
-    def points(self) -> tuple[int, ...]:
-        return tuple(round(part.share * weight) for part, weight in zip(self.parts, WEIGHTS, strict=True))
+    def points(self) -> dict[str, int]:
+        return {name: round(self.parts[name].share * most) for name, most in TABLE.weights.items()}
+
+    @property
+    def total(self) -> int:
+        return sum(self.points.values())
 
     @property
     def rank(self) -> tuple[int, str]:
-        return -sum(self.points), self.agent.id
+        return -self.total, self.agent.id
 
     @property
     def supports(self) -> bool:
         """Whether a keyword or a file of the task is this agent's own."""
-        keywords, file_types, *_ = self.parts
-        return self.fits and (keywords.own or file_types.own) and sum(self.points) >= TABLE.support_points
+        own = self.parts["keywords"].own or self.parts["file_types"].own
+        return self.fits and own and self.total >= TABLE.support_points
 
 
 def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelection:
@@ -142,7 +135,7 @@ def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelectio
     return AgentSelection(
         primary=first.agent.id,
         support=tuple(one.agent.id for one in others if one.supports)[:SUPPORT_LIMIT],
-        scores=tuple(AgentScore(one.agent.id, sum(one.points), *one.points) for one in scored),
+        scores=tuple(AgentScore(one.agent.id, one.total, **one.points) for one in scored),
         reasoning=tuple(_explain_selection(first, scored, profile.complexity)),
         task_type=task.task_type,
         language=task.language,
@@ -183,12 +176,14 @@ def _score_agent(agent: Agent, task: _Task) -> _Scored:
     files, kind, language = task.profile.files, task.task_type, task.language
     type_part = _score_part("type", kind, agent.task_types, kind in agent.task_types, f"{kind} ({task.by})")
     own = sum(matches_any(agent.file_types, file) for file in files)
-    parts = (
-        _score_keywords(agent, task.profile.description),
-        _score_part("files", files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"),
-        _Part(type_part.share * task.type_share, type_part.why),
-        _score_part("language", language, agent.languages, language in agent.languages, language),
-    )
+    parts = {
+        "keywords": _score_keywords(agent, task.profile.description),
+        "file_types": _score_part(
+            "files", files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"
+        ),
+        "task_type": _Part(type_part.share * task.type_share, type_part.why),
+        "language": _score_part("language", language, agent.languages, language in agent.languages, language),
+    }
     complexity = task.profile.complexity
     return _Scored(agent, complexity is None or agent.complexity.holds(complexity), parts)
 
@@ -209,9 +204,8 @@ def _score_part(what: str, given: object, named: tuple[str, ...], share: float, 
 
 
 def _explain_selection(first: _Scored, scored: Sequence[_Scored], complexity: int | None) -> Iterator[str]:
-    names = (name.replace("_", " ") for name in _Weights.__struct_fields__)
-    for name, points, weight, part in zip(names, first.points, WEIGHTS, first.parts, strict=True):
-        yield f"{name} {points} of {weight}: {part.why}"
+    for name, most in TABLE.weights.items():
+        yield f"{name.replace('_', ' ')} {first.points[name]} of {most}: {first.parts[name].why}"
     outside = [one for one in scored if not one.fits and one.rank <= first.rank]
     for one in outside:
         said = "no agent is for this one" if one is first else "it has more points"

@@ -71,17 +71,15 @@ TRANSITIONS: Final[Mapping[LoopState, Mapping[Step, LoopState]]] = {
 }
 """The next state, by state and step. What is not here may not happen."""
 
+_CALLS: Final = {
+    "session_start": (S.IDLE, S.COMPLETED, S.FAILED),
+    "task_start": (S.INITIALIZING, S.SELECTING_AGENT),
+    "report_completion": (S.EXECUTING, S.AWAITING_QUALITY_GATES, S.EVALUATING_RESULTS),
+    "escalate": (S.ESCALATING,),
+    "council_submit": (S.ACTIVATING_BUG_COUNCIL,),
+}
 CALL_FIRST: Final[Mapping[LoopState, str]] = {
-    S.IDLE: "session_start",
-    S.INITIALIZING: "task_start",
-    S.SELECTING_AGENT: "task_start",
-    S.EXECUTING: "report_completion",
-    S.AWAITING_QUALITY_GATES: "report_completion",
-    S.EVALUATING_RESULTS: "report_completion",
-    S.ESCALATING: "escalate",
-    S.ACTIVATING_BUG_COUNCIL: "council_submit",
-    S.COMPLETED: "session_start",
-    S.FAILED: "session_start",
+    state: tool for tool, states in _CALLS.items() for state in states
 }
 """The tool that goes on from a state."""
 

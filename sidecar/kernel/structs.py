@@ -1,0 +1,25 @@
+"""Builds a Struct from others that know the same by the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T", bound=Struct)
+
+
+def find_fields(names: Iterable[str], *sources: object) -> dict[str, Any]:
+    """Return the attributes of these names; where several sources have one, the first serves."""
+    found = {}
+    for name in names:
+        holders = [source for source in sources if hasattr(source, name)]
+        if holders:
+            found[name] = getattr(holders[0], name)
+    return found
+
+
+def fill_struct(kind: type[T], /, *sources: object, **own: object) -> T:
+    """Return a Struct with the fields `own`, and all others that a source has."""
+    return kind(**find_fields(kind.__struct_fields__, *sources) | own)
