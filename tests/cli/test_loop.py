@@ -235,7 +235,7 @@ def test_the_users_own_agent_does_what_it_fits_best(shell: Shell) -> None:
     agent = f"---\n{head}{more}---\nMind the sign.\n"
     lay_out(Path(os.environ["HOME"]), {".config/supervisor/agents/subtractor.md": agent})
     done = shell.types("add sub(a, b)", steps=(SUB,))
-    assert "agent     subtractor, for its points (keywords 40" in done.output
+    assert "agent     subtractor; complexity 1: tier small; keywords 40" in done.output
     assert "Mind the sign." in shell.prompts[0]
 
 
