@@ -9,29 +9,17 @@ from typing import Any
 
 import click
 
-from sidecar.cli.link import call_sidecar
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
+from sidecar.cli.printing import echo
+from sidecar.cli.status import status
 from sidecar.kernel.effects import CommandReply
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.systems.supervision.people import (
-    CommandRequest,
-    PermissionRequest,
-    SessionReport,
-    SessionSelector,
-)
-from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch_on_command
+from sidecar.systems.supervision.people import CommandRequest, PermissionRequest
+from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
 """Environment variables that are set in an agent's shell."""
-SESSION_OPTION = click.option(
-    "--session", default="", help="The host's session id, or HOST:ID; else the one seen last in this folder."
-)
-
-
-def session_reference(session: str) -> SessionSelector:
-    """The session with this id; for "" the one seen last in the current folder."""
-    return SessionSelector(session=session, project="" if session else os.getcwd())  # noqa: PTH109 - sent as text
 
 
 @click.group()
@@ -39,17 +27,7 @@ def goal() -> None:
     """Show, set, clear, pause or resume the goal of a session."""
 
 
-@goal.command()
-@SESSION_OPTION
-@click.option("--exit-code", is_flag=True, help="Exit 0 achieved, 1 not, 2 unverified, 3 no goal.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
-def status(session: str, *, exit_code: bool, as_json: bool) -> None:
-    """Where the goal stands."""
-    report = call_sidecar("report", session_reference(session), SessionReport)
-    echo_json(report) if as_json else echo(report.text)
-    if report.off and not as_json:
-        echo(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}")
-    sys.exit(report.exit_code if exit_code else 0)
+goal.add_command(status)
 
 
 @goal.command(name="set")

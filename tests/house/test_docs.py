@@ -83,6 +83,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/acp.md",
         "docs/architecture.md",
         "docs/claude-code.md",
+        "docs/command-line.md",
         "docs/editors.md",
         "docs/eval.md",
         "docs/gates.md",

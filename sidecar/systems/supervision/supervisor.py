@@ -36,12 +36,18 @@ from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.hosts import HostProcesses
 from sidecar.systems.supervision.policy import commands, sessions
+from sidecar.systems.supervision.policy.activity import JudgingStep
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
-from sidecar.systems.supervision.sessions import SAVE_TRIES, RunningJudgings, SessionLineage, change_session
+from sidecar.systems.supervision.sessions import (
+    SAVE_TRIES,
+    RunningJudgings,
+    SessionLineage,
+    change_session,
+)
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop
 
@@ -205,6 +211,10 @@ class Supervisor:
             self._changed(event, lambda session: session)
         return answer
 
+    def judging(self, key: SessionKey) -> JudgingStep | None:
+        """Return what the judging of this session's stop does now, None where none is judged."""
+        return self._generations.step(key)
+
     def forget(self, key: SessionKey) -> bool:
         """Remove state, journal and kept files of a session; return whether it had a state.
 
@@ -280,6 +290,7 @@ class Supervisor:
             session,
             project=event.project or session.project,
             host_process=event.speaker or session.host_process,
+            ended=event.reason if isinstance(event, SessionEnded) else "",
             seen_at=self._services.clock.now(),
         )
 
@@ -323,7 +334,13 @@ class Supervisor:
         stored = self._family.session_of(event)
         before = sessions.reset_after_prompt(stored, at)
         position = services.transcripts.position(event) or before.counted_to
-        command = commands.TypedCommand(name=event.name, arguments=event.arguments, at=at, position=position)
+        command = commands.TypedCommand(
+            name=event.name,
+            arguments=event.arguments,
+            at=at,
+            position=position,
+            prompt_id=event.prompt_id,
+        )
         if event.name in ("rubric", ACCEPT_NAME):
             session, reply = before, self.steering.obey(event)
         else:

@@ -31,7 +31,8 @@ def describe_session(session: Session, settings: Settings) -> str:
     """Describe the condition, the status, spending and its limits, and the last reason."""
     goal = session.goal
     if goal is None or goal.status is GoalStatus.CLEARED:
-        return NO_GOAL
+        ended = goal is not None and goal.last_reason
+        return f"{NO_GOAL}\nThe last one ended, {ended}: {goal.condition}" if goal and ended else NO_GOAL
     lines = [f"Supervisor: goal {goal.status}: {goal.condition}", _describe_spending(goal, session, settings)]
     if goal.checks:
         lines.append(f"checks: {', '.join(goal.checks)}")
@@ -92,6 +93,7 @@ class TypedCommand(Struct, frozen=True, kw_only=True):
     arguments: str
     at: float
     position: int
+    prompt_id: str = ""
 
 
 def run_typed_command(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
@@ -125,6 +127,7 @@ def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> Co
     goal = Goal(
         id=hashlib.sha256(f"{session.key.id}/{serial}".encode()).hexdigest()[:8],
         condition=asked.condition,
+        prompt_id=command.prompt_id,
         checks=asked.checks,
         set_at=command.at,
         max_seconds=asked.max_seconds,
@@ -221,7 +224,8 @@ def _change_goal_status(
         return session, CommandReply(
             text=f"Supervisor: nothing to do, {_status_without_prefix(session, settings)}"
         )
-    moved = replace(goal, status=to, unjudged="", asked_to_run=())
+    reason = "" if to is GoalStatus.CLEARED else goal.last_reason
+    moved = replace(goal, status=to, last_reason=reason, unjudged="", asked_to_run=())
     pending = None if to is GoalStatus.CLEARED else session.pending  # when paused, it may still arrive
     return replace(session, goal=moved, pending=pending), CommandReply(
         text=f"Supervisor: {words}: {goal.condition}"
