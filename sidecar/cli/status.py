@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import echo_json
+from sidecar.cli.printing import PREFIX, echo, echo_json
 from sidecar.cli.screen import Screen
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
@@ -29,12 +29,14 @@ CONDITION_LENGTH: Final = 80
 
 @click.command()
 @SESSION_OPTION
-@click.option("--exit-code", is_flag=True, help="Exit 0 achieved, 1 not, 2 unverified, 3 no goal.")
+@click.option("--exit-code", is_flag=True, help="End with a code for the goal.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
 def status(session: str, *, exit_code: bool, as_json: bool) -> None:
     """Show the goal, what was decided at the last stops and why, and the other sessions of this folder.
 
     They are those in the folder, above and below it. One whose goal is held now comes first.
+
+    Exit codes with --exit-code: 0 achieved, 1 not achieved, 2 unverified, 3 no goal.
     """
     report = call_sidecar("report", session_reference(session), SessionReport)
     if as_json:
@@ -46,7 +48,7 @@ def status(session: str, *, exit_code: bool, as_json: bool) -> None:
 
 def _print_report(report: SessionReport) -> None:
     console = Screen(highlight=False)
-    console.print("\n".join(escape_unprintable_lines(report.text)), markup=False)
+    console.print("\n".join(escape_unprintable_lines(report.text.removeprefix(PREFIX))), markup=False)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
     if report.spending.calls:
@@ -58,7 +60,7 @@ def _print_report(report: SessionReport) -> None:
     for line in others:
         console.print(line, markup=False, soft_wrap=True)
     for line in (*report.set_aside, *report.troubles):
-        console.print(f"! {escape_unprintable(line)}", markup=False)
+        echo(f"supervisor: {escape_unprintable(line)}", err=True)
 
 
 def other_sessions(report: SessionReport) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "Supervisor: goal set, up to 4 continuations, 5 minutes: it works; checks: grep -q \"a b\" 'x\\y'\n"
+        "goal set, up to 4 continuations, 5 minutes: it works; checks: grep -q \"a b\" 'x\\y'\n"
     )
 
 
