@@ -384,14 +384,19 @@ class Supervisor:
         return replace(reply, text=text, context=context)
 
     async def _with_checks(self, event: HostEvent, reply: CommandReply) -> CommandReply:
-        """Add what will be run for the new goal; a session without an environment runs nothing yet."""
+        """Say what will be run for the new goal and who is asked; an order of a shell has no environment."""
         session = self._services.store.load(event.key)
         goal = active_goal(session) if session is not None else None
-        if goal is None or not event.environment:
+        if session is None or goal is None or not event.environment:
             return reply
-        catalog = await self._services.catalog.list(event.project, event.environment)
-        project_state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)
-        return replace(reply, text=f"{reply.text}\n{describe_checks(goal, project_state)}")
+        services = self._services
+        catalog = await services.catalog.list(event.project, event.environment)
+        checks = describe_checks(goal, ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog))
+        settings, _ = services.configuration.load()
+        judge = services.judge.chosen(event.environment, settings)
+        said = commands.describe_new_goal(session, goal, settings, checks, judge)
+        more = reply.text.splitlines()[len(said.splitlines()) :]
+        return replace(reply, text="\n".join((said, *more)))
 
     def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:
         logged = LoggedEvent(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel import budget
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import CommandRefusal
@@ -20,6 +21,7 @@ from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, Goal, GoalStatus
 from sidecar.kernel.goal_arguments import CLEAR_WORDS, HELP_WORDS, parse_goal
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.text import clean_line
 
 # --- Description of a session's status ----------------------------------------------------------------------
 
@@ -140,16 +142,49 @@ def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> Co
         counted_to=command.position,
         active_since=command.at,
     )
-    total = budget.continuation_budget(session, settings)
-    checks = f"; checks: {', '.join(asked.checks)}" if asked.checks else ""
-    limits = _describe_goal_limits(goal)
-    text = f"Supervisor: goal set, up to {total} continuations{limits}: {goal.condition}{checks}"
+    named = ", ".join(f"`{check}`" for check in goal.checks)
+    checks = f"Will be run at each stop: {named}. {CHOSEN_LATER}" if named else CHOSEN_LATER
+    text = describe_new_goal(session, goal, settings, checks)
     return session, CommandReply(text=text, work=True)
 
 
-def _describe_goal_limits(goal: Goal) -> str:
-    minutes = f", {goal.max_seconds // 60} minutes" if goal.max_seconds else ""
-    return minutes + (f", {goal.max_tokens} tokens" if goal.max_tokens else "")
+CONDITION_SHOWN = 300
+"""Characters of a new goal's condition that are shown again."""
+CHOSEN_LATER = (
+    "The project's checks and the judge are found at the next stop; to see them: supervisor gates, doctor."
+)
+
+
+def describe_new_goal(
+    session: Session, goal: Goal, settings: Settings, checks: str, judge: ChosenBackend | None = None
+) -> str:
+    """Describe in three lines what will be judged, by what, and within which budget."""
+    money = " and ".join(
+        f"{cents:g} cents for judging {what}"
+        for cents, what in ((settings.goal_max_cents, "it"), (settings.judge.daily_cents, "in a day"))
+        if cents
+    )
+    total = budget.continuation_budget(session, settings)
+    limits = (
+        f"{total} continuation{'' if total == 1 else 's'}",
+        f"{(goal.max_seconds or settings.goal_max_seconds) / 60:g} minutes of work",
+        f"{goal.max_tokens or settings.goal_max_tokens} tokens",
+        money or "no limit in money",
+    )
+    asked = f"{_describe_judge(judge)} " if judge else ""
+    return "\n".join(
+        (
+            f"Supervisor: goal set: {clean_line(goal.condition, CONDITION_SHOWN)}",
+            checks,
+            f"{asked}Budget: {', '.join(limits)}.",
+        )
+    )
+
+
+def _describe_judge(judge: ChosenBackend) -> str:
+    if judge.backend:
+        return f"Judge: {judge.backend}, for what the checks leave open."
+    return "No judge: what the checks leave open stays unjudged (why: supervisor doctor)."
 
 
 def _reset_goal_counters(session: Session) -> Session:
