@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from pathlib import PurePath
@@ -36,8 +37,10 @@ from sidecar.systems.supervision.policy.origins import order_message, refusal_of
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
-MOST_SESSIONS = 500
-"""Sessions that a report looks at, those seen last."""
+MOST_SESSIONS = 200
+"""Sessions of a folder that a report names, those seen last."""
+CLOCK_TOLERANCE_S = 2.0
+"""Seconds by which the system's word for the start of a process may be late."""
 NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
 NAME_LENGTH = 40
 """Characters of a command's name that are told."""
@@ -177,11 +180,9 @@ class CommandLineService:
 
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
         """Return the sessions in a folder, above and below it; first those whose goal is held now."""
-        found = []
-        for key in self._keys(SessionSelector(host=host))[:MOST_SESSIONS]:
-            session = self._load(key)
-            if session is not None and _are_related(folder, session.project):
-                found.append((session, self._activity(session)))
+        known = (self._load(key) for key in self._keys(SessionSelector(host=host)))
+        related = (one for one in known if one is not None and _are_related(folder, one.project))
+        found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
         inside = [(one, does) for one, does in found if _is_inside_project(folder, one.project)]
         below = [(one, does) for one, does in found if not _is_inside_project(folder, one.project)]
         return tuple(sorted((*inside, *below), key=lambda pair: not goal_runs(*pair)))
@@ -202,7 +203,7 @@ class CommandLineService:
         if not session.host_process or find(os.getpid()) is None:
             return True
         process = find(session.host_process)
-        return process is not None and process.started <= session.seen_at
+        return process is not None and process.started <= session.seen_at + CLOCK_TOLERANCE_S
 
     async def order(self, order: CommandRequest, pid: int = 0) -> CommandReply:
         """Carry out a command of the process `pid`; raises BadInputError where no session is known.

@@ -352,7 +352,8 @@ class Supervisor:
         looked = session == before and self._generations.judging(event.key)  # reading ends no judging
         if not looked:
             self._generations.supersede(event.key, _supersede_reason(session, reply))
-        if not reply.work:  # the agent is where it was
+        at_rest = event.origin and stored.active_since is None  # a shell sets no agent to work
+        if not reply.work or at_rest:  # the agent is where it was
             session = replace(session, active_since=stored.active_since)
         try:
             if not looked:

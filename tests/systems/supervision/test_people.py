@@ -306,6 +306,14 @@ async def test_an_order_is_carried_out_as_if_it_had_been_typed_in_the_host(
     assert again.text == "Supervisor: budget of 5 continuations, 2 used."
 
 
+async def test_a_goal_from_a_shell_sets_no_agent_to_work(fakes: Fakes, people: CommandLineService) -> None:
+    fakes.store.save(session())
+    await people.order(CommandRequest(who=HERE, name="goal", arguments="all tests pass"))
+    assert summaries(people)[0][1] == "resting"
+    await fakes.tell(prompt())
+    assert summaries(people)[0][1] == "working"
+
+
 async def test_the_same_order_twice_is_two_orders(fakes: Fakes, people: CommandLineService) -> None:
     fakes.store.save(session())
     order = CommandRequest(who=HERE, name="goal", arguments="all tests pass")
