@@ -55,7 +55,7 @@ def schema() -> None:
     echo_json(_settings_schema())
 
 
-@config.command()
+@config.command(short_help="Open the file in your editor, and check it.")
 def edit() -> None:
     """Open the file in your editor ($VISUAL, else $EDITOR), and say what is wrong with it afterwards.
 

@@ -26,17 +26,16 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
     echo(context.get_help())
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+bash: echo 'eval "$(supervisor completion bash)"' >> ~/.bashrc
+zsh:  echo 'eval "$(supervisor completion zsh)"' >> ~/.zshrc
+fish: supervisor completion fish > ~/.config/fish/completions/supervisor.fish"""
+)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    r"""Print the code that completes commands and options in SHELL.
-
-    \b
-    bash: echo 'eval "$(supervisor completion bash)"' >> ~/.bashrc
-    zsh:  echo 'eval "$(supervisor completion zsh)"' >> ~/.zshrc
-    fish: supervisor completion fish > ~/.config/fish/completions/supervisor.fish
-    """
+    """Print the code that completes commands and options in SHELL. Where to put it is said below."""
     form = get_completion_class(shell)
     if form is None:  # click knows these three
         raise click.UsageError(f"there is no completion for {shell}")

@@ -13,7 +13,9 @@ from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.people import SessionSelector
 
 SESSION_OPTION: Final = click.option(
-    "--session", default="", help="The host's session id, or HOST:ID; else the one seen last in this folder."
+    "--session",
+    default="",
+    help="The host's session id, or HOST:ID; else one whose goal is held here, or the one seen last.",
 )
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ CONDITION_LENGTH: Final = 80
 """Characters shown of another session's goal, and of what it does."""
 
 
-@click.command()
+@click.command(short_help="Where the sessions of this folder stand, and why.")
 @SESSION_OPTION
 @click.option("--exit-code", is_flag=True, help="End with a code for the goal.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
