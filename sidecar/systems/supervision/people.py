@@ -141,7 +141,7 @@ class CommandLineService:
         off = self._services.switches.off(who.project)
         spending = self._services.spending.today()
         seen = self._sessions_of(who.project, who.host) if who.project else ()
-        session = self._find(who) if who.session else next((one for one, _ in seen), None)
+        session = self.find(who) if who.session else next((one for one, _ in seen), None)
         summaries = tuple(_summarize(one, activity) for one, activity in seen)
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
         held = self._supervisor.steering.held(session.project if session else who.project, {})
@@ -305,9 +305,10 @@ class CommandLineService:
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""
-        return self._load(key) if key is not None else self._find(SessionSelector(session=ident))
+        return self._load(key) if key is not None else self.find(SessionSelector(session=ident))
 
-    def _find(self, who: SessionSelector) -> Session | None:
+    def find(self, who: SessionSelector) -> Session | None:
+        """Return the session with this id, or the one seen last in or above the folder; None for unknown."""
         for key in self._keys(who):
             session = self._load(key)
             if session is not None and (who.session or _is_inside_project(who.project, session.project)):
@@ -318,7 +319,7 @@ class CommandLineService:
         """Return the session that an order is about: what changes a goal is about one that is held now."""
         who = order.who
         if who.session or order.name != "goal" or order.arguments.strip().lower() not in GOAL_SUBCOMMANDS:
-            return self._find(who)
+            return self.find(who)
         seen = (one for one, _ in self._sessions_of(who.project, who.host))
         return next((one for one in seen if _is_inside_project(who.project, one.project)), None)
 

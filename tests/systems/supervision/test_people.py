@@ -169,6 +169,8 @@ async def test_an_order_about_a_goal_is_for_the_session_that_is_held_and_a_new_o
 
 async def test_an_order_from_above_reaches_no_session_below(fakes: Fakes, people: CommandLineService) -> None:
     saved(fakes, "below", 2.0, project=f"{PROJECT}/packages/a")
+    assert found(people, HERE) == "below"
+    assert people.find(HERE) is None  # by which a tool called by hand finds its session
     with pytest.raises(BadInputError, match="no session is known"):
         await people.order(CommandRequest(who=HERE, name="goal", arguments="clear"))
 
