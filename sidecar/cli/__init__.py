@@ -6,18 +6,20 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 70 an internal error (th
 
 from __future__ import annotations
 
+import errno
 import importlib
-import io
 import os
 import platform
+import shlex
 import sys
 import traceback
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from sidecar import __version__
-from sidecar.cli.printing import echo
+from sidecar.cli.printing import PREFIX, echo
 from sidecar.kernel.offer import Verb
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.offer import OFFER as ITERATION
@@ -42,8 +44,11 @@ VERBS: Final = {
     **dict(TDD.verbs),
     **dict(TASKLOOP.verbs),
     **dict(GOVERNANCE.verbs),
+    "config": Verb("sidecar.cli.config:config", "Show, edit and describe your settings."),
     "lsp": Verb("sidecar.cli.lsp:lsp", "Be the language server of rubrics. Editors start it."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),
+    "help": Verb("sidecar.cli.help:help_", "Show the help of a command."),
+    "completion": Verb("sidecar.cli.help:completion", "Print what completes commands in a shell."),
     "tool": Verb("sidecar.cli.tool:tool", "Call a tool of agents yourself, or list them."),
     "toolset": Verb("sidecar.cli.toolset:toolset", "Choose which tools agents are offered."),
     "mcp": Verb("sidecar.cli.mcp:mcp", "Be the pipe to the tools of agents. Hosts start it."),
@@ -57,6 +62,11 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(VERBS)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        verbs = [CompletionItem(name, help=verb.summary) for name, verb in VERBS.items()]
+        found = [item for item in verbs if item.value.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         if cmd_name not in VERBS:
@@ -72,33 +82,59 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="supervisor")
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    commands={name: click.Command(name) for name in VERBS},  # by these names click suggests the nearest
+)
+@click.version_option(__version__, "-V", "--version", prog_name="supervisor")
 def main() -> None:
     """Stand beside a coding agent: when it stops, find out what is true, and let it rest or send it back.
 
-    Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 70 an internal error.
+    Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 70 an internal error. docs/command-line.md lists
+    those of each command.
     """
 
 
 def run_command(arguments: Sequence[str] | None = None, *, serve: Callable[[], int] | None = None) -> int:
     """Run one command, print its errors, and return the exit code. `serve` implements `supervisor serve`."""
     try:
-        code = main.main(arguments, prog_name="supervisor", standalone_mode=False, obj=serve)
+        try:
+            code = main.main(arguments, prog_name="supervisor", standalone_mode=False, obj=serve)
+        finally:
+            if sys.stdout is not None:  # as it is where a shell closed it
+                sys.stdout.flush()
     except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        echo(shown.getvalue().rstrip("\n"), err=True)
+        _show_click_error(error)
         return error.exit_code
     except click.Abort:
-        echo("Aborted.", err=True)
+        echo("supervisor: aborted", err=True)
         return REFUSED
     except BrokenPipeError:  # standard output was closed, as in `supervisor status | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return REFUSED
     except Exception as error:  # noqa: BLE001 - the last place that can turn it into an exit code
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _discard_output()
         return _show_refusal(error) if _is_expected_error(error) else _show_internal_error(error)
     return code if isinstance(code, int) else 0
+
+
+def _show_click_error(error: click.ClickException) -> None:
+    """Print a refusal, or a wrong usage with the help to ask for; a group without a command is the help."""
+    said = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None and said == context.get_help():
+        echo(said, err=True)
+        return
+    echo(f"supervisor: {said}", err=True)
+    if context is not None:
+        echo(f"  - see: {context.command_path} --help", err=True)
+
+
+def _discard_output() -> None:
+    """Let what is still to be written to standard output go nowhere, so that no later flush fails."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_expected_error(error: Exception) -> bool:
@@ -111,10 +147,25 @@ def _is_expected_error(error: Exception) -> bool:
 def _show_refusal(error: Exception) -> int:
     if os.environ.get("SUPERVISOR_DEBUG"):
         traceback.print_exception(error)
-    echo(f"supervisor: {error}", err=True)
-    for move in getattr(error, "moves", ()):
+    said, moves = _describe_os_error(error) if isinstance(error, OSError) else (str(error), ())
+    echo(f"supervisor: {said.removeprefix(PREFIX)}", err=True)
+    for move in getattr(error, "moves", moves):
         echo(f"  - {move}", err=True)
     return REFUSED
+
+
+def _describe_os_error(error: OSError) -> tuple[str, tuple[str, ...]]:
+    """Say what the system refused, where, and what to type."""
+    said = error.strerror or str(error)
+    if error.errno == errno.ENOSPC:
+        return said, ("make room, then type it again",)
+    if error.filename is not None:
+        return f"{error.filename}: {said}", (
+            f"see who may use it: ls -ld {shlex.quote(str(error.filename))}",
+        )
+    if isinstance(error, FileNotFoundError):
+        return f"{said}: the current folder is gone", ("go to one that is there: cd",)
+    return said, ("see what is wrong: supervisor doctor",)
 
 
 def _show_internal_error(error: Exception) -> int:

@@ -11,6 +11,7 @@ import click
 
 from sidecar.cli.demo_hosts import play_claude, play_opencode
 from sidecar.cli.demo_story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, DemoStory
+from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.scripted.agent import HookAnswer, ScriptedAgent
 from sidecar.cli.scripted.project import (
     REPAIRED_SOURCE,
@@ -28,7 +29,7 @@ COMMAND_SECONDS = 60.0
 @click.command()
 @click.option(
     "--host",
-    type=click.Choice(["none", "claude", "opencode"]),
+    type=HostChoice(["none", CLAUDE_CODE, OPENCODE]),
     default="none",
     show_default=True,
     help="Play it through the real host, against a scripted model on loopback.",
@@ -87,7 +88,7 @@ async def _play_scripted_agent(story: DemoStory, scene: ScriptedScene) -> None:
     await _agent_stops(story, agent)
 
 
-PLAYS = {"none": _play_scripted_agent, "claude": play_claude, "opencode": play_opencode}
+PLAYS = {"none": _play_scripted_agent, CLAUDE_CODE: play_claude, OPENCODE: play_opencode}
 
 
 def _agent_says(story: DemoStory, agent: ScriptedAgent, text: str) -> None:

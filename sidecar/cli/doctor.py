@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
+from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.cli import doctor_hosts
@@ -22,6 +23,7 @@ from sidecar.cli.doctor_checks import (
     warning_finding,
 )
 from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.printing import echo_json
 from sidecar.cli.screen import Screen
 from sidecar.judging.backends.chain import RULES, build_judge
 from sidecar.judging.ports import Judge
@@ -39,29 +41,48 @@ from sidecar.systems.supervision.policy.commands import switch_on_command
 
 @click.command()
 @click.option("--no-probe", is_flag=True, help="Start no host for a real hook call, and ask no judge.")
-def doctor(*, no_probe: bool) -> None:
-    """Check runtime, sidecar, plugin, host, hooks, tools, rubric and judge."""
-    sys.exit(asyncio.run(_run_checks(Screen(highlight=False), probe=not no_probe)))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for a report of a fault.")
+def doctor(*, no_probe: bool, as_json: bool) -> None:
+    """Check runtime, sidecar, plugin, host, hooks, tools, rubric and judge.
+
+    Exit codes: 0 no error (there may be warnings), 1 an error.
+    """
+    report = _FindingsReport(quiet=as_json)
+    code = asyncio.run(_run_checks(report, probe=not no_probe))
+    if as_json:
+        system = f"Python {platform.python_version()}, {platform.platform()}"
+        findings = tuple(report.findings)
+        echo_json(DoctorReport(version=__version__, system=system, exit_code=code, findings=findings))
+    sys.exit(code)
 
 
-async def _run_checks(console: Console, *, probe: bool) -> int:
+class DoctorReport(Struct, frozen=True, kw_only=True):
+    """The JSON report."""
+
+    version: str
+    system: str
+    exit_code: int
+    findings: tuple[DoctorFinding, ...]
+
+
+async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     """Run all checks in turn; return 1 where one found an error, else 0.
 
     The tools are checked only where the sidecar works, since they need it. Probes come last, and only where
     all else works: without our hooks, the host would send the probe to its model.
     """
     broken = [
-        _print_findings(console, await _check_or_error(check))
+        report.add(await _check_or_error(check))
         for check in (_check_runtime, _check_sidecar, _check_sidecar_report)
     ]
     hosts = await examine_hosts()
     begun = not any(broken)
-    broken += [_print_findings(console, host.lines) for host in hosts]
-    broken += [_print_findings(console, (await host.tools(),)) for host in hosts if begun and host.tools]
+    broken += [report.add(host.lines) for host in hosts]
+    broken += [report.add((await host.tools(),)) for host in hosts if begun and host.tools]
     if probe and not any(broken):
-        broken += [_print_findings(console, (await host.probe(),)) for host in hosts if host.probe]
+        broken += [report.add((await host.probe(),)) for host in hosts if host.probe]
     if probe and begun and (answered := await probe_judge(build_judge(plugin_root() / "rubric", os.environ))):
-        _print_findings(console, (answered,))
+        report.add((answered,))
     return int(any(broken))
 
 
@@ -77,12 +98,20 @@ def _unusable_path_error(trouble: OSError) -> DoctorFinding:
     return error_finding(f"{place} cannot be used: {trouble.strerror or trouble}", f"ls -ld {place}")
 
 
-def _print_findings(console: Console, lines: Sequence[DoctorFinding]) -> bool:
-    """Print the findings; return whether one is an error."""
-    for line in lines:
-        text = f"{line.level:<8}{line.what}" + (f"\n        type: {line.remedy}" if line.remedy else "")
-        console.print(text, markup=False, soft_wrap=True, style=STYLES[line.level])
-    return any(line.level is FindingLevel.ERROR for line in lines)
+class _FindingsReport:
+    """Keeps the findings, and prints each at once unless it is `quiet`."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.findings: list[DoctorFinding] = []
+        self._console = Screen(highlight=False, quiet=quiet)
+
+    def add(self, lines: Sequence[DoctorFinding]) -> bool:
+        """Take in findings; return whether one is an error."""
+        self.findings += lines
+        for line in lines:
+            text = f"{line.level:<8}{line.what}" + (f"\n        type: {line.remedy}" if line.remedy else "")
+            self._console.print(text, markup=False, soft_wrap=True, style=STYLES[line.level])
+        return any(line.level is FindingLevel.ERROR for line in lines)
 
 
 PROBE_CASE = JudgeCase(
@@ -119,11 +148,14 @@ async def _check_runtime() -> list[DoctorFinding]:
         found = error_finding(f"the recorded runtime {recorded} cannot be executed", _install_hint())
     else:
         found = ok_finding(f"runtime {recorded} (version {__version__}, Python {sys.version.split()[0]})")
-    if paths.state.is_dir() and not os.access(paths.state, os.W_OK):
-        return [
-            found,
-            error_finding(f"the state folder {paths.state} cannot be written", f"chmod u+rwx {paths.state}"),
-        ]
+    try:
+        paths.prepare()
+        usable = os.access(paths.state, os.W_OK)
+    except OSError:
+        usable = False
+    if not usable:
+        remedy = f"chmod u+rwx {paths.state}, or name another folder: export XDG_STATE_HOME=FOLDER"
+        return [found, error_finding(f"the state folder {paths.state} cannot be written", remedy)]
     return [found, ok_finding(f"state folder {paths.state}")]
 
 

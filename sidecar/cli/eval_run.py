@@ -88,7 +88,7 @@ def build_eval_services() -> EvalServices:
     services = build_services()
     settings, problems = services.configuration.load()
     for problem in problems:
-        echo(f"! {escape_unprintable(problem)}", err=True)
+        echo(f"supervisor: {escape_unprintable(problem)}", err=True)
 
     def rubric(path: Path | None) -> Rubric:
         return services.rubrics.load(str(Path.cwd()), os.environ) if path is None else load_rubric_file(path)
@@ -207,7 +207,7 @@ def _save_figures(
     try:
         doors.measured.keep(outcomes, rubric, by)
     except OSError as error:
-        echo(f"! the figures could not be kept: {escape_unprintable(str(error))}", err=True)
+        echo(f"supervisor: the figures could not be kept: {escape_unprintable(str(error))}", err=True)
 
 
 def _build_report(

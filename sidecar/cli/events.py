@@ -8,7 +8,7 @@ import click
 import msgspec
 from msgspec import Raw
 
-from sidecar.cli.goal import SESSION_OPTION
+from sidecar.cli.link import SESSION_OPTION
 from sidecar.cli.printing import echo, echo_json_text
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line

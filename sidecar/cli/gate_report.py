@@ -16,7 +16,7 @@ from rich.text import Text
 
 from sidecar.cli.screen import Screen
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
-from sidecar.kernel.text import escape_unprintable
+from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 
 
 class GatesExitCode(IntEnum):
@@ -75,7 +75,7 @@ def report_listed_gates(
     project: str, catalog: AvailableGates, gates: Sequence[Gate], environments: Mapping[str, str]
 ) -> GatesReport:
     """The report of the gates that apply, for `--list`; `environments` by the gates' IDs."""
-    lines = (replace(_gate_line(gate), environment=_json_safe_text(environments[gate.id])) for gate in gates)
+    lines = (replace(_gate_line(gate), environment=json_safe_text(environments[gate.id])) for gate in gates)
     return GatesReport(project=project, gates=tuple(lines), problems=catalog.problems)
 
 
@@ -106,9 +106,9 @@ def _gate_line(gate: Gate) -> GateReportLine:
         id=gate.id,
         kind=gate.kind,
         origin=gate.origin,
-        command=_json_safe_text(gate.command),
-        folder=_json_safe_text(gate.folder),
-        why=_json_safe_text(gate.why),
+        command=json_safe_text(gate.command),
+        folder=json_safe_text(gate.folder),
+        why=json_safe_text(gate.why),
         required=gate.required,
         approved=gate.approved,
     )
@@ -119,26 +119,26 @@ def _run_line(run: GateRun) -> GateReportLine:
     return GateReportLine(
         **{name: getattr(gate, name) for name in GATE_FIELDS},
         outcome=run.outcome,
-        reason=_json_safe_text(run.reason),
+        reason=json_safe_text(run.reason),
         exit_code=run.exit_code,
         seconds=round(run.seconds, 3),
         executed=run.executed,
         skipped=run.skipped,
         percent=run.percent,
-        failures=tuple(map(_json_safe_text, run.failures)),
-        failing=tuple(map(_json_safe_text, run.failing)),
-        output=_json_safe_text(run.output),
+        failures=tuple(map(json_safe_text, run.failures)),
+        failing=tuple(map(json_safe_text, run.failing)),
+        output=json_safe_text(run.output),
         cached=run.cached,
         flaky=run.flaky,
         moved=run.moved,
-        environment=_json_safe_text(run.environment),
+        environment=json_safe_text(run.environment),
     )
 
 
 GATE_FIELDS = ("id", "kind", "origin", "command", "folder", "why", "required", "approved")
 
 
-def _json_safe_text(text: str) -> str:
+def json_safe_text(text: str) -> str:
     """The text for JSON: a name that is not UTF-8 contains surrogates, which are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -205,6 +205,13 @@ class GateProgressView:
 def _ended_line(run: GateRun) -> Text:
     line = Text(f"{OUTCOME_WORDING[run.outcome]:<14}", style=OUTCOME_STYLES[run.outcome])
     return line.append(f"{escape_unprintable(run.gate.id)}  {run.seconds:.1f} s", style="default")
+
+
+def failing_output_lines(run: GateRun) -> tuple[str, ...]:
+    """The output of a gate that did not pass, under its name."""
+    if run.outcome not in (Outcome.FAILED, Outcome.COULD_NOT_RUN) or not run.output:
+        return ()
+    return (f"--- {escape_unprintable(run.gate.id)}", *escape_unprintable_lines(run.output), "")
 
 
 def runs_table(runs: Sequence[GateRun]) -> Table:

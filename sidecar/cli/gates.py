@@ -20,6 +20,7 @@ from sidecar.cli.gate_report import (
     GateProgressView,
     GatesExitCode,
     GatesReport,
+    failing_output_lines,
     gates_table,
     make_console,
     report_gate_runs,
@@ -51,6 +52,7 @@ class GatesOptions(Struct, frozen=True, kw_only=True):
     project: str
     only: tuple[str, ...] = ()
     as_json: bool = False
+    verbose: bool = False
     unapproved: bool = False
 
 
@@ -59,8 +61,11 @@ class GatesOptions(Struct, frozen=True, kw_only=True):
 @click.option("--list", "listing", is_flag=True, help="Only say which apply, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
 @click.option("--only", multiple=True, metavar="ID", help="Only this gate. May be repeated.")
+@click.option("--verbose", "-v", is_flag=True, help="Also show the whole output of what did not pass.")
 @click.option("--yes", "unapproved", is_flag=True, help="This once, also run what you have not approved.")
-def gates(folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, unapproved: bool) -> None:
+def gates(  # noqa: PLR0913 - one parameter per option
+    folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, verbose: bool, unapproved: bool
+) -> None:
     """Run the checks of FOLDER (else of the current folder) and show how they end.
 
     Exit codes: 0 all passed, 1 one failed, 2 none failed but one could not run, or there are none, 130
@@ -69,7 +74,7 @@ def gates(folder: str, only: tuple[str, ...], *, listing: bool, as_json: bool, u
     A gate that you have not approved is not run: type `supervisor trust`. With --list: 0, or 2 where there
     are none.
     """
-    wish = GatesOptions(project=folder, only=only, as_json=as_json, unapproved=unapproved)
+    wish = GatesOptions(project=folder, only=only, as_json=as_json, verbose=verbose, unapproved=unapproved)
     try:
         code = asyncio.run((show_gates if listing else execute_gates)(checks.build_gate_services(), wish))
     except KeyboardInterrupt:
@@ -119,15 +124,24 @@ async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
     screen = make_console(errors=wish.as_json)
     with GateProgressView(screen, quiet=wish.as_json and not screen.is_terminal) as live:
         runs = await _run_approved(
-            doors, catalog, chosen, GateContext(project=wish.project, tree=tree, environment=os.environ), live
+            doors,
+            catalog,
+            chosen,
+            GateContext(project=wish.project, tree=tree, environment=os.environ, whole=wish.verbose),
+            live,
         )
     report = report_gate_runs(wish.project, catalog, tree, runs)
     if wish.as_json:
         _print_json(report)
     else:
+        for run in runs if wish.verbose else ():
+            for line in failing_output_lines(run):
+                echo(line)
         if runs:
             screen.print(runs_table(runs))
             screen.print(summarize_runs(runs), markup=False)
+        if not wish.verbose and any(map(failing_output_lines, runs)):
+            screen.print("The whole output of what did not pass: supervisor gates --verbose", markup=False)
         _print_hints(screen, catalog, chosen)
     return report.exit_code or GatesExitCode.PASSED
 
@@ -183,7 +197,7 @@ def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate
         named = ", ".join(map(escape_unprintable, waiting))
         screen.print(f"not approved: {named}. Type: supervisor trust", markup=False)
     for problem in catalog.problems:
-        screen.print(f"! {escape_unprintable(problem)}", markup=False)
+        echo(f"supervisor: {escape_unprintable(problem)}", err=True)
 
 
 def _print_json(report: GatesReport) -> None:

@@ -3,53 +3,49 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
-from sidecar.cli.link import call_sidecar
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
+from sidecar.cli.printing import PREFIX, echo
+from sidecar.cli.status import status
 from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.goal_arguments import CLEAR_WORDS
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.systems.supervision.people import (
-    CommandRequest,
-    PermissionRequest,
-    SessionReport,
-    SessionSelector,
-)
-from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, switch_on_command
+from sidecar.systems.supervision.people import CommandRequest, PermissionRequest
+from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
 """Environment variables that are set in an agent's shell."""
-SESSION_OPTION = click.option(
-    "--session", default="", help="The host's session id, or HOST:ID; else the one seen last in this folder."
-)
 
 
-def session_reference(session: str) -> SessionSelector:
-    """The session with this id; for "" the one seen last in the current folder."""
-    return SessionSelector(session=session, project="" if session else os.getcwd())  # noqa: PTH109 - sent as text
+class DefaultSet(click.Group):
+    """A group in which what is no command sets a goal, or does what the word does in a host."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {*self.commands, *ctx.help_option_names}
+        if not args:
+            args = ["status"]
+        elif len(args) == 1 and args[0].lower() in CLEAR_WORDS:
+            args = ["clear"]
+        elif args[0] not in known and not (len(args) == 1 and get_close_matches(args[0], known)):
+            args = ["set", *args]
+        return super().parse_args(ctx, args)
 
 
-@click.group()
+@click.group(cls=DefaultSet)
 def goal() -> None:
-    """Show, set, clear, pause or resume the goal of a session."""
+    """Set a goal: supervisor goal "all tests pass". Or show, clear, pause or resume it.
+
+    What is none of the commands below is the condition of a new goal, as of `supervisor goal set`.
+    """
 
 
-@goal.command()
-@SESSION_OPTION
-@click.option("--exit-code", is_flag=True, help="Exit 0 achieved, 1 not, 2 unverified, 3 no goal.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
-def status(session: str, *, exit_code: bool, as_json: bool) -> None:
-    """Where the goal stands."""
-    report = call_sidecar("report", session_reference(session), SessionReport)
-    echo_json(report) if as_json else echo(report.text)
-    if report.off and not as_json:
-        echo(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}")
-    sys.exit(report.exit_code if exit_code else 0)
+goal.add_command(status)
 
 
 @goal.command(name="set")
@@ -70,7 +66,7 @@ def set_(
     """Set or replace the goal, as /supervisor:goal does. The next prompt in the host starts the work."""
     words = " ".join(condition).strip()
     if not words or words.lower() in GOAL_SUBCOMMANDS:
-        raise click.UsageError(f"{words!r} is no condition. Example: supervisor goal set all tests pass")
+        raise click.UsageError(f"{words!r} is no condition. Example: supervisor goal all tests pass")
     options = [f"--check {_quote_check(check)}" for check in checks]
     options += [f"--max-minutes {max_minutes}"] if max_minutes else []
     options += [f"--max-tokens {max_tokens}"] if max_tokens else []
@@ -135,5 +131,6 @@ def _send_order(session: str, name: str, arguments: str) -> None:
     reply = call_sidecar(
         "order", CommandRequest(who=session_reference(session), name=name, arguments=arguments), CommandReply
     )
-    echo(reply.text, err=reply.refused)
-    sys.exit(1 if reply.refused else 0)
+    if reply.refused:
+        raise click.ClickException(reply.text.removeprefix(PREFIX))
+    echo(reply.text.removeprefix(PREFIX))

@@ -13,15 +13,14 @@ from typing import Final
 import click
 
 from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
 from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code import permissions, plugin
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient
 
-CLAUDE_CODE: Final = "claude-code"
-OPENCODE: Final = "opencode"
-HOST_ARGUMENT: Final = click.argument("host", type=click.Choice([CLAUDE_CODE, OPENCODE]))
+HOST_ARGUMENT: Final = click.argument("host", type=HostChoice([CLAUDE_CODE, OPENCODE]))
 SCOPE_OPTION: Final = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),

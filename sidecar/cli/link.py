@@ -1,15 +1,29 @@
-"""Calls to the sidecar of the current user."""
+"""Calls to the sidecar of the current user, and which session they are about."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import os
+from typing import Final, TypeVar
 
+import click
 from msgspec import Struct
 
 from sidecar.platform.client import HelloAnswer, SidecarClient, SidecarError
 from sidecar.platform.paths import user_paths
+from sidecar.systems.supervision.people import SessionSelector
+
+SESSION_OPTION: Final = click.option(
+    "--session",
+    default="",
+    help="The host's session id, or HOST:ID; else one whose goal is held here, or the one seen last.",
+)
 
 T = TypeVar("T")
+
+
+def session_reference(session: str) -> SessionSelector:
+    """The session with this id; for "" the one that matters in the current folder."""
+    return SessionSelector(session=session, project="" if session else os.getcwd())  # noqa: PTH109 - sent as text
 
 
 def call_sidecar(method: str, params: Struct | None, kind: type[T]) -> T:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo, echo_json
 
 if TYPE_CHECKING:
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 
 CONFIG_PLACES: Final = {
-    "claude": "a file for claude --mcp-config; a project's .mcp.json is shared with others",
-    "opencode": "your own opencode.json; a project's is shared with others",
+    CLAUDE_CODE: "a file for claude --mcp-config; a project's .mcp.json is shared with others",
+    OPENCODE: "your own opencode.json; a project's is shared with others",
     "json": "whatever takes a URL and a header",
 }
+LIST_FORMS: Final = "list"
 ALL_SESSIONS_NOTE: Final = """\
 The token is a secret: it opens the tools of all your sessions. Each call must name one, as the
 Supervisor plugin of a host does; for a host without it, name a session here: --session ID."""
@@ -27,7 +29,13 @@ ONE_SESSION_NOTE: Final = "The token is a secret: it opens the tools of this one
 
 @click.command()
 @click.option(
-    "--print-config", "form", type=click.Choice(tuple(CONFIG_PLACES)), help="Print how to reach it by URL."
+    "--print-config",
+    "form",
+    is_flag=False,
+    flag_value=LIST_FORMS,
+    type=HostChoice((*CONFIG_PLACES, LIST_FORMS)),
+    metavar="[FORM]",
+    help="Print how to reach it by URL, for claude-code, opencode or as json; without a form, what there is.",
 )
 @click.option("--session", default="", help="With --print-config: for this session alone, by the host's id.")
 def mcp(form: str | None, session: str) -> None:
@@ -41,6 +49,10 @@ def mcp(form: str | None, session: str) -> None:
     """
     if not form:  # __main__.py handles `supervisor mcp` without options
         raise click.UsageError("options go with --print-config; the pipe is `supervisor mcp` alone")
+    if form == LIST_FORMS:
+        for name, place in CONFIG_PLACES.items():
+            echo(f"supervisor mcp --print-config {name}: {place}")
+        return
     _print_config(form, session)
 
 
@@ -62,8 +74,8 @@ def _print_config(form: str, session: str) -> None:
         asked = AccessRequest(known.host, known.session)
     access = call_sidecar("mcp_access", asked, McpAccess)
     forms: dict[str, Callable[[McpAccess], dict[str, Any]]] = {
-        "claude": _claude_config,
-        "opencode": _opencode_config,
+        CLAUDE_CODE: _claude_config,
+        OPENCODE: _opencode_config,
         "json": _plain_config,
     }
     echo_json(forms[form](access))

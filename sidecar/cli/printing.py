@@ -12,6 +12,8 @@ import click
 
 from sidecar.kernel.text import INVISIBLE_CHARACTER, clean_text
 
+PREFIX: Final = "Supervisor: "
+"""What a message begins with on a host's screen, where others write too. In a shell it is left out."""
 JSON_CONTROL: Final = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 """Characters that JSON need not escape, but a screen obeys."""
 

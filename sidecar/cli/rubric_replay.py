@@ -80,7 +80,7 @@ def print_replay_report(screen: Console, report: ReplayReport) -> None:
             )
         screen.print(shown)
     for problem in report.problems:
-        print_plain(screen, f"! {problem}")
+        echo(f"supervisor: {problem}", err=True)
     print_plain(screen, report.summary)
 
 
@@ -137,7 +137,7 @@ def build_replay_services() -> ReplayServices:
     services = supervision.build_services()
     settings, problems = services.configuration.load()
     for problem in problems:
-        echo(f"! {escape_unprintable(problem)}", err=True)
+        echo(f"supervisor: {escape_unprintable(problem)}", err=True)
     return ReplayServices(
         stop_history=services.stop_history,
         judge=services.judge,

@@ -1,43 +1,85 @@
-"""`supervisor status`: shows the state of this folder's session, and the latest decisions."""
+"""`supervisor status`: shows the sessions of this folder, their goals, and the latest decisions."""
 
 from __future__ import annotations
 
 import datetime as dt
+import sys
+import time
+from typing import Final
 
 import click
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.goal import SESSION_OPTION, session_reference
-from sidecar.cli.link import call_sidecar
-from sidecar.cli.printing import echo_json
+from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
+from sidecar.cli.printing import PREFIX, echo, echo_json
 from sidecar.cli.screen import Screen
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
-from sidecar.systems.supervision.people import SessionReport
+from sidecar.systems.supervision.people import SessionReport, SessionSummary
+from sidecar.systems.supervision.policy.activity import describe_age
 from sidecar.systems.supervision.policy.commands import switch_on_command
 
+MOST_OTHERS: Final = 10
+"""Other sessions that are shown."""
+CONDITION_LENGTH: Final = 80
+"""Characters shown of another session's goal, and of what it does."""
 
-@click.command()
+
+@click.command(short_help="Where the sessions of this folder stand, and why.")
 @SESSION_OPTION
+@click.option("--exit-code", is_flag=True, help="End with a code for the goal.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
-def status(session: str, *, as_json: bool) -> None:
-    """Show the goal, and what was decided at the last stops, with the reasons."""
+def status(session: str, *, exit_code: bool, as_json: bool) -> None:
+    """Show the goal, what was decided at the last stops and why, and the other sessions of this folder.
+
+    They are those in the folder, above and below it. One whose goal is held now comes first.
+
+    Exit codes with --exit-code: 0 achieved, 1 not achieved, 2 unverified, 3 no goal.
+    """
     report = call_sidecar("report", session_reference(session), SessionReport)
     if as_json:
         echo_json(report)
-        return
+    else:
+        _print_report(report)
+    sys.exit(report.exit_code if exit_code else 0)
+
+
+def _print_report(report: SessionReport) -> None:
     console = Screen(highlight=False)
-    console.print("\n".join(escape_unprintable_lines(report.text)), markup=False)
+    console.print("\n".join(escape_unprintable_lines(report.text.removeprefix(PREFIX))), markup=False)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
     if report.spending.calls:
         console.print(_spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))
+    if others := other_sessions(report):
+        console.print("\nOther sessions of this folder (--session HOST:ID shows one):", markup=False)
+    for line in others:
+        console.print(line, markup=False, soft_wrap=True)
     for line in (*report.set_aside, *report.troubles):
-        console.print(f"! {escape_unprintable(line)}", markup=False)
+        echo(f"supervisor: {escape_unprintable(line)}", err=True)
+
+
+def other_sessions(report: SessionReport) -> tuple[str, ...]:
+    """A line for each other session that is open, or whose goal a resumed session goes on with."""
+    mine = (report.host, report.session)
+    lines = [
+        _session_line(one, time.time())
+        for one in report.sessions
+        if (one.host, one.session) != mine and (one.doing != "closed" or one.detail)
+    ]
+    more = len(lines) - MOST_OTHERS
+    return (*lines[:MOST_OTHERS], f"  and {more} more: --json") if more > 0 else tuple(lines)
+
+
+def _session_line(one: SessionSummary, at: float) -> str:
+    goal = f"goal {one.status}: {one.condition[:CONDITION_LENGTH]}" if one.condition else "no goal"
+    detail = f" ({one.detail[:CONDITION_LENGTH]})" if one.detail and one.doing != "closed" else ""
+    doing = f"{one.doing}{detail}, {describe_age(at - one.since)}"
+    return escape_unprintable(f"  {one.host}:{one.session} in {one.project}: {doing}; {goal}")
 
 
 def _spending_line(today: Spending) -> str:

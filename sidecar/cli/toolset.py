@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
-from sidecar.cli.printing import echo
+from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.settings import TOOLSET
 from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, user_config_folder
@@ -33,13 +33,16 @@ def toolset(context: click.Context) -> None:
 
 
 @toolset.command(name="list")
-def list_() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: whether each is on.")
+def list_(*, as_json: bool = False) -> None:
     """Show the toolsets, and which are on."""
     settings, problems = ConfigurationFile(os.environ).load()
-    for name in TOOLSET_NAMES:
+    if as_json:
+        echo_json({name: name in settings.toolsets for name in TOOLSET_NAMES})
+    for name in () if as_json else TOOLSET_NAMES:
         echo(f"{name}: {'on' if name in settings.toolsets else 'off'}")
     for problem in problems:
-        echo(f"! {problem}", err=True)
+        echo(f"supervisor: {problem}", err=True)
 
 
 @toolset.command()

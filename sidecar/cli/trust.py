@@ -10,13 +10,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.cli import checks
 from sidecar.cli.checks import GateServices
+from sidecar.cli.gate_report import json_safe_text
 from sidecar.cli.gates import FOLDER_ARGUMENT, select_gates
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.printing import echo
+from sidecar.cli.printing import echo, echo_json
 from sidecar.evidence.gates.trust import (
     APPROVAL_TEXT_LIMIT,
     Approval,
@@ -34,8 +36,11 @@ DECLINED = 1
 @click.option("--yes", is_flag=True, help="Approve what is shown without asking.")
 @click.option("--only", multiple=True, metavar="ID", help="Approve only this gate. May be repeated.")
 @click.option("--list", "listing", is_flag=True, help="Only show what is approved and what is not.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print one JSON list for a script.")
 @click.option("--revoke", is_flag=True, help="Take all approvals for FOLDER back.")
-def trust(folder: str, only: tuple[str, ...], *, yes: bool, listing: bool, revoke: bool) -> None:
+def trust(  # noqa: PLR0913 - one parameter per option
+    folder: str, only: tuple[str, ...], *, yes: bool, listing: bool, as_json: bool, revoke: bool
+) -> None:
     """Approve the commands that the files of FOLDER (else of the current folder) name.
 
     They are shown with what is behind them; nothing else is approved, and a change needs another approval.
@@ -43,11 +48,13 @@ def trust(folder: str, only: tuple[str, ...], *, yes: bool, listing: bool, revok
     """
     if listing and (yes or revoke or only):
         raise click.UsageError("--list goes with nothing else")
+    if as_json and not listing:
+        raise click.UsageError("--json goes with --list")
     if revoke and (yes or only):
         raise click.UsageError("--revoke goes with nothing else")
     doors = checks.build_gate_services()
     if listing:
-        _print_approvals(doors, folder)
+        _print_approvals(doors, folder, as_json=as_json)
         return
     refuse_agents()
     if revoke:
@@ -61,9 +68,34 @@ def _load_catalog(doors: GateServices, folder: str) -> AvailableGates:
     return asyncio.run(doors.catalog.list(folder, os.environ))
 
 
-def _print_approvals(doors: GateServices, folder: str) -> None:
+class ApprovalLine(Struct, frozen=True, kw_only=True):
+    """One gate in JSON."""
+
+    id: str
+    approval: str
+    command: str
+    folder: str
+    behind: str
+    why: str
+
+
+def _print_approvals(doors: GateServices, folder: str, *, as_json: bool) -> None:
     catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
+    if as_json:
+        fields = ("id", "command", "folder", "behind", "why")
+        echo_json(
+            [
+                ApprovalLine(
+                    approval=_approval_status(gate, approvals.get(gate.id)),
+                    **{name: json_safe_text(getattr(gate, name)) for name in fields},
+                )
+                for gate in catalog.approvable
+            ]
+        )
+        return
     _print_gates(catalog.approvable, approvals)
+    if not catalog.approvable:
+        echo("No file here names a command that Supervisor would run.")
     _print_problems(catalog)
 
 
@@ -91,7 +123,7 @@ def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, y
 
 def _print_problems(catalog: AvailableGates) -> None:
     for problem in catalog.problems:
-        echo(f"! {escape_unprintable(problem)}")
+        echo(f"supervisor: {escape_unprintable(problem)}", err=True)
 
 
 def _print_gates(gates: Sequence[Gate], approvals: Mapping[str, Approval]) -> None:

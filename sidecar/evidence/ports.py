@@ -20,7 +20,8 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """Where gates run: the project, its tree digest as just taken, and the session's environment.
 
     `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
-    `base`: the files as they were then, by which copies are made.
+    `base`: the files as they were then, by which copies are made. `whole`: keep all output that is read, not
+    only its end.
     """
 
     project: str
@@ -28,6 +29,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     environment: Environment
     since: float = 0.0
     base: FileBaseline = FileBaseline()
+    whole: bool = False
 
 
 class CopyVersion(StrEnum):

@@ -7,6 +7,8 @@ from typing import Final
 
 from sidecar.kernel.errors import BadInputError
 
+HOST_ALIASES: Final = {"claude": "claude-code"}
+"""Other names that a person may type for a host."""
 WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 """The environment variable that is not empty for our own judges and workers."""
 SESSION_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")

@@ -118,6 +118,7 @@ class RestReason(StrEnum):
     STALLED = "stalled"
     IMPOSSIBLE = "impossible"
     WAITING = "waiting"
+    REWOUND = "rewound"
     UNJUDGED = "unjudged"
     SUPERSEDED = "superseded"
     COMMANDED = "commanded"

@@ -107,7 +107,7 @@ class AvailableGates(Struct, frozen=True):
 class GateRun(Struct, frozen=True, kw_only=True):
     """One finished run of a gate, bound to the tree on which it ran.
 
-    `seconds` is wall time. `output` is the end of standard output and error together, at most 4,000
+    `seconds` is wall time. `output` is the end of standard output and error together, usually at most 4,000
     characters. `failures` are the first failing tests or lines, at most 5. `failing` names all of them, at
     most 500, without line numbers and addresses, so that a name is the same in the next run. `executed` is
     the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the

@@ -58,12 +58,14 @@ class Goal(Struct, frozen=True, kw_only=True):
     `checks` are shell lines that the user typed after --check, so they are approved. `set_at` is seconds
     since the epoch. `max_seconds` and `max_tokens` are None where the limits of the settings apply.
     `lifetime` counts delivered continuations and survives a resume. `unjudged` is the reason why the last
-    stop could not be judged, empty when it was. `asked_to_run` lists required gates that the agent was asked
+    stop could not be judged, empty when it was. `prompt_id` is the host's id of the prompt that set it, empty
+    where none did. `asked_to_run` lists required gates that the agent was asked
     once to make runnable.
     """
 
     id: str
     condition: str
+    prompt_id: str = ""
     checks: tuple[str, ...] = ()
     status: GoalStatus = GoalStatus.ACTIVE
     set_at: float = 0.0

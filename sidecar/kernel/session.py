@@ -59,7 +59,8 @@ class Session(Struct, frozen=True, kw_only=True):
     unknown. `waited_for` are the ids of background tasks for
     which a stop was already deferred. `judged` is the host's id of the message judged last. `told_limit` is
     the day on which the user was notified that judging reached its limit. `revision` counts the saves; a
-    state is saved only over the revision that it was loaded with.
+    state is saved only over the revision that it was loaded with. `ended` is the host's word for why it
+    closed the session, "" while it is open.
     """
 
     key: SessionKey
@@ -81,6 +82,7 @@ class Session(Struct, frozen=True, kw_only=True):
     host_process: int = 0
     seen_at: float = 0.0
     revision: int = 0
+    ended: str = ""
 
 
 Environment = Mapping[str, str]

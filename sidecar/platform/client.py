@@ -218,6 +218,14 @@ class SidecarClient:
 
     def start(self) -> None:
         """Start a sidecar that outlives this process, and wait until it listens. Raises SidecarError."""
+        try:
+            self._paths.prepare()
+        except OSError as error:
+            raise SidecarError(
+                f"{error.filename or self._paths.state} cannot be used: {error.strerror or error}",
+                f"make it yours to write: ls -ld {self._paths.state}",
+                "or keep the state in another folder: XDG_STATE_HOME=FOLDER",
+            ) from error
         starter = installation.plugin_root() / "hooks" / "cold.py"
         ended = asyncio.run(
             processes.run_process(

@@ -105,9 +105,10 @@ def supervision_methods(built: Supervision) -> Methods:
     async def order(params: Raw, peer: Peer) -> bytes:
         asked = read_params(params, CommandRequest)
         reply = await built.people.order(asked, peer.pid)
-        if reply.work and (at := built.people.report(asked.who)).host == markers.HOST:
+        at = built.people.find(asked.who) if reply.work else None  # an order makes it the one seen last
+        if at is not None and at.key.host == markers.HOST:
             # A session of markers has no prompts, so setting the goal sets its agent to work.
-            await begin_marker_work(built.hooks, at.session, at.project)
+            await begin_marker_work(built.hooks, at.key.id, at.project)
         return msgspec.json.encode(reply)
 
     async def toggle(params: Raw, peer: Peer) -> bytes:

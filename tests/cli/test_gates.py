@@ -37,6 +37,7 @@ class Runner:
         self.ends = ends
         self.asked: list[Gate] = []
         self.seconds = 0.0
+        self.places: list[GateContext] = []
 
     async def run(
         self,
@@ -47,6 +48,7 @@ class Runner:
     ) -> tuple[GateRun, ...]:
         assert progress is not None
         self.asked, self.seconds = list(gates), seconds
+        self.places.append(at)
         for gate in gates:
             progress(gate, None)
         runs = tuple(msgspec.structs.replace(self.ends[gate.id], gate=gate, tree=at.tree) for gate in gates)
@@ -175,6 +177,21 @@ def test_only_some_are_run(tmp_path: Path) -> None:
         table.runs(only=("lnt",))
 
 
+def test_verbose_shows_all_that_a_failing_gate_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = "begin\n" + "line\n" * 5_000 + "end"
+    table = Table(tmp_path, ended(TESTS, FAILED, output=output), ended(LINT, PASSED, output="all is well"))
+    table.runs()
+    assert "The whole output of what did not pass: supervisor gates --verbose\n" in capsys.readouterr().out
+    table.runs(verbose=True)
+    told = capsys.readouterr().out
+    assert f"--- tests\n{output}\n\n" in told
+    assert "all is well" not in told
+    assert "--verbose" not in told
+    assert [at.whole for at in table.runner.places] == [False, True]
+
+
 def test_a_list_runs_nothing_and_shows_markup_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,9 +199,9 @@ def test_a_list_runs_nothing_and_shows_markup_as_it_is(
         tmp_path, ended(TESTS, FAILED), ended(LINT, PASSED), problems=("config.toml:3: [x] is odd",)
     )
     assert table.shows() == 0
-    told = capsys.readouterr().out
-    assert "ruff [red]check[/red]" in told
-    assert "! config.toml:3: [x] is odd" in told
+    told = capsys.readouterr()
+    assert "ruff [red]check[/red]" in told.out
+    assert told.err == "supervisor: config.toml:3: [x] is odd\n"
     assert table.runner.asked == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.platform.client import SidecarError
 from sidecar.platform.paths import user_paths
 from support.table import over_table
+from support.typed import typed
 
 LIMIT_S = 30.0
 
@@ -85,12 +87,13 @@ def test_every_verb_is_there_and_explains_itself(name: str) -> None:
 @pytest.mark.process
 def test_a_wrong_usage_ends_in_2() -> None:
     done = supervisor("nope")
-    assert (done.returncode, "No such command 'nope'" in done.stderr) == (2, True)
+    assert (done.returncode, done.stderr.startswith("supervisor: No such command 'nope'")) == (2, True)
 
 
 @pytest.mark.process
 def test_the_version_is_told() -> None:
-    assert supervisor("--version").stdout == f"supervisor, version {sidecar.__version__}\n"
+    for option in ("--version", "-V"):
+        assert supervisor(option).stdout == f"supervisor, version {sidecar.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -98,8 +101,16 @@ def test_the_version_is_told() -> None:
     [
         (BadInputError("no session is known"), "supervisor: no session is known\n"),
         (SidecarError("it hangs", "stop it", "ask"), "supervisor: it hangs\n  - stop it\n  - ask\n"),
-        (click.ClickException("not so"), "Error: not so\n"),
-        (click.Abort(), "Aborted.\n"),
+        (click.ClickException("not so"), "supervisor: not so\n"),
+        (
+            OSError(errno.EROFS, "Read-only file system", "/r o"),
+            "supervisor: /r o: Read-only file system\n  - see who may use it: ls -ld '/r o'\n",
+        ),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file"),
+            "supervisor: No such file: the current folder is gone\n  - go to one that is there: cd\n",
+        ),
+        (click.Abort(), "supervisor: aborted\n"),
     ],
 )
 def test_a_refusal_ends_in_1_with_its_reason_and_the_next_moves(
@@ -144,6 +155,73 @@ def test_a_fault_without_a_place_for_its_report_still_ends_in_70(
     broken_verb.append(KeyError("deep inside"))
     assert cli.run_command(["doctor"]) == 70
     assert "SUPERVISOR_DEBUG=1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("staus",), "No such command 'staus'"),
+        (("rubric", "sho"), "No such command 'sho'"),
+        (("help", "goal", "sett"), "No such command 'sett'"),
+        (("goal", "staus"), "No such command 'staus'"),
+        (("status", "--jsn"), "No such option"),
+    ],
+)
+def test_a_wrong_word_is_named_with_the_help_to_ask_for(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    assert typed(*words) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"supervisor: {said}")
+    assert shown.err.splitlines()[-1].startswith("  - see: supervisor")
+
+
+@pytest.mark.skipif(not hasattr(click.exceptions, "NoSuchCommand"), reason="this click suggests no command")
+def test_the_nearest_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    typed("doctr")
+    assert "Did you mean 'doctor'?" in capsys.readouterr().err
+
+
+def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("goal", "set"), ("gates",), ()):
+        assert typed("help", *words) == 0
+        help_ = capsys.readouterr().out
+        assert typed(*words, "--help") == 0
+        assert capsys.readouterr().out == help_
+
+
+def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed("rubric") == 2
+    assert capsys.readouterr().err.startswith("Usage: supervisor rubric [OPTIONS] COMMAND [ARGS]...")
+
+
+@pytest.mark.process
+def test_a_shell_completes_commands_and_their_options() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_SUPERVISOR_COMPLETE" in supervisor("completion", shell).stdout
+    asked = {"_SUPERVISOR_COMPLETE": "bash_complete", "COMP_WORDS": "supervisor sta", "COMP_CWORD": "1"}
+    assert supervisor(**asked).stdout == "plain,status\n"
+    asked |= {"COMP_WORDS": "supervisor status --ex", "COMP_CWORD": "2"}
+    assert supervisor(**asked).stdout == "plain,--exit-code\n"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [("--help",), ("tool", "--help")])
+def test_a_pipe_that_is_closed_early_and_a_full_disk_end_without_a_traceback(words: tuple[str, ...]) -> None:
+    home = str(Path(sidecar.__file__).parents[1])
+    line = [sys.executable, "-m", "sidecar", *words]
+    given = {**os.environ, "PYTHONPATH": home}
+    with subprocess.Popen(line, cwd="/", env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as closed:
+        assert closed.stdout is not None
+        closed.stdout.close()
+        assert closed.stderr is not None
+        assert (closed.stderr.read(), closed.wait(LIMIT_S)) == (b"", 1)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(line, cwd="/", env=given, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr.decode()) == (
+        1, "supervisor: No space left on device\n  - make room, then type it again\n",
+    )  # fmt: skip
 
 
 def test_the_verb_serve_is_handed_down_from_above() -> None:

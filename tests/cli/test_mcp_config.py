@@ -17,6 +17,7 @@ from servers.mcp_clients import HANDSHAKES, MODERN
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
 from sidecar.servers.mcp.access import McpTokens
 from sidecar.servers.mcp.http_door import McpFiles
+from support.typed import typed
 
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_S = 60.0
@@ -44,12 +45,19 @@ def test_every_form_holds_the_same_address_and_token_and_a_warning(home: Home) -
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", plain["url"])
     assert plain["headers"] == headers
     server = {"type": "http", "url": plain["url"], "headers": headers}
-    assert printed(home, "claude")[0] == {"mcpServers": {"supervisor": server}}
+    for name in ("claude-code", "claude"):
+        assert printed(home, name)[0] == {"mcpServers": {"supervisor": server}}
     (remote,) = printed(home, "opencode")[0]["mcp"].values()
     assert remote == {"type": "remote", "url": plain["url"], "oauth": False, "headers": headers}
     assert "The token is a secret" in said
     assert "all your sessions" in said
     assert plain["token"] not in said
+
+
+def test_without_a_form_the_forms_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed("mcp", "--print-config") == 0
+    named = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert named == [f"supervisor mcp --print-config {form}" for form in ("claude-code", "opencode", "json")]
 
 
 def test_a_session_gets_a_token_of_its_own(home: Home) -> None:

@@ -67,7 +67,7 @@ def test_a_file_in_the_place_of_the_folder_is_named(
 ) -> None:
     (project / ".supervisor").write_text("")
     assert typed("rubric", "init") == 1
-    assert capsys.readouterr().err.endswith(f"'{project}/.supervisor'\n")
+    assert capsys.readouterr().err.startswith(f"supervisor: {project}/.supervisor: File exists\n")
 
 
 def test_by_force_it_is_kept_beside(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from sidecar.cli.status import _decisions_table
+from sidecar.cli.status import MOST_OTHERS, _decisions_table, other_sessions
 from sidecar.kernel.log import RecordEntry
+from sidecar.systems.supervision.people import SessionReport, SessionSummary
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,22 @@ def test_a_reason_is_text_and_neither_markup_nor_an_order_to_the_terminal(detail
     entry = RecordEntry(at=0.0, event="stop", decided="continue", detail=detail)
     Console(file=paper, width=200).print(_decisions_table((entry,)))
     assert shown in paper.getvalue()
+
+
+def summary(ident: str, doing: str = "resting", **fields: str) -> SessionSummary:
+    usual = {"host": "claude-code", "project": "/p", "status": "none", "condition": ""}
+    return SessionSummary(session=ident, doing=doing, exit_code=3, since=0.0, **(usual | fields))
+
+
+def test_the_other_sessions_are_listed_without_the_one_shown_and_those_that_are_over() -> None:
+    waits = summary("s2", "waiting", status="active", condition="it works", detail="which \x1bport?")
+    shown = (summary("s1"), waits, summary("s3", "closed"), summary("s4", "closed", detail="left by /clear"))
+    first, second = other_sessions(SessionReport(session="s1", host="claude-code", sessions=shown))
+    assert first.startswith("  claude-code:s2 in /p: waiting (which \\x1bport?), ")
+    assert first.endswith("; goal active: it works")
+    assert second.startswith("  claude-code:s4 in /p: closed, ")
+
+
+def test_of_many_sessions_the_first_are_listed() -> None:
+    many = tuple(summary(f"s{number}") for number in range(MOST_OTHERS + 3))
+    assert other_sessions(SessionReport(sessions=many))[-1] == "  and 3 more: --json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -33,6 +34,11 @@ def test_what_is_on_is_listed_and_nothing_is_written(place: Path, capsys: pytest
         assert typed("toolset", *words) == 0
         assert "core: on\njournal: on\n" in capsys.readouterr().out
     assert not place.exists()
+
+
+def test_the_list_is_there_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed("toolset", "list", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"core": True, "journal": True, "tdd": False, "loop": False, "governance": False}
 
 
 def test_one_is_switched_off_and_on_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -67,6 +68,15 @@ def own(command: str = "make check") -> Gate:
 
 def approved(project: Path, command: str = "make check") -> bool:
     return TrustFile(user_paths().state).approved(str(project), own(command))
+
+
+def test_the_list_is_there_for_a_script_and_an_empty_one_says_so(project: Path, tmp_path: Path) -> None:
+    (gate,) = json.loads(trust(project, "--list", "--json").stdout)
+    assert (gate["id"], gate["approval"], gate["command"]) == ("own", "not approved", "make check")
+    assert trust(project, "--json").returncode == 2
+    (tmp_path / "empty").mkdir()
+    said = trust(project, "--list", str(tmp_path / "empty")).stdout
+    assert said == "No file here names a command that Supervisor would run.\n"
 
 
 def test_a_yes_on_a_terminal_approves_what_was_shown(project: Path) -> None:
@@ -145,8 +155,8 @@ def test_options_that_do_not_go_together_are_refused(project: Path, arguments: t
 def test_a_wrong_file_is_told_beside_its_gates(project: Path) -> None:
     path = project / ".supervisor" / "config.toml"
     path.write_text('mode = "shadow"\n[gate.own]\ncommand = "make check"\n')
-    said = trust(project, "--list").stdout
-    assert f"! {path}:1: mode: only the user's own file may say this" in said
+    said = trust(project, "--list").stderr
+    assert f"supervisor: {path}:1: mode: only the user's own file may say this" in said
 
 
 def test_nothing_of_what_is_approved_can_be_hidden_from_the_eye() -> None:

@@ -266,7 +266,7 @@ def test_gates_decide_nothing_while_a_change_to_the_checks_is_unweighed_or_unsee
     assert gates_prove_condition(goal("all tests pass"), [needed()], offering())
 
 
-UNDECIDED = 'No check decides this; a judge weighs it. To name one: --check "command"'
+UNDECIDED = 'No check decides this. To name one: /supervisor:goal CONDITION --check "command".'
 
 
 def test_a_passing_check_of_the_users_is_not_outvoted_by_a_detected_gate_that_could_not_run() -> None:
@@ -285,17 +285,17 @@ def test_a_passing_check_of_the_users_is_not_outvoted_by_a_detected_gate_that_co
         (
             "the linter is clean",
             [replace(LINT, origin=GateOrigin.PROJECT, folder="api")],
-            f"Not approved: `ruff check` in api; {APPROVE_HINT}",
+            f"Not approved, so not run: `ruff check` in api; {APPROVE_HINT}.",
         ),
         (
             "the docs are good",
             [PYTEST],
-            f"{UNDECIDED}\nNot approved: `pytest -q`; {APPROVE_HINT}",
+            f"{UNDECIDED} Not approved, so not run: `pytest -q`; {APPROVE_HINT}.",
         ),
         (
             "the docs are good",
             [replace(PYTEST, approved=True)],
-            f"{UNDECIDED}\nNew failures of `pytest -q` count, too.",
+            f"{UNDECIDED} New failures of `pytest -q` count, too.",
         ),
         ("the docs are good", [], UNDECIDED),
     ],

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import click
 import pytest
 
 from servers.tools.desk import Desk
+from sidecar.cli import main
 from sidecar.judging.rules.every import STOP_RULES
 from support.table import over_table
 
@@ -96,6 +99,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/acp.md",
         "docs/architecture.md",
         "docs/claude-code.md",
+        "docs/command-line.md",
         "docs/editors.md",
         "docs/eval.md",
         "docs/gates.md",
@@ -130,3 +134,31 @@ def test_the_page_on_judging_names_every_rule_with_its_measured_precision() -> N
     told = {name: int(right) / int(every) for name, right, every in rows}
 
     assert told == {rule.id: rule.precision for rule in STOP_RULES}
+
+
+def _commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            assert found is not None
+            yield from _commands(found, f"{name} {each}".strip())
+
+
+def test_the_page_on_the_command_line_has_the_exit_codes_of_every_command() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").partition("## Exit codes")[2]
+    shown = {
+        name: re.findall(r"(?:^|[,:] )(\d+) ", codes)
+        for names, codes in re.findall(r"^\| (`.*?) \| (.*) \|$", page, re.MULTILINE)
+        for name in re.findall(r"`([^`]+)`", names)
+    }
+    said = {
+        name: re.findall(r"[:,]\s+(\d+)\s", command.help.partition("Exit codes")[2].partition(".")[0] + " ")
+        for name, command in _commands(main, "")
+        if name and command.help and "Exit codes" in command.help
+    }
+    assert {name: set(codes) for name, codes in shown.items()} == {
+        name: {*codes} for name, codes in said.items()
+    }
+    assert len(said) > 10

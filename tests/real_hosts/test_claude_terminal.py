@@ -105,8 +105,31 @@ def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> No
         terminal.wipe()
         terminal.submit("/clear")
         terminal.wait_until_gone("budget of 1 continuation")
+        assert "the session is closed: left by /clear" in under.report().text
         terminal.submit("/supervisor:goal")
         terminal.wait_for("no goal is set")
+
+
+def test_a_rewind_to_before_the_goal_ends_it_at_the_next_stop(under: Supervised) -> None:
+    under.script(ReplyRule(reply_with_text("Working on it."), AGENT, times=None))
+    with under.terminal() as terminal:
+        terminal.submit(f"/supervisor:goal {HELD}")
+        _judging(terminal)
+        terminal.press("Escape")
+        terminal.wait_for("Interrupted")
+        terminal.submit("/rewind")
+        terminal.wait_for(r"\S \(current\)")
+        terminal.press("Up")
+        terminal.wait_until_gone(r"\S \(current\)")  # the prompt above it is marked
+        terminal.press("Enter")
+        terminal.wait_for(r"\S 1\. Restore conversation")
+        terminal.press("Enter")
+        terminal.wait_until_gone("Interrupted")
+        terminal.wipe()
+        terminal.submit("hello there")
+        terminal.wait_for("the goal ended, as the conversation went back to before it was set")
+    assert "The last one ended" in under.report().text
+    assert under.report().exit_code == 3
 
 
 def _decisions(under: Supervised) -> list[str]:

@@ -56,9 +56,10 @@ async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage)
         "goal", "set", "it works", "--check", "grep -q \"a b\" 'x\\y'", "--max-minutes", "5"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == (
-        "Supervisor: goal set, up to 4 continuations, 5 minutes: it works; checks: grep -q \"a b\" 'x\\y'\n"
+    assert done.stdout.startswith(
+        "goal set: it works\nWill be run at each stop: `grep -q \"a b\" 'x\\y'`. The project's checks"
     )
+    assert "Budget: 4 continuations, 5 minutes of work, " in done.stdout
 
 
 @pytest.mark.parametrize("words", [("",), ("pause",), (" ",)])

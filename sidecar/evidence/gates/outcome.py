@@ -64,7 +64,7 @@ def complete_gate_run(
         outcome=ruling.outcome,
         exit_code=done.exit_code,
         seconds=done.seconds,
-        output=(read.report.text or "")[-text.OUTPUT_TAIL :],
+        output=read.report.text or "",
         failures=failures if failed else (),
         failing=_failing_names(ruling.reason, read.report) if failed else (),
         executed=read.report.executed,

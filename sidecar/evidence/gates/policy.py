@@ -246,21 +246,21 @@ def without_outvoted(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
 
 
 def describe_checks(goal: Goal, project_state: ProjectState) -> str:
-    """Say what will be run for a goal, what may not be run, or that no check decides it."""
+    """Say in a line what will be run for a goal, what may not be run, or that no check decides it."""
     wanted = required_gates(goal, project_state)
     may = runnable_gates(wanted)
     tests = [gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and gate not in wanted]
     others = [gate for gate in (wanted or tests) if gate not in may and not gate.approved]
-    lines = []
+    said = []
     if may:
-        lines.append(f"Will be run at each stop: {_name_commands(may)}.")
+        said.append(f"Will be run at each stop: {_name_commands(may)}.")
     if not wanted:
-        lines.append('No check decides this; a judge weighs it. To name one: --check "command"')
+        said.append('No check decides this. To name one: /supervisor:goal CONDITION --check "command".')
     if joining := [gate for gate in tests if gate.approved]:
-        lines.append(f"New failures of {_name_commands(joining)} count, too.")
+        said.append(f"New failures of {_name_commands(joining)} count, too.")
     if others:
-        lines.append(f"Not approved: {_name_commands(others)}; {APPROVE_HINT}")
-    return "\n".join(lines)
+        said.append(f"Not approved, so not run: {_name_commands(others)}; {APPROVE_HINT}.")
+    return " ".join(said)
 
 
 def _name_commands(gates: Iterable[Gate]) -> str:

@@ -49,12 +49,13 @@ OUTPUT_LIMIT: Final = 1 << 18
 
 
 class _RunPlace(Struct, frozen=True, kw_only=True):
-    """Where a line runs, and until when (a time of the event loop's clock)."""
+    """Where a line runs, until when (a time of the event loop's clock), and whether all output is kept."""
 
     folder: Path
     scratch: Path
     environment: Mapping[str, str]
     until: float
+    whole: bool = False
 
 
 async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
@@ -69,7 +70,9 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
             line, environment = await with_project_python(
                 gate.command, str(folder), at.environment, at.project, gate.python
             )
-            place = _RunPlace(folder=folder, scratch=scratch, environment=environment, until=until)
+            place = _RunPlace(
+                folder=folder, scratch=scratch, environment=environment, until=until, whole=at.whole
+            )
             run = await _run_with_origins(blank, line, place, at)
             run = replace(run, environment=await describe_runner(line, folder, environment, at.project))
     except (PythonMissingError, OSError) as error:
@@ -127,7 +130,8 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
         order = replace(order, line=line)
         done, written = await _run_line(order, place)
     # In a thread, because a report may have many megabytes.
-    return await asyncio.to_thread(complete_gate_run, blank, done, order, written)
+    run = await asyncio.to_thread(complete_gate_run, blank, done, order, written)
+    return run if place.whole else replace(run, output=run.output[-text.OUTPUT_TAIL :])
 
 
 async def _run_line(order: ReportingLine, place: _RunPlace) -> tuple[processes.ProcessResult, GateOutput]:

@@ -7,6 +7,7 @@ Rules of this file:
   their results descend from the prompt by several paths, so the descendants are kept as a set instead of
   being found by walking back from the end. If the newest record itself does not descend from the prompt, the
   tree is not what we assume, and all records count.
+- A prompt with the parent of an earlier one replaces it: the user went back to before that one.
 - Only text that the host itself delivered as a hook's context shows that a continuation arrived.
 - Requests to the model count where they are written, on whatever branch, because they were paid for.
 """
@@ -35,6 +36,8 @@ REQUESTS_LIMIT: Final = 5000
 """Requests to the model whose tokens are remembered one by one: the newest."""
 UNFINISHED_LIMIT: Final = 256
 """Requests to which more lines may belong, each of which repeats the usage."""
+BRANCH_LIMIT: Final = 1000
+"""Prompts of the conversation, and prompts left by a rewind, that are remembered: the newest."""
 DESCENT_LIMIT: Final = 2000
 """Remembered records that may still be named as a parent."""
 CONTINUATION: Final = re.compile(r"\[supervisor ([0-9a-f]{6})\]")
@@ -63,6 +66,8 @@ class TranscriptState:
         self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
         self._spent: deque[tuple[int, int]] = deque(maxlen=REQUESTS_LIMIT)
         self._unfinished: OrderedDict[str, int] = OrderedDict()
+        self._branch: deque[tuple[str, str]] = deque(maxlen=BRANCH_LIMIT)
+        self._rewound: deque[str] = deque(maxlen=BRANCH_LIMIT)
         self._open(0, "", [])
 
     def _open(self, at: int, prompt_id: str, prompts: list[str]) -> None:
@@ -120,6 +125,7 @@ class TranscriptState:
             native_goal=self.native_goal,
             tokens=sum(tokens for at, tokens in self._spent if at >= counted_to),
             position=position,
+            rewound=tuple(self._rewound),
         )
 
     def _user(
@@ -128,7 +134,9 @@ class TranscriptState:
         asked = transcript_lines.human_prompt_text(line, found)
         if asked is not None:
             self.queue.prompted(asked, line.prompt_source)
-            self._open(at, line.prompt_id or line.uuid, [_bounded_prompt(asked)])
+            prompt_id = line.prompt_id or line.uuid
+            self._note_branch(prompt_id, line.parent_uuid or "")
+            self._open(at, prompt_id, [_bounded_prompt(asked)])
             self._descent[line.uuid] = None
             return
         self._leaf_alive = self._descend(line)
@@ -140,6 +148,15 @@ class TranscriptState:
         elif text.startswith(transcript_lines.INTERRUPTED):
             self._interrupted = True
         self._results(line, [block for block in found if block.type == "tool_result"])
+
+    def _note_branch(self, prompt_id: str, parent: str) -> None:
+        """Take in a prompt. One with the same parent, and what follows it, was left by a rewind."""
+        if any(parent == known for _, known in self._branch):
+            left: list[tuple[str, str]] = []
+            while not left or left[-1][1] != parent:
+                left.append(self._branch.pop())
+            self._rewound.extend(name for name, _ in reversed(left))
+        self._branch.append((prompt_id, parent))
 
     def _results(
         self, line: transcript_lines.TranscriptLine, results: list[transcript_lines.ContentBlock]

@@ -17,7 +17,6 @@ from msgspec import Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
-from sidecar.kernel.session import SessionKey
 from sidecar.servers import connection
 from sidecar.servers.tools.tool import Caller, RefusalError, UnknownToolError
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
@@ -95,9 +94,9 @@ class ToolsHandler:
         """Return the caller. Raises BadInputError if a person is in a folder without a session."""
         if asked.author is Author.AGENT or asked.session:
             return Caller(project=asked.project, author=asked.author)
-        found = self._people.report(SessionSelector(project=asked.project))
-        if not found.session:
+        found = self._people.find(SessionSelector(project=asked.project))
+        if found is None:
             raise BadInputError(
                 f"no session is known for {asked.project}. Start the host there once, or name one: --session"
             )
-        return Caller(bound=SessionKey(found.host, found.session), author=asked.author)
+        return Caller(bound=found.key, author=asked.author)

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import os
 from pathlib import PurePath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.markers.codec import HOST as MARKER
+from sidecar.hosts.names import HOST_ALIASES
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
-from sidecar.kernel.goal import Spending
+from sidecar.kernel.goal import GoalStatus, Spending
 from sidecar.kernel.held_edits import HeldEdit
-from sidecar.kernel.log import LoggedEvent, OrderGiven, RecordEntry
+from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.rubric.policy import held_edit_message
-from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
+from sidecar.systems.supervision.policy.activity import (
+    Activity,
+    describe_activity,
+    find_activity,
+    goal_runs,
+)
+from sidecar.systems.supervision.policy.commands import (
+    GOAL_SUBCOMMANDS,
+    describe_session,
+    session_exit_code,
+)
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
+MOST_SESSIONS = 200
+"""Sessions of a folder that a report names, those seen last."""
+CLOCK_TOLERANCE_S = 2.0
+"""Seconds by which the system's word for the start of a process may be late."""
+NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
 NAME_LENGTH = 40
 """Characters of a command's name that are told."""
 
@@ -50,12 +68,27 @@ class CommandRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     arguments: str = ""
 
 
+class SessionSummary(Struct, frozen=True, kw_only=True):
+    """One session of a folder. `doing`, `since` and `detail`: see Activity. `exit_code`: see ExitCode."""
+
+    session: str
+    host: str
+    project: str
+    status: str
+    condition: str
+    exit_code: int
+    doing: str
+    since: float
+    detail: str = ""
+
+
 class SessionReport(Struct, frozen=True, kw_only=True):
-    """The status of a session. `session` is empty where none is known.
+    """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
     `exit_code`: see ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
     sessions together. `story` are the newest entries of the record; `set_aside` and `troubles` are lines that
-    say what is wrong and where.
+    say what is wrong and where. `sessions` are those in the folder, above and below it, those whose
+    goal is held now first. `session` is the first of them, unless one was asked for.
     """
 
     session: str = ""
@@ -70,6 +103,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     story: tuple[RecordEntry, ...] = ()
     set_aside: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
+    sessions: tuple[SessionSummary, ...] = ()
 
 
 class SwitchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,22 +139,35 @@ class CommandLineService:
         """Report the session's status; a folder without a session gets a report that says so."""
         settings, errors = self._services.configuration.load()
         off = self._services.switches.off(who.project)
-        session, spending = self._find(who), self._services.spending.today()
+        spending = self._services.spending.today()
+        seen = self._sessions_of(who.project, who.host) if who.project else ()
+        session = self.find(who) if who.session else next((one for one, _ in seen), None)
+        summaries = tuple(_summarize(one, activity) for one, activity in seen)
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
         held = self._supervisor.steering.held(session.project if session else who.project, {})
         troubles = (*errors, *rubric.rejected, *map(held_edit_message, held))
         if session is None:
             text = f"Supervisor: no session is known for {who.session or who.project or 'this folder'}."
             return SessionReport(
-                text=text, off=off, rubric=rubric.origin, spending=spending, troubles=troubles
+                text=f"{text}\n{NO_SESSION_HINT}",
+                off=off,
+                rubric=rubric.origin,
+                spending=spending,
+                troubles=troubles,
             )
-        goal = session.goal
+        goal, activity = session.goal, self._activity(session)
         return SessionReport(
             session=session.key.id,
             host=session.key.host,
             project=session.project,
             status=goal.status.value if goal else "none",
-            text=describe_session(session, settings) + self._shared_id_note(session.key),
+            text="\n".join(
+                (
+                    describe_session(session, settings),
+                    describe_activity(activity, self._services.clock.now()),
+                )
+            )
+            + self._shared_id_note(session.key),
             exit_code=session_exit_code(session).value,
             off=off,
             story=read_record(self._services.log, session.key),
@@ -128,7 +175,35 @@ class CommandLineService:
             rubric=rubric.origin,
             spending=spending,
             troubles=troubles,
+            sessions=summaries,
         )
+
+    def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
+        """Return the sessions in a folder, above and below it; first those whose goal is held now."""
+        known = (self._load(key) for key in self._keys(SessionSelector(host=host)))
+        related = (one for one in known if one is not None and _are_related(folder, one.project))
+        found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
+        inside = [(one, does) for one, does in found if _is_inside_project(folder, one.project)]
+        below = [(one, does) for one, does in found if not _is_inside_project(folder, one.project)]
+        return tuple(sorted((*inside, *below), key=lambda pair: not goal_runs(*pair)))
+
+    def _activity(self, session: Session) -> Activity:
+        judged = EventFilter(session=session.key, kinds=(event_kind(StopJudged),))
+        last = next((event.data for event in self._services.log.newest(judged, 1)), None)
+        return find_activity(
+            session,
+            self._supervisor.judging(session.key),
+            last if isinstance(last, StopJudged) else None,
+            running=self._may_run(session),
+        )
+
+    def _may_run(self, session: Session) -> bool:
+        """Whether the session's host runs, or may, where that cannot be seen."""
+        find = self._services.processes.find
+        if not session.host_process or find(os.getpid()) is None:
+            return True
+        process = find(session.host_process)
+        return process is not None and process.started <= session.seen_at + CLOCK_TOLERANCE_S
 
     async def order(self, order: CommandRequest, pid: int = 0) -> CommandReply:
         """Carry out a command of the process `pid`; raises BadInputError where no session is known.
@@ -136,7 +211,7 @@ class CommandLineService:
         An order of an agent is refused, with BadInputError. One that may be, is told to the user.
         """
         origin = self._origin(order.name, pid)
-        session = self._find(order.who)
+        session = self._find_for_order(order)
         if session is None:
             where = order.who.session or order.who.project
             raise BadInputError(
@@ -230,22 +305,37 @@ class CommandLineService:
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""
-        return self._load(key) if key is not None else self._find(SessionSelector(session=ident))
+        return self._load(key) if key is not None else self.find(SessionSelector(session=ident))
 
-    def _find(self, who: SessionSelector) -> Session | None:
-        host, _, ident = who.session.rpartition(":")
-        host = host or who.host
-        keys = self._services.store.known()
-        of_hosts = set() if host else {key.id for key in keys if key.host != MARKER}
-        for key in keys:
-            if (ident and key.id != ident) or (host and key.host != host):
-                continue
-            if key.host == MARKER and key.id in of_hosts:
-                continue
+    def find(self, who: SessionSelector) -> Session | None:
+        """Return the session with this id, or the one seen last in or above the folder; None for unknown."""
+        for key in self._keys(who):
             session = self._load(key)
-            if session is not None and (ident or _is_inside_project(who.project, session.project)):
+            if session is not None and (who.session or _is_inside_project(who.project, session.project)):
                 return session
         return None
+
+    def _find_for_order(self, order: CommandRequest) -> Session | None:
+        """Return the session that an order is about: what changes a goal is about one that is held now."""
+        who = order.who
+        if who.session or order.name != "goal" or order.arguments.strip().lower() not in GOAL_SUBCOMMANDS:
+            return self.find(who)
+        seen = (one for one, _ in self._sessions_of(who.project, who.host))
+        return next((one for one in seen if _is_inside_project(who.project, one.project)), None)
+
+    def _keys(self, who: SessionSelector) -> list[SessionKey]:
+        """Return the sessions of this host and this id, where they are given; those seen last first."""
+        host, _, ident = who.session.rpartition(":")
+        host = HOST_ALIASES.get(host, host) or who.host
+        keys = self._services.store.known()
+        of_hosts = set() if host else {key.id for key in keys if key.host != MARKER}
+        return [
+            key
+            for key in keys
+            if (not ident or key.id == ident)
+            and (not host or key.host == host)
+            and not (key.host == MARKER and key.id in of_hosts)
+        ]
 
     def _shared_id_note(self, key: SessionKey) -> str:
         """Say whose session this is if another host has one with the same id; else ""."""
@@ -260,6 +350,26 @@ class CommandLineService:
             return self._services.store.load(key)
         except (BadInputError, OSError):
             return None
+
+
+def _summarize(session: Session, activity: Activity) -> SessionSummary:
+    goal = session.goal if session.goal and session.goal.status is not GoalStatus.CLEARED else None
+    return SessionSummary(
+        session=session.key.id,
+        host=session.key.host,
+        project=session.project,
+        status=goal.status.value if goal else "none",
+        condition=goal.condition if goal else "",
+        exit_code=session_exit_code(session).value,
+        doing=activity.state,
+        since=activity.since,
+        detail=activity.detail,
+    )
+
+
+def _are_related(one: str, other: str) -> bool:
+    """Whether one of the folders is in the other."""
+    return _is_inside_project(one, other) or _is_inside_project(other, one)
 
 
 def _is_inside_project(folder: str, project: str) -> bool:

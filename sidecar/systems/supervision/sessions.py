@@ -20,6 +20,7 @@ from sidecar.kernel.events import HostEvent, SessionOrigin, SessionStarted
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.ports import SessionStore, StaleSessionError
 from sidecar.systems.supervision.policy import sessions
+from sidecar.systems.supervision.policy.activity import JudgingStep
 from sidecar.systems.supervision.ports import Services
 
 MAX_PROCESSES = 1000
@@ -134,6 +135,7 @@ class RunningJudgings:
         """Nothing is being judged."""
         self._running: dict[SessionKey, asyncio.Task[Any]] = {}
         self._why: dict[asyncio.Task[Any], RestReason] = {}
+        self._steps: dict[SessionKey, JudgingStep] = {}
 
     def supersede(self, key: SessionKey, reason: RestReason = RestReason.SUPERSEDED) -> None:
         """End the judging of this session's stop, if there is one; its outcome is void."""
@@ -145,6 +147,14 @@ class RunningJudgings:
     def judging(self, key: SessionKey) -> bool:
         """Whether a stop of this session is being judged."""
         return key in self._running
+
+    def note(self, key: SessionKey, step: JudgingStep) -> None:
+        """Note what the judging does now."""
+        self._steps[key] = step
+
+    def step(self, key: SessionKey) -> JudgingStep | None:
+        """Return what the judging does now, None where no stop is judged."""
+        return self._steps.get(key) if self.judging(key) else None
 
     async def judge(self, key: SessionKey, work: Coroutine[Any, Any, T]) -> T:
         """Run the work as the session's newest judging; raises SupersededError when something newer came.
@@ -168,3 +178,5 @@ class RunningJudgings:
             self._why.pop(task, None)
             if self._running.get(key) is task:
                 del self._running[key]
+            if key not in self._running:
+                self._steps.pop(key, None)

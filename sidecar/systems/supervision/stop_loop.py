@@ -26,7 +26,7 @@ from sidecar.kernel.effects import (
 )
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
-from sidecar.kernel.gate import GateRun
+from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
@@ -35,6 +35,7 @@ from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError
+from sidecar.systems.supervision.policy.activity import STEP_WORDING, JudgingStep
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
 from sidecar.systems.supervision.policy.sessions import rebase_ruling
@@ -198,6 +199,7 @@ class StopLoop:
 
     async def _carry_out(self, order: Effect, inquiry: Inquiry) -> Fact:
         services, stop = self._services, inquiry.stop
+        self._note_step(inquiry, STEP_WORDING[type(order)])
         if isinstance(order, ReadTurn):
             turn = await services.transcripts.read(stop, inquiry.session.counted_to)
             turn = self._with_journal(turn, inquiry)
@@ -215,6 +217,11 @@ class StopLoop:
             if isinstance(order, RunOldChecks):
                 return await self._compare(order, inquiry)
             return await self._ask(order, inquiry)
+
+    def _note_step(self, inquiry: Inquiry, doing: str) -> None:
+        mask = self._services.secrets.masker(inquiry.stop.environment)
+        step = JudgingStep(doing=mask(doing), since=self._services.clock.now())
+        self._generations.note(inquiry.stop.key, step)
 
     def _with_journal(self, turn: Turn, inquiry: Inquiry) -> Turn:
         """Add the journal's facts to the turn; a journal that cannot be read adds nothing (law 4)."""
@@ -239,7 +246,12 @@ class StopLoop:
             since=goal.set_at if goal is not None else 0.0,
             base=goal.base if goal is not None else FileBaseline(),
         )
-        runs = await self._services.gates.run(order.gates, site, order.seconds)
+
+        def begun(gate: Gate, run: GateRun | None) -> None:
+            if run is None:
+                self._note_step(inquiry, f"running `{gate.command}`")
+
+        runs = await self._services.gates.run(order.gates, site, order.seconds, begun)
         mask = self._services.secrets.masker(stop.environment)
         return GatesRan(runs=tuple(mask_gate_run(run, mask) for run in runs))
 

@@ -36,12 +36,18 @@ from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.hosts import HostProcesses
 from sidecar.systems.supervision.policy import commands, sessions
+from sidecar.systems.supervision.policy.activity import JudgingStep
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
-from sidecar.systems.supervision.sessions import SAVE_TRIES, RunningJudgings, SessionLineage, change_session
+from sidecar.systems.supervision.sessions import (
+    SAVE_TRIES,
+    RunningJudgings,
+    SessionLineage,
+    change_session,
+)
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop
 
@@ -206,6 +212,10 @@ class Supervisor:
             self._changed(event, lambda session: session)
         return answer
 
+    def judging(self, key: SessionKey) -> JudgingStep | None:
+        """Return what the judging of this session's stop does now, None where none is judged."""
+        return self._generations.step(key)
+
     def forget(self, key: SessionKey) -> bool:
         """Remove state, journal and kept files of a session; return whether it had a state.
 
@@ -281,6 +291,7 @@ class Supervisor:
             session,
             project=event.project or session.project,
             host_process=event.speaker or session.host_process,
+            ended=event.reason if isinstance(event, SessionEnded) else "",
             seen_at=self._services.clock.now(),
         )
 
@@ -324,7 +335,13 @@ class Supervisor:
         stored = self._family.session_of(event)
         before = sessions.reset_after_prompt(stored, at)
         position = services.transcripts.position(event) or before.counted_to
-        command = commands.TypedCommand(name=event.name, arguments=event.arguments, at=at, position=position)
+        command = commands.TypedCommand(
+            name=event.name,
+            arguments=event.arguments,
+            at=at,
+            position=position,
+            prompt_id=event.prompt_id,
+        )
         if event.name in ("rubric", ACCEPT_NAME):
             session, reply = before, self.steering.obey(event)
         else:
@@ -336,7 +353,8 @@ class Supervisor:
         looked = session == before and self._generations.judging(event.key)  # reading ends no judging
         if not looked:
             self._generations.supersede(event.key, _supersede_reason(session, reply))
-        if not reply.work:  # the agent is where it was
+        at_rest = event.origin and stored.active_since is None  # a shell sets no agent to work
+        if not reply.work or at_rest:  # the agent is where it was
             session = replace(session, active_since=stored.active_since)
         try:
             if not looked:
@@ -368,14 +386,19 @@ class Supervisor:
         return replace(reply, text=text, context=context)
 
     async def _with_checks(self, event: HostEvent, reply: CommandReply) -> CommandReply:
-        """Add what will be run for the new goal; a session without an environment runs nothing yet."""
+        """Say what will be run for the new goal and who is asked; an order of a shell has no environment."""
         session = self._services.store.load(event.key)
         goal = active_goal(session) if session is not None else None
-        if goal is None or not event.environment:
+        if session is None or goal is None or not event.environment:
             return reply
-        catalog = await self._services.catalog.list(event.project, event.environment)
-        project_state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)
-        return replace(reply, text=f"{reply.text}\n{describe_checks(goal, project_state)}")
+        services = self._services
+        catalog = await services.catalog.list(event.project, event.environment)
+        checks = describe_checks(goal, ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog))
+        settings, _ = services.configuration.load()
+        judge = services.judge.chosen(event.environment, settings)
+        said = commands.describe_new_goal(session, goal, settings, checks, judge)
+        more = reply.text.splitlines()[len(said.splitlines()) :]
+        return replace(reply, text="\n".join((said, *more)))
 
     def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:
         logged = LoggedEvent(

@@ -91,6 +91,7 @@ async def test_a_rewind_leaves_the_prompt_that_was_asked_instead(version: str) -
     turn = await read(FIXTURES / f"rewind-{version}.jsonl", "End three.")
     assert turn.prompts == ("do q2 differently",)
     assert turn.tokens == 3 * 120
+    assert (len(turn.rewound), turn.prompt_id in turn.rewound) == (1, False)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

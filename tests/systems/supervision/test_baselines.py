@@ -12,6 +12,7 @@ from sidecar.kernel.effects import CommandReply, RestReason
 from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import GateBaseline, GoalStatus
+from sidecar.kernel.settings import Settings
 from sidecar.systems.supervision import project_state as bases
 from support.cases import ASKING, KEY, PROJECT, PYTEST, edited, incomplete, ran, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt
@@ -149,7 +150,18 @@ async def test_a_failure_that_was_made_to_go_away_is_sent_back_although_the_gate
 async def test_a_new_goal_is_answered_with_what_will_be_run(fakes: Fakes) -> None:
     fakes.catalog.gates = (PYTEST,)
     reply = await fakes.reply(command("all tests pass"))
-    assert reply.text.splitlines()[-1] == "Will be run at each stop: `pytest -q`."
+    goal, checks, rest = reply.text.splitlines()
+    assert goal == "Supervisor: goal set: all tests pass"
+    assert checks == "Will be run at each stop: `pytest -q`."
+    assert rest.startswith("Judge: scripted, for what the checks leave open. Budget: 16 continuations, ")
+
+
+async def test_what_else_is_said_with_a_new_goal_follows_its_three_lines() -> None:
+    fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
+    reply = await fakes.reply(command("all tests pass"))
+    assert [line.partition(":")[0] for line in reply.text.splitlines()] == [
+        "Supervisor", "No check decides this. To name one", "Judge", "Shadow mode",
+    ]  # fmt: skip
 
 
 async def test_old_checks_are_not_run_where_only_code_changed(fakes: Fakes) -> None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import CONDITION_LIMIT, Goal, GoalSpending, GoalStatus
 from sidecar.kernel.session import ProgressSnapshot, Session
+from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.systems.supervision.policy.commands import (
+    CHOSEN_LATER,
     CLEARABLE_STATUSES,
     NO_GOAL,
     PAUSABLE_STATUSES,
     RESUMABLE_STATUSES,
     TypedCommand,
+    describe_new_goal,
     run_typed_command,
 )
 from support.cases import SETTINGS, at_status, goal, said, session, with_goal
@@ -36,9 +40,35 @@ def goal_after(arguments: str, before: Session | None = None) -> Goal:
 def test_a_condition_sets_an_active_goal_and_starts_the_work() -> None:
     after, reply = command("all tests pass")
     assert after.goal == Goal(id=goal_after("all tests pass").id, condition="all tests pass", set_at=50.0)
-    assert reply == CommandReply(
-        text="Supervisor: goal set, up to 16 continuations: all tests pass", work=True
-    )
+    budget = "Budget: 16 continuations, 30 minutes of work, 400000 tokens, no limit in money."
+    text = f"Supervisor: goal set: all tests pass\n{CHOSEN_LATER}\n{budget}"
+    assert reply == CommandReply(text=text, work=True)
+
+
+def test_a_long_condition_is_shown_in_a_line_and_money_is_named() -> None:
+    settings = Settings(goal_max_cents=50, judge=JudgeSettings(daily_cents=200.5))
+    typed_now = TypedCommand(name="goal", arguments="first\n" + "x" * 3000, at=50.0, position=7)
+    _, reply = run_typed_command(session(), settings, typed_now)
+    first, *_, last = reply.text.splitlines()
+    assert len(first) < 350
+    assert first.startswith("Supervisor: goal set: first ")
+    assert last.endswith("tokens, 50 cents for judging it and 200.5 cents for judging in a day.")
+
+
+@pytest.mark.parametrize(
+    ("backend", "said"),
+    [
+        ("claude-cli", "Judge: claude-cli, for what the checks leave open. Budget: "),
+        (
+            "",
+            "No judge: what the checks leave open stays unjudged (why: supervisor doctor). Budget: ",
+        ),
+    ],
+)
+def test_the_judge_that_will_be_asked_is_named_or_that_there_is_none(backend: str, said: str) -> None:
+    text = describe_new_goal(session(), goal(), SETTINGS, "Checks.", ChosenBackend(backend, "why"))
+    assert text.splitlines()[1] == "Checks."
+    assert text.splitlines()[2].startswith(said)
 
 
 def test_options_are_kept_with_the_goal_and_the_checks_are_shown() -> None:
@@ -47,7 +77,7 @@ def test_options_are_kept_with_the_goal_and_the_checks_are_shown() -> None:
     kept = after.goal
     assert kept is not None
     assert (kept.checks, kept.max_seconds, kept.max_tokens) == (("make", "make docs"), 300, 9)
-    assert reply.text.endswith("builds; checks: make, make docs")
+    assert reply.text.splitlines()[1] == f"Will be run at each stop: `make`, `make docs`. {CHOSEN_LATER}"
 
 
 def test_work_is_counted_from_the_command_on() -> None:
@@ -57,7 +87,7 @@ def test_work_is_counted_from_the_command_on() -> None:
 
 def test_the_users_own_budget_is_named() -> None:
     _, reply = command("all tests pass", session(retry=3))
-    assert "up to 3 continuations" in reply.text
+    assert "Budget: 3 continuations, " in reply.text
 
 
 def test_a_new_condition_replaces_the_goal_and_nothing_counts_towards_it_yet() -> None:
@@ -251,4 +281,4 @@ def test_resuming_looks_for_a_continuation_that_was_on_its_way_where_it_may_have
 
 def test_the_limits_that_were_typed_are_said() -> None:
     _, reply = command("all tests pass --max-minutes 5 --max-tokens 9000")
-    assert "up to 16 continuations, 5 minutes, 9000 tokens: all tests pass" in reply.text
+    assert "Budget: 16 continuations, 5 minutes of work, 9000 tokens, " in reply.text

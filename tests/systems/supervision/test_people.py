@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import SessionEnded
+from sidecar.kernel.gate import GateRun
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.log import LoggedEvent, StopJudged
+from sidecar.kernel.origin import Process
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.systems.supervision.people import (
+    NO_SESSION_HINT,
     CommandLineService,
     CommandRequest,
     SessionSelector,
     SwitchRequest,
 )
 from sidecar.systems.supervision.policy.commands import NO_GOAL
-from support.cases import KEY, PROJECT, RUBRIC, after, session, with_goal
-from support.fakes import Fakes
-from support.memory_stores import FixedConfiguration
+from support.cases import (
+    KEY,
+    PROJECT,
+    RUBRIC,
+    after,
+    gate_run,
+    goal,
+    session,
+    stopped,
+    turn,
+    with_goal,
+)
+from support.fakes import ENVIRONMENT, Fakes, command, prompt
+from support.memory_stores import FixedConfiguration, NoProcesses
 
 HERE = SessionSelector(project=PROJECT)
 
@@ -31,7 +51,7 @@ def people(fakes: Fakes) -> CommandLineService:
 def test_a_folder_without_a_session_gets_a_report_that_says_so(people: CommandLineService) -> None:
     report = people.report(HERE)
     assert (report.session, report.status, report.exit_code) == ("", "none", 3)
-    assert report.text == f"Supervisor: no session is known for {PROJECT}."
+    assert report.text == f"Supervisor: no session is known for {PROJECT}.\n{NO_SESSION_HINT}"
     assert report.rubric == RUBRIC.origin
 
 
@@ -52,7 +72,8 @@ async def test_a_report_tells_where_the_session_stands_and_how_it_came_there(
 def test_a_session_without_a_goal_is_reported_as_such(fakes: Fakes, people: CommandLineService) -> None:
     fakes.store.save(session())
     report = people.report(HERE)
-    assert (report.session, report.status, report.text, report.exit_code) == ("s1", "none", NO_GOAL, 3)
+    assert (report.session, report.status, report.exit_code) == ("s1", "none", 3)
+    assert report.text.splitlines()[0] == NO_GOAL
 
 
 def test_a_report_tells_of_troubles_and_of_the_switch(fakes: Fakes) -> None:
@@ -74,7 +95,8 @@ def test_a_session_is_found_by_its_id_or_from_within_its_folder(
     assert found(people, SessionSelector(session="s1", project="/else")) == "s1"
     assert found(people, SessionSelector(project=f"{PROJECT}/sub/folder")) == "s1"
     assert found(people, SessionSelector(session="s9")) == ""
-    assert found(people, SessionSelector(project="/home/user")) == ""
+    assert found(people, SessionSelector(project="/home/user")) == "s1"
+    assert found(people, SessionSelector(project="/home/other")) == ""
     assert found(people, SessionSelector(project=f"{PROJECT}-other")) == ""
     assert found(people, SessionSelector()) == ""
 
@@ -84,6 +106,153 @@ def test_of_several_sessions_the_one_seen_last_is_meant(fakes: Fakes, people: Co
         key = SessionKey(host=KEY.host, id=f"s{number}")
         fakes.store.save(Session(key=key, project=PROJECT, seen_at=seen))
     assert found(people, HERE) == "s1"
+
+
+class ShownProcesses(NoProcesses):
+    """A machine that shows these processes, by the time they started."""
+
+    def __init__(self, started: dict[int, float]) -> None:
+        self._started = started
+
+    def find(self, pid: int) -> Process | None:
+        if pid not in self._started:
+            return None
+        return Process(
+            pid=pid, parent=1, name="claude", started=self._started[pid], leader=pid, terminal=True
+        )
+
+
+def saved(fakes: Fakes, ident: str, seen: float, **fields: Any) -> None:
+    fakes.store.save(replace(with_goal(), key=SessionKey(KEY.host, ident), seen_at=seen, **fields))
+
+
+def summaries(people: CommandLineService, folder: str = PROJECT) -> list[tuple[str, str, int]]:
+    return [(one.session, one.doing, one.exit_code) for one in people.report(at(folder)).sessions]
+
+
+def at(folder: str) -> SessionSelector:
+    return SessionSelector(project=folder)
+
+
+def test_a_report_knows_every_session_of_a_folder_and_first_one_whose_goal_is_held(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    saved(fakes, "held", 1.0)
+    saved(fakes, "below", 2.0, project=f"{PROJECT}/packages/a")
+    saved(fakes, "free", 3.0, goal=None, active_since=2.5)
+    saved(fakes, "left", 4.0, ended="clear")
+    saved(fakes, "elsewhere", 5.0, project="/home/other")
+    assert summaries(people) == [
+        ("held", "resting", 1), ("below", "resting", 1), ("left", "closed", 1), ("free", "working", 3),
+    ]  # fmt: skip
+    assert people.report(HERE).exit_code == 1
+    assert [one for one, _, _ in summaries(people, f"{PROJECT}/packages")] == [
+        "held",
+        "below",
+        "left",
+        "free",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [("pause", "held"), ("clear", "held"), ("it is fast", "free")]
+)
+async def test_an_order_about_a_goal_is_for_the_session_that_is_held_and_a_new_one_for_the_session_seen_last(
+    fakes: Fakes, people: CommandLineService, arguments: str, meant: str
+) -> None:
+    saved(fakes, "held", 1.0)
+    saved(fakes, "free", 3.0, goal=None)
+    await people.order(CommandRequest(who=HERE, name="goal", arguments=arguments))
+    moved = {key.id for key in fakes.store.known() if fakes.state(key).seen_at == fakes.clock.now()}
+    assert moved == {meant}
+
+
+async def test_an_order_from_above_reaches_no_session_below(fakes: Fakes, people: CommandLineService) -> None:
+    saved(fakes, "below", 2.0, project=f"{PROJECT}/packages/a")
+    assert found(people, HERE) == "below"
+    assert people.find(HERE) is None  # by which a tool called by hand finds its session
+    with pytest.raises(BadInputError, match="no session is known"):
+        await people.order(CommandRequest(who=HERE, name="goal", arguments="clear"))
+
+
+async def test_a_session_whose_host_has_gone_is_closed(fakes: Fakes) -> None:
+    fakes = Fakes(processes=ShownProcesses({os.getpid(): 0.0, 71: 1.0, 72: 9.0}))
+    for number in (71, 72, 73):  # it runs; its number belongs to a newer process; it has gone
+        saved(fakes, f"s{number}", 5.0, host_process=number)
+    found = summaries(CommandLineService(fakes.services, fakes.supervisor))
+    assert {ident: doing for ident, doing, _ in found} == {
+        "s71": "resting", "s72": "closed", "s73": "closed",
+    }  # fmt: skip
+
+
+async def test_a_stop_that_is_judged_is_reported_with_what_runs_and_since_when(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.hold()
+    judging = asyncio.create_task(fakes.tell(stopped()))
+    await fakes.judge.asked.wait()
+    (now,) = people.report(HERE).sessions
+    assert (now.doing, now.detail, now.since) == ("judging", "asking the judge", fakes.clock.now())
+    assert "judging: asking the judge, 0 s" in people.report(HERE).text
+    fakes.judge.released.set()
+    await judging
+    assert summaries(people)[0][1] != "judging"
+
+
+async def test_a_gate_that_runs_is_named(fakes: Fakes, people: CommandLineService) -> None:
+    fakes.store.save(session(goal=goal(checks=("make check",))))
+    seen: list[str] = []
+
+    async def run(gates: Any, at: Any, seconds: float, progress: Any) -> tuple[GateRun, ...]:  # noqa: ARG001
+        progress(gates[0], None)
+        seen.append(people.report(HERE).sessions[0].detail)
+        return tuple(gate_run(gate) for gate in gates)
+
+    fakes.gates.run = run  # type: ignore[assignment, method-assign] # one look while it runs
+    await fakes.tell(stopped(environment=ENVIRONMENT))
+    assert seen == ["running `make check`"]
+
+
+@pytest.mark.parametrize(
+    ("decided", "doing"), [("waiting", "waiting"), ("background-work", "waiting"), ("achieved", "resting")]
+)
+async def test_an_agent_that_waits_for_its_user_is_reported_as_waiting(
+    fakes: Fakes, people: CommandLineService, decided: str, doing: str
+) -> None:
+    fakes.store.save(with_goal())
+    told = StopJudged(decided=decided, detail="which port?")
+    fakes.log.append(LoggedEvent(at=1.0, system="supervision", session=KEY, project=PROJECT, data=told))
+    assert summaries(people)[0][1] == doing
+    assert ("waiting for you: which port?" in people.report(HERE).text) is (doing == "waiting")
+
+
+async def test_a_session_that_clear_left_says_what_became_of_its_goal(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    fakes.store.save(with_goal())
+    await fakes.tell(SessionEnded(key=KEY, project=PROJECT, reason="clear"))
+    said = "the session is closed: left by /clear; its goal goes on when you resume session s1 in the host"
+    assert said in people.report(HERE).text
+    await fakes.tell(prompt())
+    assert summaries(people) == [("s1", "working", 1)]
+
+
+async def test_a_goal_that_was_taken_back_has_ended_and_is_told(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    await fakes.reply(command("all tests pass", prompt_id="p7"))
+    fakes.transcripts.script(turn(rewound=("p7",)))
+    rest = await fakes.rest()
+    assert rest.note.startswith(
+        "Supervisor: the goal ended, as the conversation went back to before it was set"
+    )
+    report = people.report(HERE)
+    assert (report.status, report.exit_code) == ("cleared", 3)
+    assert (
+        "The last one ended, as the conversation went back to before it was set: all tests pass"
+        in report.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,6 +306,14 @@ async def test_an_order_is_carried_out_as_if_it_had_been_typed_in_the_host(
     assert fakes.goal().status is GoalStatus.CLEARED
     again = await people.order(CommandRequest(who=HERE, name="retry", arguments="5"))
     assert again.text == "Supervisor: budget of 5 continuations, 2 used."
+
+
+async def test_a_goal_from_a_shell_sets_no_agent_to_work(fakes: Fakes, people: CommandLineService) -> None:
+    fakes.store.save(session())
+    await people.order(CommandRequest(who=HERE, name="goal", arguments="all tests pass"))
+    assert summaries(people)[0][1] == "resting"
+    await fakes.tell(prompt())
+    assert summaries(people)[0][1] == "working"
 
 
 async def test_the_same_order_twice_is_two_orders(fakes: Fakes, people: CommandLineService) -> None:

@@ -40,6 +40,7 @@ LATE_ROWS: dict[RestReason, Skipped] = {
     RestReason.UNFINISHED: Skipped(turn=turn(unfinished="the session was compacted")),
     RestReason.QUEUED: Skipped(turn=turn(queued=True)),
     RestReason.QUESTION: Skipped(turn=turn(called(ToolAction.ASK, CallOutcome.PENDING))),
+    RestReason.REWOUND: Skipped(session=with_goal(prompt_id="p1"), turn=turn(rewound=("p0", "p1"))),
     RestReason.NATIVE_GOAL: Skipped(turn=turn(native_goal="ship it")),
     RestReason.SAME: Skipped(session=session(goal=goal(), judged="m1")),
     RestReason.TALK: Skipped(session=session(), turn=talk()),

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel import budget
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import CommandRefusal
@@ -20,6 +21,7 @@ from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, Goal, GoalStatus
 from sidecar.kernel.goal_arguments import CLEAR_WORDS, HELP_WORDS, parse_goal
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.text import clean_line
 
 # --- Description of a session's status ----------------------------------------------------------------------
 
@@ -31,7 +33,8 @@ def describe_session(session: Session, settings: Settings) -> str:
     """Describe the condition, the status, spending and its limits, and the last reason."""
     goal = session.goal
     if goal is None or goal.status is GoalStatus.CLEARED:
-        return NO_GOAL
+        ended = goal is not None and goal.last_reason
+        return f"{NO_GOAL}\nThe last one ended, {ended}: {goal.condition}" if goal and ended else NO_GOAL
     lines = [f"Supervisor: goal {goal.status}: {goal.condition}", _describe_spending(goal, session, settings)]
     if goal.checks:
         lines.append(f"checks: {', '.join(goal.checks)}")
@@ -92,6 +95,7 @@ class TypedCommand(Struct, frozen=True, kw_only=True):
     arguments: str
     at: float
     position: int
+    prompt_id: str = ""
 
 
 def run_typed_command(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
@@ -125,6 +129,7 @@ def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> Co
     goal = Goal(
         id=hashlib.sha256(f"{session.key.id}/{serial}".encode()).hexdigest()[:8],
         condition=asked.condition,
+        prompt_id=command.prompt_id,
         checks=asked.checks,
         set_at=command.at,
         max_seconds=asked.max_seconds,
@@ -137,16 +142,49 @@ def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> Co
         counted_to=command.position,
         active_since=command.at,
     )
-    total = budget.continuation_budget(session, settings)
-    checks = f"; checks: {', '.join(asked.checks)}" if asked.checks else ""
-    limits = _describe_goal_limits(goal)
-    text = f"Supervisor: goal set, up to {total} continuations{limits}: {goal.condition}{checks}"
+    named = ", ".join(f"`{check}`" for check in goal.checks)
+    checks = f"Will be run at each stop: {named}. {CHOSEN_LATER}" if named else CHOSEN_LATER
+    text = describe_new_goal(session, goal, settings, checks)
     return session, CommandReply(text=text, work=True)
 
 
-def _describe_goal_limits(goal: Goal) -> str:
-    minutes = f", {goal.max_seconds // 60} minutes" if goal.max_seconds else ""
-    return minutes + (f", {goal.max_tokens} tokens" if goal.max_tokens else "")
+CONDITION_SHOWN = 300
+"""Characters of a new goal's condition that are shown again."""
+CHOSEN_LATER = (
+    "The project's checks and the judge are found at the next stop; to see them: supervisor gates, doctor."
+)
+
+
+def describe_new_goal(
+    session: Session, goal: Goal, settings: Settings, checks: str, judge: ChosenBackend | None = None
+) -> str:
+    """Describe in three lines what will be judged, by what, and within which budget."""
+    money = " and ".join(
+        f"{cents:g} cents for judging {what}"
+        for cents, what in ((settings.goal_max_cents, "it"), (settings.judge.daily_cents, "in a day"))
+        if cents
+    )
+    total = budget.continuation_budget(session, settings)
+    limits = (
+        f"{total} continuation{'' if total == 1 else 's'}",
+        f"{(goal.max_seconds or settings.goal_max_seconds) / 60:g} minutes of work",
+        f"{goal.max_tokens or settings.goal_max_tokens} tokens",
+        money or "no limit in money",
+    )
+    asked = f"{_describe_judge(judge)} " if judge else ""
+    return "\n".join(
+        (
+            f"Supervisor: goal set: {clean_line(goal.condition, CONDITION_SHOWN)}",
+            checks,
+            f"{asked}Budget: {', '.join(limits)}.",
+        )
+    )
+
+
+def _describe_judge(judge: ChosenBackend) -> str:
+    if judge.backend:
+        return f"Judge: {judge.backend}, for what the checks leave open."
+    return "No judge: what the checks leave open stays unjudged (why: supervisor doctor)."
 
 
 def _reset_goal_counters(session: Session) -> Session:
@@ -221,7 +259,8 @@ def _change_goal_status(
         return session, CommandReply(
             text=f"Supervisor: nothing to do, {_status_without_prefix(session, settings)}"
         )
-    moved = replace(goal, status=to, unjudged="", asked_to_run=())
+    reason = "" if to is GoalStatus.CLEARED else goal.last_reason
+    moved = replace(goal, status=to, last_reason=reason, unjudged="", asked_to_run=())
     pending = None if to is GoalStatus.CLEARED else session.pending  # when paused, it may still arrive
     return replace(session, goal=moved, pending=pending), CommandReply(
         text=f"Supervisor: {words}: {goal.condition}"

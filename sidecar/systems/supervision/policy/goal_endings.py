@@ -24,6 +24,7 @@ GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.IMPOSSIBLE: (RestReason.IMPOSSIBLE, "goal judged impossible"),
 }
 
+REWOUND_REASON: Final = "as the conversation went back to before it was set"
 KNOWN_FINDINGS: Final = 3
 """Changes of checks that are told where nobody judged them."""
 TOLD_LIMIT: Final = 3
@@ -46,6 +47,20 @@ def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, R
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
     note = f"Supervisor: {words}. {told}"
     return inquiry, Rest(reason=reason, detail=why[:1000], note=note[:600], alarm=True)
+
+
+def end_rewound_goal(inquiry: Inquiry) -> tuple[Inquiry, Ruling]:
+    """End a goal whose prompt the user took back."""
+    goal = active_goal(inquiry.session)
+    if goal is None:
+        return inquiry, Rest(reason=RestReason.REWOUND)
+    ended = replace(goal, status=GoalStatus.CLEARED, last_reason=REWOUND_REASON, unjudged="")
+    inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended, pending=None))
+    note = f"Supervisor: the goal ended, {REWOUND_REASON}: {goal.condition}"
+    again = "To set it again, type: /supervisor:goal and the condition."
+    return inquiry, Rest(
+        reason=RestReason.REWOUND, detail=goal.condition[:1000], note=f"{note[:600]}\n{again}"
+    )
 
 
 def _text_for_judge(inquiry: Inquiry, goal: Goal) -> Iterator[str]:

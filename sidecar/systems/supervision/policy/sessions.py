@@ -15,7 +15,7 @@ from sidecar.kernel.settings import Settings
 CARRIED_OVER = frozenset({GoalStatus.ACTIVE, GoalStatus.PAUSED})
 """Statuses of a goal that a forked session copies."""
 
-TOUCHED_FIELDS = frozenset({"active_since", "host_process", "project", "revision", "seen_at"})
+TOUCHED_FIELDS = frozenset({"active_since", "ended", "host_process", "project", "revision", "seen_at"})
 """Fields of a session that events change which void no judging."""
 
 

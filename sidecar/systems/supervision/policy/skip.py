@@ -22,6 +22,12 @@ def _goal_is_paused(inquiry: Inquiry) -> bool:
     return goal is not None and goal.status is GoalStatus.PAUSED
 
 
+def _goal_is_rewound(inquiry: Inquiry, turn: Turn) -> bool:
+    """Whether the user went back to before the prompt that set the goal."""
+    goal = active_goal(inquiry.session)
+    return goal is not None and goal.prompt_id in turn.rewound
+
+
 def _judged_before(inquiry: Inquiry, turn: Turn) -> bool:
     """Whether the message was judged, by the host's id and never by its text; a lost answer is repeated."""
     return bool(turn.last_message_id) and turn.last_message_id == inquiry.session.judged and not inquiry.lost
@@ -41,6 +47,7 @@ LATE_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry, Turn], object]], ...
     (RestReason.UNFINISHED, lambda _, turn: turn.unfinished),
     (RestReason.QUEUED, lambda _, turn: turn.queued),
     (RestReason.QUESTION, lambda _, turn: turn.asking),
+    (RestReason.REWOUND, _goal_is_rewound),
     (RestReason.NATIVE_GOAL, lambda _, turn: turn.native_goal),
     (RestReason.SAME, _judged_before),
     (RestReason.TALK, lambda q, turn: active_goal(q.session) is None and not turn.changed),

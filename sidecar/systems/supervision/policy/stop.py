@@ -42,7 +42,7 @@ from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.policy import gate_step, judge_step, skip
 from sidecar.systems.supervision.policy.continuations import send_agent_back, settle_continuation
-from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
+from sidecar.systems.supervision.policy.goal_endings import end_rewound_goal, rest_unjudged
 
 StopStep = tuple[Inquiry, Effect | Ruling]
 
@@ -143,6 +143,8 @@ def _add_turn_spending(session: Session, turn: Turn, at: float) -> Session:
 
 
 def _skip_stop(inquiry: Inquiry, reason: RestReason) -> StopStep:
+    if reason is RestReason.REWOUND:
+        return end_rewound_goal(inquiry)
     if (
         reason is not RestReason.NATIVE_GOAL
         or inquiry.session.told_native

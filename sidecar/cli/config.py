@@ -1,0 +1,101 @@
+"""`supervisor config`: shows, edits and describes the user's config.toml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.printing import echo, echo_json
+from sidecar.kernel.settings import Settings
+from sidecar.platform import files
+from sidecar.platform.configuration import ConfigurationFile, user_config_file
+
+SCHEMA_FILE: Final = "config.schema.json"
+"""Beside config.toml, where editors find it by the first line of NEW_FILE."""
+NEW_FILE: Final = f"#:schema ./{SCHEMA_FILE}\n# What may stand here: supervisor config show\n"
+
+
+@click.group()
+def config() -> None:
+    """Show, edit and describe your settings: the file config.toml."""
+
+
+@config.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script.")
+def show(*, as_json: bool) -> None:
+    """Show each setting as it is in force, and which you have set. The output is TOML."""
+    settings, problems = ConfigurationFile(os.environ, CommandLineFiles()).load()
+    for problem in problems:
+        echo(f"supervisor: {problem}", err=True)
+    if as_json:
+        echo_json(settings)
+        return
+    usual = dict(_dotted_values(msgspec.to_builtins(Settings())))
+    for key, value in _dotted_values(msgspec.to_builtins(settings)):
+        mark = "" if usual.get(key) == value else "  # set by you"
+        echo(f"# {key} has no value" if value is None else f"{key} = {_toml_value(value)}{mark}")
+
+
+@config.command()
+def path() -> None:
+    """Print where the file is, or would be."""
+    echo(_config_path())
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON schema of the file, for editors."""
+    echo_json(_settings_schema())
+
+
+@config.command(short_help="Open the file in your editor, and check it.")
+def edit() -> None:
+    """Open the file in your editor ($VISUAL, else $EDITOR), and say what is wrong with it afterwards.
+
+    The schema is put beside it, so that an editor that knows TOML helps.
+    """
+    refuse_agents()
+    place = _config_path()
+    place.parent.mkdir(mode=files.OWNER_FOLDER, parents=True, exist_ok=True)
+    files.write_whole(place.with_name(SCHEMA_FILE), msgspec.json.encode(_settings_schema()))
+    if not place.exists():
+        files.write_whole(place, NEW_FILE.encode())
+    click.edit(filename=str(place))
+    CommandLineFiles().vouch(place)
+    _, problems = ConfigurationFile(os.environ).load()
+    if problems:
+        raise click.ClickException("\n".join((*problems, "  - mend it: supervisor config edit")))
+    echo(f"{place}: no errors. It counts from the next stop.")
+
+
+def _config_path() -> Path:
+    place = user_config_file(os.environ)
+    if place is None:
+        raise click.ClickException("the environment names no home: set HOME")
+    return place
+
+
+def _settings_schema() -> dict[str, Any]:
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Settings)}
+
+
+def _dotted_values(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a table and the tables in it, by their dotted keys."""
+    for name, value in table.items():
+        key = before + (name if name.replace("-", "").replace("_", "").isalnum() else _toml_value(name))
+        if isinstance(value, dict):
+            yield from _dotted_values(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def _toml_value(value: object) -> str:
+    """A string, a number, a truth value or a list of them, which TOML writes as JSON does."""
+    return msgspec.json.encode(value).decode()

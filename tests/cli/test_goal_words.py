@@ -1,0 +1,58 @@
+"""What is typed after `supervisor goal`, and the names of hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from sidecar.cli import goal as goal_module
+from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
+from support.typed import typed
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    given: list[tuple[str, str]] = []
+
+    def note(_session: str, name: str, arguments: str) -> None:
+        given.append((name, arguments))
+
+    monkeypatch.setattr(goal_module, "_send_order", note)
+    return given
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (("all tests pass",), "all tests pass"),
+        (("all", "tests", "pass"), "all tests pass"),
+        (("set", "all tests pass"), "all tests pass"),
+        (("--check", "make a", "it works"), 'it works --check "make a"'),
+        (("clear",), "clear"),
+        (("cancel",), "clear"),
+        (("pause",), "pause"),
+        (("pause", "works"), None),
+        (("claer",), None),
+        (("set", "pause"), None),
+    ],
+)
+def test_what_is_no_command_sets_a_goal(
+    orders: list[tuple[str, str]], words: tuple[str, ...], arguments: str | None
+) -> None:
+    assert typed("goal", *words) == (0 if arguments else 2)
+    assert orders == ([("goal", arguments)] if arguments else [])
+
+
+@pytest.mark.parametrize(
+    ("typed_name", "meant"), [("claude", CLAUDE_CODE), (CLAUDE_CODE, CLAUDE_CODE), (OPENCODE, OPENCODE)]
+)
+def test_a_host_has_one_name_and_claude_is_taken_too(typed_name: str, meant: str) -> None:
+    choice: Any = HostChoice([CLAUDE_CODE, OPENCODE])
+    assert choice.convert(typed_name, None, None) == meant
+
+
+def test_an_unknown_host_is_refused_with_those_there_are() -> None:
+    with pytest.raises(click.BadParameter, match="'claude-code', 'opencode'"):
+        HostChoice([CLAUDE_CODE, OPENCODE]).convert("codex", None, None)
