@@ -34,25 +34,24 @@ from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
 from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.governed import (
+    ANALYSIS,
+    APPROVED,
+    MADE,
+    NO_NFRS,
+    PASSED,
+    PLAN,
+    REJECTED,
+    TASK,
+    implemented,
+)
 from support.scripted_workers import ScriptedWorkers, Step
 from support.tdd_projects import PYTHON, SUB, SUB_TEST, contents, lay_out
 
 pytestmark = pytest.mark.process
 
-NO_NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
-ANALYSIS = {"verifiability": "HARD", "nfrs": NO_NFRS, "risks": [], "unknowns": []}
-TASK = {"todo": "add sub", "done_when": "sub(3, 2) is 1", "verify_by": "text: calc.py contains def sub"}
-PLAN = {"tasks": [TASK], "dependencies": []}
 DONE = PYTHON | {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
 BROKEN = {"calc.py": "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"}
-MADE = {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
-APPROVED = {"result": "APPROVED", "issues": [], "nfrs": NO_NFRS}
-REJECTED = {
-    "result": "REJECTED",
-    "issues": [{"task_ref": "1", "severity": "MAJOR", "description": "sub(0) is not handled"}],
-    "nfrs": NO_NFRS,
-}
-PASSED = {"result": "PASSED", "clauses": []}
 
 
 def answers(**answer: Any) -> Step:
@@ -64,8 +63,7 @@ def implements(files: dict[str, str], listed: tuple[str, ...] | None = None) -> 
 
     def step(folder: Path) -> dict[str, Any]:
         lay_out(folder, files)
-        named = files if listed is None else listed
-        return {"files": [{"path": path, "task_ref": "1"} for path in named], "message": "done"}
+        return implemented(*(files if listed is None else listed))
 
     return step
 
