@@ -95,10 +95,8 @@ def _simplify_schema(schema: SchemaObject, defined: SchemaObject) -> SchemaObjec
             name: _simplify_schema(one, defined) for name, one in schema["properties"].items()
         }
         out |= {"required": list(out["properties"]), "additionalProperties": False}
-    if kinds := schema.get("prefixItems", [schema["items"]] if "items" in schema else []):
-        # of a tuple, whose positions not every service knows; the answer is decoded strictly anyway
-        found = [_simplify_schema(one, defined) for one in kinds]
-        out["items"] = found[0] if all(one == found[0] for one in found) else {"anyOf": found}
+    if "items" in schema:
+        out["items"] = _simplify_schema(schema["items"], defined)
     told = [" ".join(schema.get("description", "").split())]
     told += [f"{key} {schema[key]}" for key in SCHEMA_BOUND_KEYS if key in schema]
     said = "; ".join(filter(None, told))

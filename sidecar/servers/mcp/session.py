@@ -266,8 +266,8 @@ async def _ask_person(session: ServerSession, question: str) -> bool | None:
         return None
     try:
         said = await session.elicit_form(question, ASKED)
-    except MCPError as error:
-        log.debug("nobody could be asked: %s", error)
+    except (MCPError, ValueError) as error:  # a ValueError: the answer fits no form
+        log.debug("nobody could be asked: %s", type(error).__name__)
         return None
     if said.action == "cancel":
         return None
