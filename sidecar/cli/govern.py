@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from string import Template
 from typing import Final
@@ -12,12 +13,15 @@ from typing import Final
 import click
 import msgspec
 
+from sidecar.cli.audit import typed_by
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
+from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.governance import Action
 from sidecar.platform.files import write_whole
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
@@ -79,8 +83,8 @@ def govern(  # noqa: PLR0913 - one parameter per option
     refuse_agents()
     if lock == NEW and not problem.strip():
         raise click.UsageError('say what is to be solved: supervisor govern "the problem, in a sentence"')
-    governance = _build()
-    caller = Caller(project=project, environment=os.environ)
+    governance = _build(project)
+    caller = Caller(project=project, environment=os.environ, origin=typed_by())
     conductor = Conductor(
         governance,
         caller,
@@ -115,7 +119,7 @@ def answer(lock: str, said: str, text: str) -> None:
     """Answer what the work under LOCK asks, with a TEXT if you like. `status` shows the question."""
     refuse_agents()
     built = _build()
-    caller = Caller(project="", environment=os.environ)
+    caller = Caller(project="", environment=os.environ, origin=typed_by())
     try:
         work = built.answer(lock, caller, yes=said == "yes", text=text)
     except ToolRuleError as error:
@@ -140,13 +144,18 @@ def status(*, as_json: bool) -> None:
             echo(f"  supervisor governance answer {work.lock} yes|no")
 
 
-def _build() -> Governance:
+def _build(project: str = "") -> Governance:
+    """Build governed phases. The tests of `project` count as approved by who typed the command."""
     state = user_paths().state
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
     platform = build_platform(state)
     workers = build_workers(platform.spending, platform.secrets)
-    return build_governance(state, platform, build_evidence(state, CommandLineFiles()), workers)
+    evidence = build_evidence(state, CommandLineFiles())
+    if project:
+        typed = asyncio.run(evidence.catalog.list(project, os.environ)).gates
+        evidence = replace(evidence, catalog=TypedCatalog(evidence.catalog, typed))
+    return build_governance(state, platform, evidence, workers)
 
 
 def _words(error: ToolRuleError) -> str:
@@ -157,7 +166,9 @@ def _words(error: ToolRuleError) -> str:
 def _show(outcome: PhaseOutcome) -> None:
     """Show a section in a few lines."""
     error = outcome.error
-    echo(f"{outcome.section}  {f'{error.type}: {error.message}' if error else 'ok'}")
+    asked = error is not None and error.action is Action.HUMAN_INTERVENTION  # with the question, below
+    said = "ok" if error is None else "asks you" if asked else f"{error.type}: {error.message}"
+    echo(f"{outcome.section}  {said}")
     shown = msgspec.to_builtins(outcome.payload) or {}
     if "artifacts" in shown:
         lines = shown["artifacts"]["diff"].splitlines()

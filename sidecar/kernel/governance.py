@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from sidecar.kernel.audit import Mode
 
 Text = Annotated[str, Meta(max_length=8_000)]
+Pair = Annotated[tuple[int, ...], Meta(min_length=2, max_length=2)]
 Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
@@ -38,7 +39,7 @@ SECTIONS: Final = {
 
 
 class Verifiability(StrEnum):
-    """HARD: commands can decide it. SOFT: somebody must judge it. NON_VERIFIABLE: nobody could tell."""
+    """HARD: commands can decide it. SOFT: somebody must judge it. NON-VERIFIABLE: nobody could tell."""
 
     HARD = "HARD"
     SOFT = "SOFT"
@@ -64,7 +65,7 @@ class Analysis(Struct, frozen=True, kw_only=True):
 
 
 class PlannedTask(Struct, frozen=True, kw_only=True):
-    """One step. `verify_by` is a clause as in systems/governance/policy/clauses.py."""
+    """One step. `verify_by` is a clause that shows it (see policy.clauses)."""
 
     todo: Name
     done_when: Name
@@ -75,7 +76,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The tasks, and pairs of their numbers, from 1: the first is done before the second."""
 
     tasks: Annotated[tuple[PlannedTask, ...], Meta(min_length=1, max_length=50)]
-    dependencies: tuple[tuple[int, int], ...] = ()
+    dependencies: tuple[Pair, ...] = ()
 
 
 class RuleResult(Struct, frozen=True, kw_only=True):

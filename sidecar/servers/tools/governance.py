@@ -36,6 +36,8 @@ PAYLOADS: Final[dict[Phase, type[Struct]]] = {
     Phase.TEST: Testing,
     Phase.CONDUCT: FinalDecision,
 }
+ASKED_BY: Final = "asked by the host"
+"""The origin of an answer that the host's own form gave."""
 LockName = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
@@ -103,7 +105,8 @@ async def _ask(context: ToolContext, call: ToolInvocation, outcome: PhaseOutcome
     said = await call.ask(outcome.error.message) if outcome.error else None
     if said is None:
         return context.words.say("governance-ask", lock=lock)
-    work = context.governance.answer(lock, caller, yes=said)
+    asked = msgspec.structs.replace(caller, origin=ASKED_BY)
+    work = context.governance.answer(lock, asked, yes=said)
     return context.words.say("governance-answered", answer="yes" if said else "no", stage=work.stage)
 
 

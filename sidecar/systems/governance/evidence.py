@@ -36,6 +36,7 @@ UNPLANNED: Final = frozenset((CheckChange.EXPECTATION_CHANGED, CheckChange.CHECK
 OUTPUT_LENGTH: Final = 4_000
 FILE_LIMIT: Final = 16 << 20
 """Bytes of a file that is kept as evidence, or searched for a text."""
+NOT_APPROVED: Final = "nobody approved it (supervisor trust)"
 PLACE: Final = re.compile(r"(?P<path>[^\s:`'\"]+)(?::\d+)?")
 
 
@@ -57,7 +58,7 @@ class CopyEvidence:
         """Run these gates in the copy, those that nobody approved excepted."""
         may = [gate for gate in gates if gate.approved or gate.origin is GateOrigin.TYPED]
         blank = tuple(
-            GateRun(gate=gate, outcome=Outcome.NOT_APPROVED, tree="", reason="nobody approved it")
+            GateRun(gate=gate, outcome=Outcome.NOT_APPROVED, tree="", reason=NOT_APPROVED)
             for gate in gates
             if gate not in may
         )
@@ -113,7 +114,7 @@ class CopyEvidence:
 
     async def _run_clause(self, clause: Clause, *, may_run: bool) -> ClauseResult:
         if not may_run:
-            return ClauseResult(clause=clause, holds=None, why="nobody approved this command")
+            return ClauseResult(clause=clause, holds=None, why=NOT_APPROVED)
         gate = Gate(id="clause", command=clause.subject, why="a task is verified by it", required=True)
         (run,) = await self.run((gate,))
         said = run.reason or (run.output or "it passed").strip()[-OUTPUT_LENGTH:]

@@ -299,7 +299,7 @@ class PhaseWork:
             result=ruling.result,
             evidence=TestEvidence(
                 test_output=output.strip()[-OUTPUT_LENGTH:],
-                metrics={**answer.metrics, **counted},
+                metrics={one.name: one.value for one in answer.metrics} | counted,
                 screenshots=screenshots,
             ),
             failed_clauses=ruling.failed,

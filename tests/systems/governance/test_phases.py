@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,7 @@ async def test_a_change_is_delivered_at_once_with_all_in_the_audit(room: Room) -
 
     assert (work.stage, room.last().decision) == (Stage.DELIVERED, Decision.DELIVER)
     assert room.errors == [None] * 6
+    assert not [task for task in room.workers.tasks if re.search(r"\$[a-z]", task.prompt)]
     assert room.last().deliverables.files == ("calc.py", "tests/test_sub.py")
     assert room.holds(DONE)
     entries = room.governance().entries(work.lock)

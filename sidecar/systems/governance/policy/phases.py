@@ -118,6 +118,13 @@ class JudgedClause(Struct, frozen=True, kw_only=True):
     evidence: Text
 
 
+class Metric(Struct, frozen=True, kw_only=True):
+    """A number that was measured."""
+
+    name: Name
+    value: float
+
+
 class TestAnswer(Struct, frozen=True, kw_only=True):
     """What was found out. `screenshots` are paths of files that were made."""
 
@@ -125,7 +132,7 @@ class TestAnswer(Struct, frozen=True, kw_only=True):
 
     result: TestingResult
     clauses: Annotated[tuple[JudgedClause, ...], Meta(max_length=100)]
-    metrics: dict[str, float] = {}
+    metrics: Annotated[tuple[Metric, ...], Meta(max_length=50)] = ()
     screenshots: Annotated[tuple[Name, ...], Meta(max_length=20)] = ()
 
 
