@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sidecar.cli.govern import govern, governance
-from sidecar.cli.trust import trust
 from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
 from support.tdd_projects import PYTHON, contents, lay_out
 
@@ -48,7 +47,7 @@ GOOD: Final = (says(ANALYSIS), says(PLAN), MAKES, says(APPROVED), says(PASSED))
 
 
 class Shell:
-    """A person's shell in a project whose checks they approved."""
+    """A person's shell in a project."""
 
     def __init__(self, folder: Path, patches: pytest.MonkeyPatch) -> None:
         self.project, self.turns = folder / "project", folder / "turns"
@@ -60,7 +59,6 @@ class Shell:
         patches.chdir(self.project)
         patches.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
         patches.setenv("PYTHONDONTWRITEBYTECODE", "1")
-        assert self.types("--yes", verb=trust).exit_code == 0
 
     def plays(self, *turns: Turn) -> None:
         lay_out(self.turns, {f"{number:03}": json.dumps(turn) for number, turn in enumerate(turns)})
@@ -165,15 +163,15 @@ def test_ctrl_c_ends_the_agent_and_the_work_goes_on_where_it_was(shell: Shell) -
     assert "[ANALYSIS]" not in done.output
 
 
-def test_without_checks_that_may_run_no_agent_changes_anything_and_the_way_out_is_named(shell: Shell) -> None:
-    assert shell.types("--revoke", verb=trust).exit_code == 0
+def test_where_nothing_runs_that_decides_nothing_is_changed_and_the_ways_out_are_named(shell: Shell) -> None:
+    for name in ("pyproject.toml", "tests/test_calc.py"):
+        (shell.project / name).unlink()
     shell.plays(*GOOD)
     done = shell.types(PROBLEM, "--mode", "fast")
-    assert (done.exit_code, "approve the project's tests (supervisor trust)" in done.output) == (1, True)
-    assert len(list(shell.turns.iterdir())) == len(GOOD) - 2
-    assert f"supervisor govern --lock {shell.lock()}" in done.output
-    assert shell.types("--yes", verb=trust).exit_code == 0
-    assert shell.types("--lock", shell.lock()).exit_code == 0
+    assert (done.exit_code, "R002 does not hold: nothing runs" in done.output) == (1, True)
+    assert "plan a task with `run: COMMAND`" in done.output
+    assert len(list(shell.turns.iterdir())) == len(GOOD) - 2, "an agent was asked for a change"
+    assert f"  - try again: supervisor govern --lock {shell.lock()}\n" in done.output
 
 
 def test_an_agents_shell_neither_conducts_nor_answers(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
