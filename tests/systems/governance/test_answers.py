@@ -22,7 +22,7 @@ GOLDEN: Final[dict[Phase, dict[str, Any]]] = {
     Phase.ANALYZE: ANALYSIS,
     Phase.PLAN: {**PLAN, "dependencies": [[1, 2]]},
     Phase.IMPLEMENT: implemented("calc.py"),
-    Phase.REVIEW: {**APPROVED, "quick_fix_trigger": None},
+    Phase.REVIEW: APPROVED,
     Phase.TEST: {**PASSED, "metrics": [{"name": "seconds", "value": 1.5}], "screenshots": ["a.png"]},
 }
 
