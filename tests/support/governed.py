@@ -26,7 +26,12 @@ TASK: Final = {
 PLAN: Final = {"tasks": [TASK], "dependencies": []}
 MADE: Final = {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
 """The files that do it."""
-APPROVED: Final = {"result": "APPROVED", "issues": [], "nfrs": NO_NFRS, "quick_fix_trigger": None}
+APPROVED: Final[dict[str, Any]] = {
+    "result": "APPROVED",
+    "issues": [],
+    "nfrs": NO_NFRS,
+    "quick_fix_trigger": None,
+}
 REJECTED: Final = APPROVED | {
     "result": "REJECTED",
     "issues": [{"task_ref": "1", "severity": "MAJOR", "description": "sub(0) is not handled"}],
