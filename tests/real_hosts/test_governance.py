@@ -20,13 +20,16 @@ from typing import Any, Final
 from real_hosts.agent_session import AgentSession, agent_session, reply_that_writes
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
+from real_hosts.supervised import Supervised
 from sidecar.cli.scripted.model_script import (
     ReplyRule,
     RequestMatch,
     reply_structured,
+    reply_with_calls,
     reply_with_text,
 )
 from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
 from sidecar.kernel.governance import Phase
 from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
 from support.tdd_projects import PYTHON, SUB, contents, lay_out
@@ -38,9 +41,12 @@ LIMIT_S: Final = 120.0
 BRIEFED: Final = "The problem:\n"
 WORKER: Final = RequestMatch(tools="some", any=BRIEFED)
 """Requests of a worker: not those for a title."""
+FORM: Final = "requests your input"
 LOCK: Final = re.compile(r"gov-[0-9a-f]+")
 GOAL: Final = "sub works --check 'python -m pytest -q'"
 DONE: Final = PYTHON | MADE
+OWN_WORK: Final = 'toolsets = ["core", "governance"]\n[governance]\nworkers = false\n'
+"""Settings by which the agent does each phase's work itself."""
 
 Files = Mapping[str, str]
 
@@ -179,8 +185,7 @@ def test_an_agent_of_opencode_does_the_work_of_each_phase_itself_and_delivers_it
     made["files"] = [{**file, "content": MADE[file["path"]]} for file in made["files"]]
     answers = {Phase.PLAN: PLAN, Phase.IMPLEMENT: made, Phase.REVIEW: APPROVED, Phase.TEST: PASSED}
     with agent_session(opencode_host, model, PYTHON, "governance") as session:
-        settings = 'toolsets = ["core", "governance"]\n[governance]\nworkers = false\n'
-        lay_out(opencode_host.home, {".config/supervisor/config.toml": settings})
+        lay_out(opencode_host.home, {".config/supervisor/config.toml": OWN_WORK})
         with begun(session, "fast", answer=ANALYSIS) as lock:
             for phase, answer in answers.items():
                 session.calls(f"phase_{phase}", context_lock_id=lock, input_data={"answer": answer})
@@ -189,3 +194,21 @@ def test_an_agent_of_opencode_does_the_work_of_each_phase_itself_and_delivers_it
         assert "DELIVER" in session.told[-1]
         assert (prompts(model), holds(opencode_host, DONE)) == ([], True)
         assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
+
+
+def test_claude_code_shows_its_user_a_form_and_their_yes_counts(host: Host, model: ScriptedModel) -> None:
+    with agent_session(host, model, PYTHON, "governance") as session:
+        lay_out(host.home, {".config/supervisor/config.toml": OWN_WORK})
+        assert isinstance(session.under, Supervised)
+        vague = {"problem_statement": PROBLEM, "answer": ANALYSIS | {"verifiability": "NON-VERIFIABLE"}}
+        session.under.script(
+            ReplyRule(reply_with_calls(ReplyToolCall("WaitForMcpServers", {})), session.agent)
+        )
+        session.calls("phase_analyze", context_lock_id="new", input_data=vague)
+        session.says("They said yes.")
+        with session.under.terminal() as terminal:
+            terminal.submit("say what is missing")
+            assert "Nobody could tell whether this problem is solved." in terminal.wait_for(FORM)
+            terminal.agree(FORM)
+            terminal.wait_for("They said yes")
+        assert "Your user answered yes; the work is analyzed now." in session.told[-1]

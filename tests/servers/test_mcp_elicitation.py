@@ -18,16 +18,14 @@ from sidecar.servers.mcp.http_door import McpFiles
 QUESTION: Final = "Is it delivered?"
 FAILED: Final = {"code": INTERNAL_ERROR, "message": "the window is gone"}
 ANSWERS: Final[dict[str, tuple[dict[str, object], str]]] = {
-    "yes": ({"result": {"action": "accept", "content": {"yes": True}}}, "True"),
-    "no": ({"result": {"action": "accept", "content": {"yes": False}}}, "False"),
-    "nothing filled in": ({"result": {"action": "accept"}}, "False"),
+    "accepted": ({"result": {"action": "accept", "content": {}}}, "True"),
     "declined": ({"result": {"action": "decline"}}, "False"),
     "cancelled": ({"result": {"action": "cancel"}}, "None"),
     "an error": ({"error": FAILED}, "None"),
     "no such answer": ({"result": {"action": "shrug"}}, "None"),
     "no form": ({"result": [True]}, "None"),
     "neither": ({}, "None"),
-    "too long": ({"result": {"action": "accept", "content": {"yes": True, "x": "x" * 2**22}}}, "None"),
+    "too long": ({"result": {"action": "accept", "content": {"x": "x" * 2**22}}}, "None"),
 }
 """What a client answers, and what counts: None leaves the question open."""
 
@@ -52,7 +50,7 @@ async def test_the_person_is_asked_over_a_pipe_and_their_answer_counts(
     call(client, 2, ask=QUESTION)
     asked = await client.hear()
     assert (asked["method"], asked["params"]["message"]) == ("elicitation/create", QUESTION)
-    assert asked["params"]["requestedSchema"]["required"] == ["yes"]
+    assert asked["params"]["requestedSchema"] == {"type": "object", "properties": {}}
     client.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}).encode())
     assert (await client.hear())["result"]["structuredContent"] == {"text": counts}
 
@@ -72,7 +70,7 @@ async def test_the_packages_client_is_asked_over_http_where_its_protocol_can(
 
     async def asked(_context: object, params: ElicitRequestParams) -> ElicitResult:
         heard.append(params.message)
-        return ElicitResult(action="accept", content={"yes": True})
+        return ElicitResult(action="accept", content={})
 
     async with client_of(access, mode, elicitation_callback=asked) as client:
         found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
