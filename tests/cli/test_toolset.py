@@ -38,7 +38,13 @@ def test_what_is_on_is_listed_and_nothing_is_written(place: Path, capsys: pytest
 
 def test_the_list_is_there_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     assert typed("toolset", "list", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"core": True, "journal": True, "tdd": False, "loop": False, "governance": False}
+    assert json.loads(capsys.readouterr().out) == {
+        "core": True,
+        "journal": True,
+        "tdd": False,
+        "loop": False,
+        "governance": False,
+    }
 
 
 def test_one_is_switched_off_and_on_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

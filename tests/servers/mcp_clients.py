@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -56,6 +57,7 @@ class Asked(Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     wait: bool = False
     steps: int = 0
+    ask: str = ""
 
 
 class Said(Struct, frozen=True):
@@ -64,6 +66,8 @@ class Said(Struct, frozen=True):
 
 class Echo:
     """A toolbox whose tool says what it is told, at once or when `go_on` is set, and tells of its steps.
+
+    Or it asks the person `ask`, and says whether they said yes; None where there was no answer.
 
     The other tool does the same, and is offered while the toolset `journal` is in `on`.
     """
@@ -114,7 +118,8 @@ class Echo:
             except asyncio.CancelledError:
                 self.cancelled.set()
                 raise
-        return ToolAnswer(Said(asked.text), asked.text)
+        text = str(await call.ask(asked.ask)) if asked.ask else asked.text
+        return ToolAnswer(Said(text), text)
 
 
 def speaking(start: Start, echo: Echo, *beside: BackgroundWork, later: CallLater | None = None) -> Bench:
@@ -139,11 +144,18 @@ async def announced(bench: Bench, **about: object) -> tuple[Caller, Any]:
     return client, answer
 
 
-async def begun(bench: Bench, version: str = LATEST_WITH_HANDSHAKE, **about: object) -> Caller:
-    """A client after its handshake."""
+async def begun(
+    bench: Bench,
+    version: str = LATEST_WITH_HANDSHAKE,
+    offers: Mapping[str, object] | None = None,
+    **about: object,
+) -> Caller:
+    """A client after its handshake. `offers`: its capabilities."""
     client, answer = await announced(bench, **about)
     assert answer == {"jsonrpc": "2.0", "id": 1, "result": {}}
-    found = await client.ask("initialize", {**HELLO, "protocolVersion": version})
+    found = await client.ask(
+        "initialize", {**HELLO, "protocolVersion": version, "capabilities": offers or {}}
+    )
     assert found["result"]["serverInfo"]["name"] == "supervisor"
     assert found["result"]["protocolVersion"] == version
     client.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')

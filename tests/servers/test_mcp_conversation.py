@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp.types import JSONRPCNotification, JSONRPCRequest
+from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from servers.bench import Bench, happens
 from servers.conftest import Start
@@ -47,7 +47,7 @@ async def test_a_client_shakes_hands_lists_the_tools_and_calls_one(bench: Bench)
     client = await begun(bench)
     (listed,) = (await client.ask("tools/list"))["result"]["tools"]
     assert listed["name"] == "echo"
-    assert set(listed["inputSchema"]["properties"]) == {"text", "wait", "steps"}
+    assert set(listed["inputSchema"]["properties"]) == {"text", "wait", "steps", "ask"}
     assert set(listed["outputSchema"]["properties"]) == {"text"}
     call(client, 2, text="a")
     result = (await client.hear())["result"]
@@ -277,7 +277,8 @@ def test_every_line_is_understood_or_answered_as_json_rpc_wants(line: bytes) -> 
         assert answer.error is not None
         assert found.count(b"\n") == 1
     else:
-        assert found is None or isinstance(found, JSONRPCRequest | JSONRPCNotification)
+        kinds = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse | JSONRPCError
+        assert found is None or isinstance(found, kinds)
 
 
 def test_parameters_that_are_null_are_none() -> None:

@@ -14,11 +14,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
+from mcp.types import (
+    INVALID_PARAMS,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 from msgspec import UNSET
 
 from sidecar.kernel.errors import BadInputError
@@ -159,14 +169,11 @@ def _read_parameters(line: bytes, message: connection.RpcMessage) -> dict[str, A
 
 
 def parse_client_line(line: bytes) -> JSONRPCMessage | bytes | None:
-    """Return a line as a message of the package, the answer to an invalid one, or None if none is needed.
-
-    We send clients no requests, so their responses are dropped.
-    """
+    """Return a line as a message of the package, the answer to an invalid one, or None if none is needed."""
     try:
         message = connection.parse_message(line)
         if message.method is UNSET:
-            return None
+            return _read_answer(line, message)
         params = _read_parameters(line, message)
     except connection.WireError as error:
         return error.answer
@@ -183,3 +190,15 @@ def parse_client_line(line: bytes) -> JSONRPCMessage | bytes | None:
             None, connection.INVALID_REQUEST, "the id of a request is a number or a text"
         )
     return JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, params=params)
+
+
+def _read_answer(line: bytes, message: connection.RpcMessage) -> JSONRPCMessage | None:
+    """Return the answer to what we asked a client; one that cannot be used is an error, so nobody waits."""
+    if message.id is UNSET or message.id is None:
+        return None
+    told = message.error or connection.RpcError(INVALID_PARAMS, "the answer has no result that can be used")
+    if len(line) <= MESSAGE_BYTES and message.result is not UNSET:
+        with suppress(BadInputError):
+            result = connection.read_params(message.result, dict[str, Any])
+            return JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result)
+    return JSONRPCError(jsonrpc="2.0", id=message.id, error=ErrorData(code=told.code, message=told.message))

@@ -59,12 +59,8 @@ SERVER_NAME: Final = "supervisor"
 JSON: Final = "application/json"
 SESSION_META: Final = "supervisor/session"
 """The key of `_meta` in which a host's plugin names the session whose resource it reads."""
-ASKED: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"yes": {"type": "boolean", "title": "Yes"}},
-    "required": ["yes"],
-}
-"""The form of a question to be answered yes or no."""
+ASKED: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+"""The form of a question to be answered yes or no: without fields, so that to accept it is to say yes."""
 SUBSCRIPTION_LIMIT: Final = 256
 """Maximum number of clients that subscribe to changes of the list, in newer protocol versions."""
 
@@ -266,12 +262,12 @@ async def _ask_person(session: ServerSession, question: str) -> bool | None:
         return None
     try:
         said = await session.elicit_form(question, ASKED)
-    except MCPError as error:
-        log.debug("nobody could be asked: %s", error)
+    except (MCPError, ValueError) as error:  # a ValueError: the answer fits no form
+        log.debug("nobody could be asked: %s", type(error).__name__)
         return None
     if said.action == "cancel":
         return None
-    return said.action == "accept" and bool((said.content or {}).get("yes"))
+    return said.action == "accept"
 
 
 def _error_result(text: str) -> CallToolResult:

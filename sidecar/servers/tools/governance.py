@@ -94,16 +94,17 @@ async def _answer_phase(
     outcome = await with_steps(context.clock, call, partial(context.governance.run, request, caller))
     error = outcome.error
     if error is not None and error.action is Action.HUMAN_INTERVENTION:
-        asked = await _ask(context, call, outcome, caller)
-        error = msgspec.structs.replace(error, message=f"{error.message} {asked}")
-        outcome = msgspec.structs.replace(outcome, error=error)
+        # In the message, as some hosts show an agent the data alone.
+        told = f"{error.message}\n\n{await _ask(context, call, outcome.context_lock_id, error, caller)}"
+        outcome = msgspec.structs.replace(outcome, error=msgspec.structs.replace(error, message=told))
     return ToolAnswer(gives(**msgspec.structs.asdict(outcome)), _text(context, outcome))
 
 
-async def _ask(context: ToolContext, call: ToolInvocation, outcome: PhaseOutcome, caller: Caller) -> str:
+async def _ask(
+    context: ToolContext, call: ToolInvocation, lock: str, error: PhaseError, caller: Caller
+) -> str:
     """Ask the person through the host; where it cannot, say how they answer."""
-    lock = outcome.context_lock_id
-    said = await call.ask(outcome.error.message) if outcome.error else None
+    said = await call.ask(error.message)
     if said is None:
         return context.words.say("governance-ask", lock=lock)
     asked = msgspec.structs.replace(caller, origin=ASKED_BY)

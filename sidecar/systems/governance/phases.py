@@ -34,7 +34,7 @@ from sidecar.kernel.governance import (
 )
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.settings import Settings
-from sidecar.systems.governance.agents import CALLER, PhaseAgents, take_answer
+from sidecar.systems.governance.agents import CALLER, PhaseAgents, take_answer, write_answer
 from sidecar.systems.governance.changes import (
     Change,
     ConflictError,
@@ -56,6 +56,7 @@ from sidecar.systems.governance.policy.phases import (
     ReviewInput,
     TestAnswer,
     TestInput,
+    WrittenAnswer,
 )
 from sidecar.systems.governance.policy.rules import (
     beyond_tasks,
@@ -208,9 +209,10 @@ class PhaseWork:
         }
         before = self._services.changes.load(work.lock)
         async with self._bench(before) as bench:
-            answer, agent = await self._answer(
-                Phase.IMPLEMENT, ImplementAnswer, values, bench.copy, given.answer
-            )
+            kind = ImplementAnswer if self._call.settings.governance.workers else WrittenAnswer
+            answer, agent = await self._answer(Phase.IMPLEMENT, kind, values, bench.copy, given.answer)
+            if isinstance(answer, WrittenAnswer):
+                write_answer(answer, bench.copy)
             change, faults = await self._changes(bench)
         if faults or not change:
             section = "not-deliverable" if faults else "nothing-changed"

@@ -25,14 +25,17 @@ from sidecar.kernel.events import AnyHostEvent
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.servers.tools.tool import (
+    AskPerson,
     Caller,
     ReportProgress,
     ToolAnswer,
     ToolContext,
     ToolTexts,
+    ask_nobody,
     ignore_progress,
 )
 from sidecar.servers.tools.toolbox import Toolbox, load_tools
+from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.explaining import StopExplainer
@@ -52,6 +55,7 @@ from support.scripted_workers import ScriptedWorkers
 from support.skills import skills_over
 from support.task_loops import loops_over
 
+OFFERS: Final = (SUPERVISION, ITERATION, TDD, TASKLOOP, GOVERNANCE)
 LIMIT: Final = 60.0
 """Bound of every wait, in seconds: real tests run meanwhile."""
 SESSION: Final = {
@@ -106,6 +110,7 @@ class CoreRoom:
             workspace=workspace,
         )
         self.workers = ScriptedWorkers(())
+        self.person: AskPerson = ask_nobody
         self.supervisor = Supervisor(self.services)
         people = CommandLineService(self.services, self.supervisor)
         journals = SessionJournals(self.services.journals)
@@ -123,10 +128,10 @@ class CoreRoom:
             words=real_words(),
         )
         self.toolbox = Toolbox(
-            load_tools(context, (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)),
+            load_tools(context, [name for offer in OFFERS for name in offer.tools]),
             context.words,
             people.session,
-            lambda: ("core", "journal", "tdd", "loop"),
+            lambda: ("core", "journal", "tdd", "loop", "governance"),
         )
 
     def reopened(self) -> CoreRoom:
@@ -161,7 +166,9 @@ class CoreRoom:
     async def ask(self, name: str, report: ReportProgress = ignore_progress, **arguments: Any) -> ToolAnswer:
         """Call a tool; what it gives fits what it says that it gives."""
         async with asyncio.timeout(LIMIT):
-            answer = await self.toolbox.call(name, {"session": KEY.id, **arguments}, Caller(), report)
+            answer = await self.toolbox.call(
+                name, {"session": KEY.id, **arguments}, Caller(), report, self.person
+            )
         offer = next(one for one in self.toolbox.offers() if one.name == name)
         Draft202012Validator(offer.output_schema).validate(as_json(answer.data))
         return answer

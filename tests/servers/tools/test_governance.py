@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
+from servers.tools.core_room import CoreRoom
 from servers.tools.desk import Desk, as_json
 from sidecar.kernel.governance import SECTIONS, ErrorType, Phase
 from sidecar.servers.tools.governance import phase_outcome
@@ -95,3 +97,35 @@ def test_each_payload_and_each_error_fits_the_published_schema_and_our_struct(
 def test_what_is_no_answer_does_not_fit(desk: Desk, phase: Phase, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         published(desk, phase).validate({**golden(phase), **wrong})
+
+
+ASKED: Final = {
+    "yes": (True, "Your user answered yes; the work is analyzed now."),
+    "no": (False, "Your user answered no; the work is stopped now."),
+    "nobody": (None, "in a shell: supervisor governance answer gov-"),
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("case", ASKED)
+async def test_a_person_is_asked_through_the_host_and_the_data_tells_the_answer(
+    case: str, tmp_path: Path
+) -> None:
+    said, told = ASKED[case]
+    asked: list[str] = []
+
+    async def person(question: str) -> bool | None:
+        asked.append(question)
+        return said
+
+    room = CoreRoom(tmp_path)
+    await room.meet()
+    room.person = person
+    room.workers.steps = [lambda _: PAYLOADS[Phase.ANALYZE]]
+    problem = {"problem_statement": "sub is missing"}
+    answer = await room.ask("phase_analyze", context_lock_id="new", input_data=problem)
+    error = as_json(answer.data)["error"]
+    assert (error["type"], error["action"]) == ("NON-VERIFIABLE", "HUMAN_INTERVENTION")
+    assert error["message"].startswith(f"{asked[0]}\n\n")
+    assert told in error["message"]
+    assert told in answer.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,22 @@ import pytest
 from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError, ToolRuleError
-from sidecar.kernel.governance import Decision, ErrorType, FinalDecision, Phase, Review, ReviewResult, Testing
+from sidecar.kernel.governance import (
+    Action,
+    Analysis,
+    Decision,
+    ErrorType,
+    FinalDecision,
+    Implementation,
+    Phase,
+    Review,
+    ReviewResult,
+    Testing,
+)
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.steering import UNHELD
+from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.conductor import Assignment, Conductor
 from sidecar.systems.governance.locks import Locks
 from sidecar.systems.governance.policy.phases import (
@@ -35,25 +48,24 @@ from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
 from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.governed import (
+    ANALYSIS,
+    APPROVED,
+    MADE,
+    NO_NFRS,
+    PASSED,
+    PLAN,
+    REJECTED,
+    TASK,
+    implemented,
+)
 from support.scripted_workers import ScriptedWorkers, Step
 from support.tdd_projects import PYTHON, SUB, SUB_TEST, contents, lay_out
 
 pytestmark = pytest.mark.process
 
-NO_NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
-ANALYSIS = {"verifiability": "HARD", "nfrs": NO_NFRS, "risks": [], "unknowns": []}
-TASK = {"todo": "add sub", "done_when": "sub(3, 2) is 1", "verify_by": "text: calc.py contains def sub"}
-PLAN = {"tasks": [TASK], "dependencies": []}
 DONE = PYTHON | {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
 BROKEN = {"calc.py": "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"}
-MADE = {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
-APPROVED = {"result": "APPROVED", "issues": [], "nfrs": NO_NFRS}
-REJECTED = {
-    "result": "REJECTED",
-    "issues": [{"task_ref": "1", "severity": "MAJOR", "description": "sub(0) is not handled"}],
-    "nfrs": NO_NFRS,
-}
-PASSED = {"result": "PASSED", "clauses": []}
 
 
 def answers(**answer: Any) -> Step:
@@ -65,10 +77,13 @@ def implements(files: dict[str, str], listed: tuple[str, ...] | None = None) -> 
 
     def step(folder: Path) -> dict[str, Any]:
         lay_out(folder, files)
-        named = files if listed is None else listed
-        return {"files": [{"path": path, "task_ref": "1"} for path in named], "message": "done"}
+        return implemented(*(files if listed is None else listed))
 
     return step
+
+
+def gives_up(_: Path) -> dict[str, Any]:
+    raise WorkerError(WorkerFailure.EXITED, "the agent ended with 1")
 
 
 GOOD = (answers(**ANALYSIS), answers(**PLAN), implements(MADE), answers(**APPROVED), answers(**PASSED))
@@ -319,10 +334,7 @@ async def test_minor_issues_may_be_mended_at_once_and_once(room: Room) -> None:
 
 
 async def test_a_worker_that_fails_is_tried_again_and_then_given_up(room: Room) -> None:
-    def fails(_: Path) -> dict[str, Any]:
-        raise WorkerError(WorkerFailure.EXITED, "the agent ended with 1")
-
-    work = await room.conduct(*GOOD[:2], fails)
+    work = await room.conduct(*GOOD[:2], gives_up)
     assert room.errors[2:] == [ErrorType.INVALID_ANSWER] * 3
     assert work.stage is Stage.PLANNED
     assert room.holds(PYTHON)
@@ -407,3 +419,90 @@ async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schem
     outcome = await call(governance, room.caller, Phase.ANALYZE, "new", begun)
     assert outcome.error is None
     assert room.workers.tasks == []
+
+
+def content(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked_up(room: Room) -> None:
+    def tests(folder: Path) -> dict[str, Any]:
+        (folder / "shot.png").write_bytes(b"seen")
+        measured = [{"name": "seconds", "value": 1.5}]
+        return PASSED | {"metrics": measured, "screenshots": ["shot.png", "lost.png", "../project/calc.py"]}
+
+    clauses = ("file: tests/test_sub.py", "file: lost.py", "text: calc.py contains def mul", "file: ../state")
+    plan = {"tasks": [{**TASK, "verify_by": clause} for clause in clauses]}
+    await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], tests, gives_up)
+    made, testing = room.outcomes[2].payload, room.outcomes[4].payload
+    assert isinstance(made, Implementation)
+    assert isinstance(testing, Testing)
+    assert [failed.partition(": ")[2].partition(":")[0] for failed in testing.failed_clauses] == [
+        *("lost.py", "calc.py contains def mul", "../state"),
+    ]
+    assert testing.evidence.metrics == {"seconds": 1.5, "tests_executed": 2.0}
+    (shot,) = testing.evidence.screenshots
+    assert (content(shot.path), shot.digest) == (b"seen", sha256(b"seen").hexdigest())
+    assert [rule.rule for rule in (*made.rules, *testing.rules)] == ["R001", "R002", "R005"]
+
+
+async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Room) -> None:
+    governance = room.governance(*GOOD)
+    begun = AnalyzeInput(problem_statement="sub is missing")
+    lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
+    other = msgspec.convert(ANALYSIS | {"risks": ["none of it is true"]}, Analysis)
+    outcome = await call(governance, room.caller, Phase.PLAN, lock, PlanInput(analysis=other))
+    assert outcome.error is not None
+    assert (outcome.error.type, outcome.error.action) == (ErrorType.INPUT_DIFFERS, Action.CONTINUE)
+    assert (outcome.payload is not None, governance.work(lock).stage) == (True, Stage.PLANNED)
+    assert "none of it is true" not in room.workers.tasks[1].prompt
+
+
+async def test_a_kept_change_that_somebody_altered_is_not_used(room: Room) -> None:
+    await room.approve()
+    governance = room.governance(*GOOD)
+    begun = AnalyzeInput(problem_statement="sub is missing")
+    lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
+    await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
+    await call(governance, room.caller, Phase.IMPLEMENT, lock, ImplementInput())
+    kept = KeptChanges(room.state)
+    kept.save(lock, kept.load(lock)[:1])
+    with pytest.raises(ToolRuleError, match="governance-change-lost"):
+        await call(governance, room.caller, Phase.REVIEW, lock, ReviewInput())
+    assert governance.work(lock).stage is Stage.IMPLEMENTED
+
+
+async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
+    room.caller = msgspec.structs.replace(
+        room.caller, environment={**room.environment, "DEPLOY_TOKEN": "hunter2-and-more"}
+    )
+    telling = implements({"calc.py": f"{SUB}TOKEN = 'hunter2-and-more'\n", "tests/test_sub.py": SUB_TEST})
+    steps = (GOOD[0], GOOD[1], telling, *GOOD[3:])
+    work = await room.conduct(*steps, wish=Assignment(problem="use hunter2-and-more", mode="fast"))
+    told = str([task.prompt for task in room.workers.tasks]) + str(room.governance().entries(work.lock))
+    assert ("hunter2" in told, "calc.py" in told) == (False, True)
+    assert "hunter2-and-more" in (room.project / "calc.py").read_text(), "what is delivered is not masked"
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode", "why"),
+    [
+        ("enabled = false", "", "governance-disabled"),
+        ('modes = ["safe"]\ndefault_mode = "safe"', "fast", "governance-mode-off"),
+        ('default_mode = "safe"', "", ""),
+    ],
+)
+async def test_the_settings_say_which_phase_may_run_in_which_mode(
+    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, mode: str, why: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
+    lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.analyze]\n{settings}\n"})
+    governance, begun = room.governance(*GOOD), AnalyzeInput(problem_statement="sub is missing")
+    request = PhaseRequest(phase=Phase.ANALYZE, lock="new", given=begun, mode=mode)
+    if why:
+        with pytest.raises(ToolRuleError, match=why):
+            await governance.run(request, room.caller, lambda _: None)
+        assert governance.works() == ()
+        return
+    await governance.run(request, room.caller, lambda _: None)
+    assert [work.mode for work in governance.works()] == ["safe"]

@@ -101,6 +101,18 @@ class ImplementAnswer(Struct, frozen=True, kw_only=True):
     message: Text
 
 
+class WrittenFile(ImplementedFile, frozen=True, kw_only=True):
+    """`content` is the whole new text of the file, null to remove it."""
+
+    content: str | None
+
+
+class WrittenAnswer(ImplementAnswer, frozen=True, kw_only=True):
+    """As ImplementAnswer, from the calling agent, which has no copy of the project to write in."""
+
+    files: Annotated[tuple[WrittenFile, ...], Meta(max_length=1_000)]
+
+
 class ReviewAnswer(Struct, frozen=True, kw_only=True):
     """The result of a review. `nfrs` says how each non-functional requirement is met."""
 

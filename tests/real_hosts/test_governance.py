@@ -1,0 +1,214 @@
+"""Governed phases on the real hosts: as workers of `supervisor govern`, and with agents that call the tools.
+
+The model is scripted, the project's tests are real.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from real_hosts.agent_session import AgentSession, agent_session, reply_that_writes
+from real_hosts.host import Host
+from real_hosts.opencode_host import OpenCode
+from real_hosts.supervised import Supervised
+from sidecar.cli.scripted.model_script import (
+    ReplyRule,
+    RequestMatch,
+    reply_structured,
+    reply_with_calls,
+    reply_with_text,
+)
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+from sidecar.kernel.governance import Phase
+from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
+from support.tdd_projects import PYTHON, SUB, contents, lay_out
+
+SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
+LEFT: Final = (".git", ".gitignore", "__pycache__", ".pytest_cache")
+LIMIT_S: Final = 120.0
+"""Bound of every wait here, in seconds."""
+BRIEFED: Final = "The problem:\n"
+WORKER: Final = RequestMatch(tools="some", any=BRIEFED)
+"""Requests of a worker: not those for a title."""
+FORM: Final = "requests your input"
+LOCK: Final = re.compile(r"gov-[0-9a-f]+")
+GOAL: Final = "sub works --check 'python -m pytest -q'"
+DONE: Final = PYTHON | MADE
+OWN_WORK: Final = 'toolsets = ["core", "governance"]\n[governance]\nworkers = false\n'
+"""Settings by which the agent does each phase's work itself."""
+
+Files = Mapping[str, str]
+
+
+def works(
+    host: Host | OpenCode, model: ScriptedModel, answer: Mapping[str, Any], files: Files | None = None
+) -> None:
+    """The model lets the next worker write these files and answer so."""
+    end = reply_structured(answer) if isinstance(host, Host) else reply_with_text(json.dumps(answer))
+    replies = [*([reply_that_writes(host, files)] if files else []), end]
+    model.add(*(ReplyRule(reply, WORKER) for reply in replies))
+
+
+def prompts(model: ScriptedModel) -> list[str]:
+    """What each worker was told first, oldest first."""
+    return [request.last for request in model.requests if BRIEFED in request.last]
+
+
+def holds(host: Host | OpenCode, files: Files) -> bool:
+    """Whether the project holds these files and nothing else but what tools left."""
+    return contents(host.project, but=LEFT) == files
+
+
+def govern(host: Host | OpenCode, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Type `supervisor govern ARGUMENTS`."""
+    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
+    return subprocess.run(
+        [str(SUPERVISOR), "govern", *arguments],
+        cwd=host.project,
+        env={**host.env, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=2 * LIMIT_S,
+        check=False,
+    )
+
+
+def test_what_claude_code_reviews_and_rejects_is_made_again_and_delivered(
+    host: Host, model: ScriptedModel
+) -> None:
+    lay_out(host.project, PYTHON)
+    again = {"calc.py": f"{SUB}# zero, too\n"}
+    works(host, model, ANALYSIS)
+    works(host, model, PLAN)
+    works(host, model, implemented(*MADE), MADE)
+    works(host, model, REJECTED)
+    works(host, model, implemented("calc.py"), again)
+    works(host, model, APPROVED)
+    works(host, model, PASSED)
+    done = govern(host, PROBLEM, "--mode", "fast")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert re.findall(r"(?:result|decision): (\w+)", done.stdout) == [
+        *("REJECTED", "ITERATE", "APPROVED", "PASSED", "DELIVER"),
+    ]
+    assert "sub(0) is not handled" in prompts(model)[4]
+    assert holds(host, DONE | again)
+
+
+def test_a_change_that_opencode_made_is_delivered_at_once(
+    opencode_host: OpenCode, model: ScriptedModel
+) -> None:
+    lay_out(opencode_host.project, PYTHON)
+    for answer, files in (
+        (ANALYSIS, {}),
+        (PLAN, {}),
+        (implemented(*MADE), MADE),
+        (APPROVED, {}),
+        (PASSED, {}),
+    ):
+        works(opencode_host, model, answer, files)
+    done = govern(opencode_host, PROBLEM, "--mode", "fast")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert holds(opencode_host, DONE)
+
+
+# --- the tools, called by the agent of a session ------------------------------------------------------------
+
+
+@contextmanager
+def begun(session: AgentSession, mode: str, **given: Any) -> Iterator[str]:
+    """Yield the lock of an agent that has called phase_analyze and waits until the block scripted the rest.
+
+    The host has come to its end afterwards.
+    """
+    held, aside = threading.Event(), ThreadPoolExecutor()
+    assert session.under.supervisor("trust", "--yes").returncode == 0
+    asked = {"problem_statement": PROBLEM, **given}
+    session.calls("phase_analyze", context_lock_id="new", mode=mode, input_data=asked)
+    waits = reply_that_writes(session.under.host, {".git/waited": ""})
+    session.under.script(ReplyRule(waits, session.agent, gate=held))
+    run = aside.submit(session.goal, GOAL)
+    try:
+        told = session.under.model.wait_for(lambda request: "[ANALYSIS]" in request.last, timeout=LIMIT_S)
+        found = LOCK.search(told.last)
+        assert found is not None, told.last
+        yield found[0]
+    finally:
+        held.set()
+        run.result(2 * LIMIT_S)
+        aside.shutdown()
+
+
+def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
+    host: Host, model: ScriptedModel
+) -> None:
+    with agent_session(host, model, PYTHON, "governance") as session:
+        works(host, model, ANALYSIS)
+        with begun(session, "light") as lock:
+            works(host, model, PLAN)
+            works(host, model, implemented(*MADE), MADE)
+            works(host, model, APPROVED)
+            for phase in (Phase.PLAN, Phase.IMPLEMENT, Phase.REVIEW):
+                session.calls(f"phase_{phase}", context_lock_id=lock, input_data={})
+            session.under.script(ReplyRule(reply_with_text("My user is asked."), session.agent))
+        assert f"in a shell: supervisor governance answer {lock} yes" in session.told[-1]
+        waiting = session.under.report()
+        assert (waiting.status, waiting.story[-2].decided) == ("active", "waiting")
+        assert (holds(host, PYTHON), session.under.continuations()) == (True, [])
+
+        assert session.under.supervisor("governance", "answer", lock, "yes").returncode == 0
+        works(host, model, PASSED)
+        for phase in (Phase.TEST, Phase.CONDUCT):
+            session.calls(f"phase_{phase}", context_lock_id=lock, input_data={})
+        session.says("sub is there, and tested.")
+        session.under.ask("They said yes.", "--continue")
+        assert '"decision":"DELIVER"' in session.told[-1]
+        assert holds(host, DONE)
+        assert session.under.report().status == "achieved"
+
+
+def test_an_agent_of_opencode_does_the_work_of_each_phase_itself_and_delivers_it(
+    opencode_host: OpenCode, model: ScriptedModel
+) -> None:
+    made = implemented(*MADE)
+    made["files"] = [{**file, "content": MADE[file["path"]]} for file in made["files"]]
+    answers = {Phase.PLAN: PLAN, Phase.IMPLEMENT: made, Phase.REVIEW: APPROVED, Phase.TEST: PASSED}
+    with agent_session(opencode_host, model, PYTHON, "governance") as session:
+        lay_out(opencode_host.home, {".config/supervisor/config.toml": OWN_WORK})
+        with begun(session, "fast", answer=ANALYSIS) as lock:
+            for phase, answer in answers.items():
+                session.calls(f"phase_{phase}", context_lock_id=lock, input_data={"answer": answer})
+            session.calls("phase_conduct", context_lock_id=lock, input_data={})
+            session.says("sub is there, and tested.")
+        assert "DELIVER" in session.told[-1]
+        assert (prompts(model), holds(opencode_host, DONE)) == ([], True)
+        assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
+
+
+def test_claude_code_shows_its_user_a_form_and_their_yes_counts(host: Host, model: ScriptedModel) -> None:
+    with agent_session(host, model, PYTHON, "governance") as session:
+        lay_out(host.home, {".config/supervisor/config.toml": OWN_WORK})
+        assert isinstance(session.under, Supervised)
+        vague = {"problem_statement": PROBLEM, "answer": ANALYSIS | {"verifiability": "NON-VERIFIABLE"}}
+        session.under.script(
+            ReplyRule(reply_with_calls(ReplyToolCall("WaitForMcpServers", {})), session.agent)
+        )
+        session.calls("phase_analyze", context_lock_id="new", input_data=vague)
+        session.says("They said yes.")
+        with session.under.terminal() as terminal:
+            terminal.submit("say what is missing")
+            assert "Nobody could tell whether this problem is solved." in terminal.wait_for(FORM)
+            terminal.agree(FORM)
+            terminal.wait_for("They said yes")
+        assert "Your user answered yes; the work is analyzed now." in session.told[-1]

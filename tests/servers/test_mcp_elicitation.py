@@ -1,0 +1,78 @@
+"""A tool asks the person at the client: those that offer elicitation are asked, the others never."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+from mcp.types import INTERNAL_ERROR, ElicitRequestParams, ElicitResult
+
+from servers.conftest import Start
+from servers.mcp_clients import Echo, begun, call, speaking
+from servers.mcp_web import Web, client_of
+from sidecar.hosts.ports import McpAccess
+from sidecar.servers.mcp.http_door import McpFiles
+
+QUESTION: Final = "Is it delivered?"
+FAILED: Final = {"code": INTERNAL_ERROR, "message": "the window is gone"}
+ANSWERS: Final[dict[str, tuple[dict[str, object], str]]] = {
+    "accepted": ({"result": {"action": "accept", "content": {}}}, "True"),
+    "declined": ({"result": {"action": "decline"}}, "False"),
+    "cancelled": ({"result": {"action": "cancel"}}, "None"),
+    "an error": ({"error": FAILED}, "None"),
+    "no such answer": ({"result": {"action": "shrug"}}, "None"),
+    "no form": ({"result": [True]}, "None"),
+    "neither": ({}, "None"),
+    "too long": ({"result": {"action": "accept", "content": {"x": "x" * 2**22}}}, "None"),
+}
+"""What a client answers, and what counts: None leaves the question open."""
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+async def access(start: Start, echo: Echo, tmp_path: Path) -> McpAccess:
+    return await Web(echo, McpFiles(tmp_path / "state")).started(start).access()
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+async def test_the_person_is_asked_over_a_pipe_and_their_answer_counts(
+    start: Start, echo: Echo, case: str
+) -> None:
+    answer, counts = ANSWERS[case]
+    client = await begun(speaking(start, echo), offers={"elicitation": {"form": {}}})
+    client.send(b'{"jsonrpc":"2.0","id":77,"result":{"action":"accept"}}')  # nobody waits for that
+    call(client, 2, ask=QUESTION)
+    asked = await client.hear()
+    assert (asked["method"], asked["params"]["message"]) == ("elicitation/create", QUESTION)
+    assert asked["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+    client.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}).encode())
+    assert (await client.hear())["result"]["structuredContent"] == {"text": counts}
+
+
+async def test_who_cannot_ask_is_not_asked(start: Start, echo: Echo) -> None:
+    client = await begun(speaking(start, echo))
+    call(client, 2, ask=QUESTION)
+    assert (await client.hear())["result"]["structuredContent"] == {"text": "None"}
+
+
+@pytest.mark.parametrize(("mode", "counts"), [("legacy", "True"), ("auto", "None")])
+async def test_the_packages_client_is_asked_over_http_where_its_protocol_can(
+    access: McpAccess, mode: str, counts: str
+) -> None:
+    """In the newest protocol a server cannot ask during a call."""
+    heard: list[str] = []
+
+    async def asked(_context: object, params: ElicitRequestParams) -> ElicitResult:
+        heard.append(params.message)
+        return ElicitResult(action="accept", content={})
+
+    async with client_of(access, mode, elicitation_callback=asked) as client:
+        found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
+    assert found.structured_content == {"text": counts}
+    assert heard == ([QUESTION] if mode == "legacy" else [])
