@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -36,6 +37,15 @@ def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))
     return lambda text: pattern.sub(MASK_TEXT, text)
+
+
+def mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - any JSON
+    """Mask each text of a JSON value: in its encoded form, a mask could reach beyond a text."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [mask_texts(one, mask) for one in value]
+    return {name: mask_texts(one, mask) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def mask_turn(turn: Turn, mask: SecretMask) -> Turn:
