@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.errors import BadInputError
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.skills import Skills
@@ -88,7 +88,7 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
     platform = build_platform(state)
-    workers = build_workers(platform.spending, platform.secrets)
+    workers = build_workers(state, platform.spending, platform.secrets)
     skills = build_skills(state, platform, build_evidence(state, files), files, workers)
     try:
         results = asyncio.run(run_phases(skills, wanted, request, quiet=as_json))

@@ -62,7 +62,8 @@ async def build_loop_player(asked: PlayRequest, tell: Tell) -> LoopPlayer:
         )
     )
     journals = SessionJournals(services.journals, services.log, services.clock)
-    workers = build_workers(services.spending, services.secrets)
-    parts = build_loop_services(user_paths().state, services, checks, journals, workers)
+    state = user_paths().state
+    workers = build_workers(state, services.spending, services.secrets)
+    parts = build_loop_services(state, services, checks, journals, workers)
     loops = TaskLoops(dataclasses.replace(parts, texts=player_texts()))
     return LoopPlayer(loops, journals, workers, asked, tell)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.instructions import InstructionKind
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.steering import FilesInForce

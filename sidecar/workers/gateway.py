@@ -26,6 +26,7 @@ from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ServiceSettings, Settings
 from sidecar.kernel.text import fill_template, last_characters, one_printable_line, quote_as_code_block
 from sidecar.platform.api_keys import ApiKeyFinder
+from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
 from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.files import OutsideError, WrittenFile, read_shown_file, write_files
@@ -62,10 +63,15 @@ class GatewayBackend:
     """Implements `Backend`."""
 
     def __init__(
-        self, texts: Path, own: Mapping[str, str], secrets: Callable[[Environment], SecretMask]
+        self,
+        texts: Path,
+        own: Mapping[str, str],
+        secrets: Callable[[Environment], SecretMask],
+        applier: ChangeApplier,
     ) -> None:
         """`texts`: the folder of worker-gateway.md; `own`: the environment of this process."""
         self._texts = texts
+        self._applier = applier
         self._own = own
         self._secrets = secrets
 
@@ -108,7 +114,14 @@ class GatewayBackend:
         output = last_characters(text, OUTPUT_LIMIT)
         source = text if text.lstrip().startswith("{") else find_answer(text, output)
         found: Any = validate_answer(source, kind, output)
-        _write(task.project, tuple(found.files), output)
+        try:
+            write_files(self._applier, task.project, tuple(found.files))
+        except OutsideError as error:
+            said = f"the model named a file that is not its to write, so nothing was written: {error}"
+            raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None
+        except (OSError, ApplyError) as error:
+            said = f"the model's files could not be written, and all is as before: {error}"
+            raise WorkerError(WorkerFailure.INVALID, said, output) from None
         return Worked(found.answer, model, output)
 
     async def _ask(
@@ -171,14 +184,3 @@ class GatewayBackend:
 def _answer_kind(answer: type[Struct]) -> type[Struct]:
     """Return the Struct of the whole answer: the files, and the answer of the task."""
     return msgspec.defstruct("GatewayAnswer", [("files", list[WrittenFile]), ("answer", answer)], frozen=True)
-
-
-def _write(project: str, files: tuple[WrittenFile, ...], output: str) -> None:
-    try:
-        write_files(project, files)
-    except OutsideError as error:
-        said = f"the model named a file that is not its to write, so nothing was written: {error}"
-        raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None
-    except (OSError, UnusableFileError) as error:
-        said = f"the model's files could not be written, and all is as before: {error}"
-        raise WorkerError(WorkerFailure.INVALID, said, output) from None

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.instructions import InstructionKind
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.supervision.ports import Services

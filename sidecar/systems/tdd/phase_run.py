@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.tree.apply import ApplyError
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run
+from sidecar.platform.apply import ApplyError
 from sidecar.systems.tdd.changed_files import (
     classify_change,
     find_marks,

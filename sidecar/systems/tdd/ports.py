@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.ports import GateCatalog, GateRunner, Workspace
-from sidecar.evidence.tree.apply import ChangeApplier
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.ports import Clock, Configuration, EventLog, SecretDetector
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.workers.ports import Workers

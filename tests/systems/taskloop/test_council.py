@@ -233,7 +233,7 @@ def play(room: Room, body: str) -> tuple[Workers, dict[str, Any]]:
     program = room.folder / "agent.py"
     program.write_text(PROGRAM.format(names=[str(one) for one in MEMBERS], body=body, answer=GOOD))
     own = WorkerSettings(backend="command", command=(sys.executable, str(program)), parallel=5)
-    return build_workers(MemorySpending(), SecretForms()), {"workers": own}
+    return build_workers(room.folder, MemorySpending(), SecretForms()), {"workers": own}
 
 
 async def test_real_processes_hold_a_council(room: Room) -> None:
