@@ -7,24 +7,11 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-from msgspec import Raw
-
-from sidecar.kernel.events import (
-    Fact,
-    GatesRan,
-    JudgeAnswered,
-    JudgeFailed,
-    OldChecksRan,
-    ProjectState,
-    TurnRead,
-)
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import (
     RECORD_KINDS,
     EventFilter,
     JudgingPaid,
-    KeptFact,
     LoggedEvent,
     RecordEntry,
     StopKept,
@@ -34,7 +21,7 @@ from sidecar.kernel.log import (
     record_entries,
 )
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.stop_history import LoadedStops, RecordedStop, TimedFact
+from sidecar.kernel.stop_history import LoadedStops, RecordedStop
 from sidecar.platform.incidents import Incidents
 
 if TYPE_CHECKING:
@@ -130,15 +117,6 @@ class DailySpending:
 
 STOPS_PER_PROJECT: Final = 20
 """Number of stops kept per project."""
-FACT_KINDS: Final[dict[str, type[Fact]]] = {
-    "turn": TurnRead,
-    "survey": ProjectState,
-    "gates": GatesRan,
-    "old-checks": OldChecksRan,
-    "judged": JudgeAnswered,
-    "judge-failed": JudgeFailed,
-}
-_NAMES: Final = {kind: name for name, kind in FACT_KINDS.items()}
 _KEPT: Final = (event_kind(StopKept),)
 
 
@@ -153,23 +131,12 @@ class StopHistory:
 
         Raises OSError, also for one that is too big, and ValueError for text that cannot be encoded.
         """
-        facts = (
-            KeptFact(one.at, _NAMES[type(one.fact)], Raw(msgspec.json.encode(one.fact))) for one in stop.heard
-        )
-        kept = StopKept(
-            inquiry=stop.inquiry,
-            heard=tuple(facts),
-            ended=stop.ended,
-            stage=stop.stage,
-            detail=stop.detail,
-            rule=stop.rule,
-        )
         event = LoggedEvent(
             at=stop.at,
             system=SUPERVISION,
             session=stop.inquiry.stop.key,
             project=_real_path(stop.project),
-            data=kept,
+            data=StopKept(stop=stop),
         )
         self._log.append(event)
         self._log.forget(EventFilter(project=event.project, kinds=_KEPT), keep=STOPS_PER_PROJECT)
@@ -197,37 +164,13 @@ class StopHistory:
 
 
 def _loaded_stops(events: tuple[LoggedEvent, ...]) -> LoadedStops:
-    stops, problems = [], []
-    for event in events:
-        try:
-            stops.append(_recorded_stop(event))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            problems.append(f"event {event.position} of the log: {str(error)[:200]}")
-    return LoadedStops(tuple(stops), tuple(problems))
-
-
-def _recorded_stop(event: LoggedEvent) -> RecordedStop:
-    """The stop in an event. Raises what decoding raises."""
-    kept = event.data
-    if not isinstance(kept, StopKept):
-        raise msgspec.DecodeError(kept.why if isinstance(kept, UnreadableEvent) else "it is no stop")
-    return RecordedStop(
-        at=event.at,
-        project=event.project,
-        inquiry=kept.inquiry,
-        heard=tuple(TimedFact(one.at, _decode_fact(one)) for one in kept.heard),
-        ended=kept.ended,
-        detail=kept.detail,
-        stage=kept.stage,
-        rule=kept.rule,
+    stops = tuple(event.data.stop for event in events if isinstance(event.data, StopKept))
+    problems = (
+        f"event {event.position} of the log: {event.data.why}"
+        for event in events
+        if isinstance(event.data, UnreadableEvent)
     )
-
-
-def _decode_fact(one: KeptFact) -> Fact:
-    kind = FACT_KINDS.get(one.kind)
-    if kind is None:
-        raise msgspec.DecodeError(f"there is no fact {one.kind[:40]!r}")
-    return msgspec.json.decode(one.fact, type=kind)
+    return LoadedStops(stops, tuple(problems))
 
 
 def _real_path(project: str) -> str:
