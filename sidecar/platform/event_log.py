@@ -180,6 +180,12 @@ class EventLogFile:
         query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
         return self._select(query, (*values, max(number, 0)))[::-1]
 
+    def count(self, wanted: EventFilter) -> int:
+        where, values = _condition(wanted)
+        query = f"SELECT COUNT(*) FROM events WHERE {where}"  # noqa: S608 - the same
+        found = self._carry_out(lambda connection: connection.execute(query, values).fetchone())
+        return int(found[0]) if found else 0
+
     def last(self) -> int:
         found = self._carry_out(lambda connection: connection.execute(ENDS).fetchone())
         return int(found[1] or 0) if found else 0

@@ -56,6 +56,7 @@ class DailySpending:
         self._clock = clock
         self._incidents = incidents
         self._most = Spending(day="")
+        self._stored, self._position, self._number = Spending(day=""), 0, 0
 
     def today(self) -> Spending:
         """What was spent today; never less than this process has seen (law 9). Never raises."""
@@ -98,15 +99,21 @@ class DailySpending:
         self._most = add_spending(spent, paid.tokens, paid.cents, paid.calls)
 
     def _read(self) -> Spending:
-        """Sum up the payments of today."""
+        """Sum up the payments of today, from the last one that was read before on."""
         now = self._clock.now()
-        midnight = now - now % DAY_S
-        spent = Spending(day=self._day(now))
+        midnight, day = now - now % DAY_S, self._day(now)
         wanted = EventFilter(kinds=PAID_KINDS, since=midnight, before=midnight + DAY_S)
-        for event in self._log.read(wanted, limit=MOST_PAYMENTS):
+        if self._stored.day != day:
+            self._stored, self._position, self._number = Spending(day=day), 0, 0
+        found = self._log.read(wanted, after=self._position, limit=MOST_PAYMENTS)
+        if self._log.count(wanted) < self._number + len(found):  # payments were taken out
+            self._stored, self._position, self._number = Spending(day=day), 0, 0
+            found = self._log.read(wanted, limit=MOST_PAYMENTS)
+        for event in found:
             if isinstance(paid := event.data, JudgingPaid | WorkerRan):
-                spent = add_spending(spent, paid.tokens, paid.cents, paid.calls)
-        return spent
+                self._stored = add_spending(self._stored, paid.tokens, paid.cents, paid.calls)
+            self._position, self._number = event.position, self._number + 1
+        return self._stored
 
     def _day(self, now: float) -> str:
         return dt.datetime.fromtimestamp(now, tz=dt.UTC).date().isoformat()
@@ -127,10 +134,7 @@ class StopHistory:
         self._log = log
 
     def keep(self, stop: RecordedStop) -> None:
-        """Append a stop and remove those beyond the limit.
-
-        Raises OSError, also for one that is too big, and ValueError for text that cannot be encoded.
-        """
+        """Append a stop and remove those beyond the limit. Raises OSError, also for one that is too big."""
         event = LoggedEvent(
             at=stop.at,
             system=SUPERVISION,

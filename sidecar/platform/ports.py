@@ -106,6 +106,9 @@ class EventLog(Protocol):
     def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
         """The newest events, oldest first."""
 
+    def count(self, wanted: EventFilter) -> int:
+        """Return how many events fit. Raises OSError."""
+
     def last(self) -> int:
         """The greatest position, 0 for an empty log."""
 

@@ -33,9 +33,9 @@ from sidecar.kernel.text import fill_template, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
 from sidecar.platform.processes import ProcessEnding, ProcessResult
-from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
+from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.policy import claude_model, opencode_model
-from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
 
 CLOSING_FILE: Final = "worker.md"
@@ -151,7 +151,7 @@ class AgentBackend:
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
-    ) -> Worked[A]:
+    ) -> WorkerRun[A]:
         """Raises WorkerError, and OSError if the closing text cannot be read."""
         stream = self._program.stream(hear)
         program = self._program.find(task, settings)
@@ -182,7 +182,8 @@ class AgentBackend:
             cost.calls = 0
         self._check_ending(task, ended, stream)
         answer = stream.answer or find_answer(stream.text, stream.output)
-        return Worked(validate_answer(answer, task.answer, stream.output), model or SELF, stream.output)
+        fit = validate_answer(answer, task.answer, stream.output)
+        return WorkerRun(answer=fit, model=model or SELF, output=stream.output)
 
     def _prompt(self, task: WorkerTask[A]) -> str:
         if self._program.enforces:

@@ -28,17 +28,15 @@ from sidecar.kernel.text import fill_template, last_characters, one_printable_li
 from sidecar.platform.api_keys import ApiKeyFinder
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
-from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
+from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.files import OutsideError, WrittenFile, read_shown_file, write_files
 from sidecar.workers.policy import gateway_model
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.streams import OUTPUT_LIMIT
 
 PROMPT_FILE: Final = "worker-gateway.md"
 URL_VARIABLE: Final = "LITELLM_BASE_URL"
 KEY_VARIABLE: Final = "LITELLM_API_KEY"
-FORM_REFUSALS: Final = frozenset((400, 404, 415, 422, 501))
-"""Statuses with which services refuse a form that they do not know."""
 
 
 class _Deadline:
@@ -93,7 +91,7 @@ class GatewayBackend:
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
-    ) -> Worked[A]:
+    ) -> WorkerRun[A]:
         """Raises WorkerError, and OSError if the prompt's text cannot be read."""
         from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - not at start
 
@@ -122,14 +120,13 @@ class GatewayBackend:
         except (OSError, ApplyError) as error:
             said = f"the model's files could not be written, and all is as before: {error}"
             raise WorkerError(WorkerFailure.INVALID, said, output) from None
-        return Worked(found.answer, model, output)
+        return WorkerRun(answer=found.answer, model=model, output=output)
 
     async def _ask(
         self, task: WorkerTask[A], settings: Settings, model: str, kind: type[Struct], cost: WorkerCost
     ) -> str:
         """Return the model's text. A form that the service does not know is left away."""
         from sidecar.platform import chat, http  # noqa: PLC0415 - not at start
-        from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - the same
 
         to = http.parse_service_address(self._url(task, settings))
         key = await self._keys(task).fetch()
@@ -138,18 +135,13 @@ class GatewayBackend:
         schema = msgspec.json.decode(schema_text(kind))
         mask, deadline = self._secrets(task.environment), _Deadline(task.seconds)
         async with http.open_service_connection(to, task.environment, headers, deadline, mask) as line:
-            form = 0
-            while True:
+
+            async def ask(form: int) -> bytes:
                 asked = chat.build_request(model, system, task.prompt, "work", schema, form)
                 cost.calls = 1
-                try:
-                    body = await line.post(chat.completions_url(to.url), msgspec.json.encode(asked))
-                    break
-                except FaultError as fault:
-                    last = form + 1 == chat.FORMS
-                    if last or fault.status not in FORM_REFUSALS or not chat.refuses_form(fault.said):
-                        raise
-                    form += 1
+                return await line.post(chat.completions_url(to.url), msgspec.json.encode(asked))
+
+            _, body = await chat.ask_in_strictest_form(ask, range(chat.FORMS), chat.refuses_form)
         try:
             said = chat.read_completion(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

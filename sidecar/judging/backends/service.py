@@ -6,6 +6,7 @@ this process runs.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
@@ -19,7 +20,7 @@ from sidecar.kernel.models import answer_price_cents, model_prices, service_mode
 from sidecar.kernel.text import one_printable_line as line_of
 from sidecar.platform import http
 from sidecar.platform.api_keys import ApiKeyFinder
-from sidecar.platform.http_faults import FaultError
+from sidecar.platform.chat import ask_in_strictest_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 STRUCTURE_FILE: Final = "structure.md"
 """Instructions for the model if its service does not enforce the structure; the schema follows."""
-FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 501))
-"""Statuses with which services refuse a form that they do not know."""
 REMEMBERED_FORMS_LIMIT: Final = 100
 """Services whose accepted form is remembered."""
 
@@ -186,17 +185,16 @@ class _ServiceRequest:
         Raises NoVerdictError, OSError.
         """
         place = (self._target.address.url, self._target.model)
-        form = self._forms.get(place, 0)
-        while True:
-            try:
-                body = await self._post(prompt, form)
-            except FaultError as fault:
-                if not self._falls_back(fault, form):
-                    raise
-                form += 1
-            else:
-                self._remember(place, form)
-                return self._read(body)
+        forms = range(self._forms.get(place, 0), self._dialect.forms)
+        form, body = await ask_in_strictest_form(partial(self._post, prompt), forms, self._dialect.refuses)
+        if len(self._forms) >= REMEMBERED_FORMS_LIMIT:
+            self._forms.clear()
+        self._forms[place] = form
+        try:
+            return self._dialect.read(body)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            why = line_of(str(error)) if body.strip() else "nothing"
+            raise NoVerdictError(f"the model service answered what is no answer: {why}") from None
 
     async def _post(self, prompt: JudgePrompt, form: int) -> bytes:
         if form:
@@ -205,19 +203,3 @@ class _ServiceRequest:
         asked = self._dialect.body(prompt, self._target.model, form)
         content = msgspec.json.encode(asked)
         return await self._line.post(self._dialect.url(self._target.address.url), content)
-
-    def _falls_back(self, fault: FaultError, form: int) -> bool:
-        last = form + 1 == self._dialect.forms
-        return not last and fault.status in FORM_REFUSAL_STATUSES and self._dialect.refuses(fault.said)
-
-    def _remember(self, place: tuple[str, str], form: int) -> None:
-        if len(self._forms) >= REMEMBERED_FORMS_LIMIT:
-            self._forms.clear()
-        self._forms[place] = form
-
-    def _read(self, body: bytes) -> ServiceAnswer:
-        try:
-            return self._dialect.read(body)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            why = line_of(str(error)) if body.strip() else "nothing"
-            raise NoVerdictError(f"the model service answered what is no answer: {why}") from None
