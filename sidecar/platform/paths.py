@@ -134,3 +134,12 @@ def real_project_path(project: str) -> str:
     if not Path(project).is_absolute():
         raise BadInputError(f"{project[:REFUSED_PATH_LENGTH]!r} is no absolute path of a project")
     return real
+
+
+def lies_inside(path: Path, *folders: Path) -> bool:
+    """Whether a path leads into one of these folders, links resolved; what is no path does not."""
+    try:
+        real = path.resolve()
+        return any(real.is_relative_to(folder.resolve()) for folder in folders)
+    except (OSError, RuntimeError, ValueError):
+        return False

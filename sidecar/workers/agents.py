@@ -13,7 +13,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +32,7 @@ from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
+from sidecar.platform.paths import lies_inside
 from sidecar.platform.processes import ProcessEnding, ProcessResult
 from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.policy import claude_model, opencode_model
@@ -200,18 +200,8 @@ class AgentBackend:
 
 def find_outside_paths(written: list[str], project: str, environment: Environment) -> list[str]:
     """Return the paths that lead outside of the work folder and of the temporary folder, links resolved."""
-    roots = [
-        os.path.realpath(place) for place in (project, environment.get("TMPDIR") or tempfile.gettempdir())
-    ]
-    return [path for path in dict.fromkeys(written) if not _lies_inside(str(Path(project, path)), roots)]
-
-
-def _lies_inside(path: str, roots: list[str]) -> bool:
-    try:
-        real = Path(os.path.realpath(path))
-    except (OSError, ValueError):
-        return False
-    return any(real.is_relative_to(root) for root in roots)
+    folders = Path(project), Path(environment.get("TMPDIR") or tempfile.gettempdir())
+    return [path for path in dict.fromkeys(written) if not lies_inside(Path(project, path), *folders)]
 
 
 def _permit(task: WorkerTask[A]) -> str:

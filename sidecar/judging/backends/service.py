@@ -20,7 +20,7 @@ from sidecar.kernel.models import answer_price_cents, model_prices, service_mode
 from sidecar.kernel.text import one_printable_line as line_of
 from sidecar.platform import http
 from sidecar.platform.api_keys import ApiKeyFinder
-from sidecar.platform.chat import ask_in_strictest_form
+from sidecar.platform.chat import ChatAnswer, ask_in_strictest_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
     from sidecar.kernel.masking import SecretMask
-    from sidecar.kernel.models import TokenUsage
     from sidecar.kernel.settings import ServiceSettings, Settings
     from sidecar.kernel.verdict import Verdict
     from sidecar.platform.http import ServiceAddress, ServiceConnection
@@ -40,14 +39,6 @@ STRUCTURE_FILE: Final = "structure.md"
 """Instructions for the model if its service does not enforce the structure; the schema follows."""
 REMEMBERED_FORMS_LIMIT: Final = 100
 """Services whose accepted form is remembered."""
-
-
-class ServiceAnswer(Struct, frozen=True):
-    """The answer of a service: the model's text, or `fault` in one line if there is none to use."""
-
-    text: str
-    usage: TokenUsage
-    fault: str = ""
 
 
 class Dialect(Protocol):
@@ -71,7 +62,7 @@ class Dialect(Protocol):
     def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
         """Return the request body."""
 
-    def read(self, body: bytes) -> ServiceAnswer:
+    def read(self, body: bytes) -> ChatAnswer:
         """Parse the answer; raises msgspec.DecodeError, or RecursionError if it is nested too deeply."""
 
     def refuses(self, said: str) -> bool:
@@ -179,7 +170,7 @@ class _ServiceRequest:
         self._line = line
         self._texts = texts
 
-    async def answer(self, prompt: JudgePrompt) -> ServiceAnswer:
+    async def answer(self, prompt: JudgePrompt) -> ChatAnswer:
         """Return the answer of the service, in the strictest form that it accepts.
 
         Raises NoVerdictError, OSError.

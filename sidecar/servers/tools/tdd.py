@@ -14,6 +14,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from sidecar.platform.paths import lies_inside
 from sidecar.platform.ports import Clock
 from sidecar.servers.tools.tool import (
     NoArguments,
@@ -164,7 +165,7 @@ def _request(
     """Build the request. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
     project = Path(call.session.project, given.project_root)
-    if not _lies_inside(project, call.session.project):
+    if not lies_inside(project, Path(call.session.project)):
         raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
     return SkillRequest(
         project=str(project),
@@ -173,13 +174,6 @@ def _request(
         model=given.model,
         session=call.session.key,
     )
-
-
-def _lies_inside(project: Path, session_project: str) -> bool:
-    try:
-        return project.resolve().is_relative_to(Path(session_project).resolve())
-    except (OSError, ValueError):  # such as a path with a surrogate
-        return False
 
 
 def _text(context: ToolContext, result: SkillResult) -> str:
