@@ -110,14 +110,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             )
             for phase, takes in phases
         ),
-        make(
-            name="skill_list",
-            takes=NoArguments,
-            gives=SkillsListed,
-            work=partial(_answer_list, context),
-            reads=True,
-            repeats=True,
-        ),
+        make(name="skill_list", gives=SkillsListed, work=partial(_answer_list, context), reads=True),
         make(
             name="skill_run",
             takes=SkillArguments,
