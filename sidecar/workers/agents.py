@@ -39,8 +39,6 @@ from sidecar.workers.policy import claude_model, opencode_model
 from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
 
-CLOSING_FILE: Final = "worker.md"
-"""The end of the prompt for agents that cannot enforce a schema."""
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 OPENCODE_AGENT: Final = "supervisor-worker"
 TITLE: Final = "Supervisor's worker"
@@ -133,10 +131,10 @@ PROGRAMS: Final = (
 class AgentBackend:
     """Implements `Backend` with a program."""
 
-    def __init__(self, program: Program, texts: Path) -> None:
-        """`texts`: the folder of worker.md."""
+    def __init__(self, program: Program, closing: str) -> None:
+        """`closing` ends the prompt of an agent that cannot enforce a schema."""
         self._program = program
-        self._texts = texts
+        self._closing = closing
 
     def absence(self, task: WorkerTask[A], settings: Settings) -> str:
         absent = self._program.absent or f"`{self._program.name}` is not on the session's PATH"
@@ -145,7 +143,6 @@ class AgentBackend:
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
     ) -> WorkerRun[A]:
-        """Raises WorkerError, and OSError if the closing text cannot be read."""
         stream = self._program.stream(hear)
         program = self._program.find(task, settings)
         given, model = self._program.start(task, program, self._prompt(task), settings)
@@ -171,8 +168,7 @@ class AgentBackend:
     def _prompt(self, task: WorkerTask[A]) -> str:
         if self._program.enforces:
             return task.prompt
-        closing = (self._texts / CLOSING_FILE).read_text(encoding="utf-8")
-        return f"{task.prompt}\n\n{fill_template(closing, {'schema': schema_text(task.answer)})}"
+        return f"{task.prompt}\n\n{fill_template(self._closing, {'schema': schema_text(task.answer)})}"
 
     def _failure(
         self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -34,7 +33,6 @@ from sidecar.workers.policy import gateway_model
 from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.streams import OUTPUT_LIMIT
 
-PROMPT_FILE: Final = "worker-gateway.md"
 URL_VARIABLE: Final = "LITELLM_BASE_URL"
 KEY_VARIABLE: Final = "LITELLM_API_KEY"
 
@@ -62,13 +60,13 @@ class GatewayBackend:
 
     def __init__(
         self,
-        texts: Path,
+        text: str,
         own: Mapping[str, str],
         secrets: Callable[[Environment], SecretMask],
         applier: ChangeApplier,
     ) -> None:
-        """`texts`: the folder of worker-gateway.md; `own`: the environment of this process."""
-        self._texts = texts
+        """`text` instructs the model; `own` is the environment of this process."""
+        self._text = text
         self._applier = applier
         self._own = own
         self._secrets = secrets
@@ -92,7 +90,6 @@ class GatewayBackend:
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
     ) -> WorkerRun[A]:
-        """Raises WorkerError, and OSError if the prompt's text cannot be read."""
         from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - not at start
 
         model, kind = gateway_model(task.model, settings), _answer_kind(task.answer)
@@ -162,8 +159,7 @@ class GatewayBackend:
             except (OSError, OutsideError, UnusableFileError) as error:
                 said = f"the file {path} cannot be shown to the model: {error}"
                 raise WorkerError(WorkerFailure.NOT_STARTED, said) from None
-        text = (self._texts / PROMPT_FILE).read_text(encoding="utf-8")
-        return fill_template(text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
+        return fill_template(self._text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
 
     def _url(self, task: WorkerTask[A], settings: Settings) -> str:
         chosen = settings.workers.backend == "gateway"
