@@ -32,15 +32,10 @@ def build_skills(
     return Skills(
         SkillServices(
             applier=ChangeApplier(state),
-            catalog=evidence.catalog,
-            clock=platform.clock,
-            configuration=platform.configuration,
-            log=platform.log,
-            gates=evidence.gates,
+            evidence=evidence,
+            platform=platform,
             registry=build_instructions(InstructionKind.SKILL, parse_skill, state, files),
-            secrets=platform.secrets,
             texts=markdown_sections((texts / TEXTS_FILE).read_text(encoding="utf-8")),
             workers=workers,
-            workspace=evidence.workspace,
         )
     )

@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.models import answer_price_cents, model_prices
@@ -92,7 +93,9 @@ class GatewayBackend:
     ) -> WorkerRun[A]:
         from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - not at start
 
-        model, kind = gateway_model(task.model, settings), _answer_kind(task.answer)
+        model = gateway_model(task.model, settings)
+        fields = [("files", list[WrittenFile]), ("answer", task.answer)]
+        kind = msgspec.defstruct("GatewayAnswer", fields, frozen=True)
         try:
             async with asyncio.timeout(task.seconds):
                 text = await self._ask(task, settings, model, kind, cost)
@@ -129,7 +132,7 @@ class GatewayBackend:
         key = await self._keys(task).fetch()
         headers = chat.authorization(key.secret if key else "")
         system = self._instructions(task, kind)
-        schema = msgspec.json.decode(schema_text(kind))
+        schema = strict_schema(kind)
         mask, deadline = self._secrets(task.environment), _Deadline(task.seconds)
         async with http.open_service_connection(to, task.environment, headers, deadline, mask) as line:
 
@@ -167,8 +170,3 @@ class GatewayBackend:
 
     def _keys(self, task: WorkerTask[A]) -> ApiKeyFinder:
         return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), task.environment, self._own)
-
-
-def _answer_kind(answer: type[Struct]) -> type[Struct]:
-    """Return the Struct of the whole answer: the files, and the answer of the task."""
-    return msgspec.defstruct("GatewayAnswer", [("files", list[WrittenFile]), ("answer", answer)], frozen=True)

@@ -125,10 +125,9 @@ class ServiceJudge:
 
         headers = self._dialect.headers(secret)
         async with http.open_service_connection(target.address, environment, headers, hearing, mask) as line:
-            asking = _ServiceRequest(self._dialect, self._forms, target, line, self._texts)
 
             async def answer(prompt: JudgePrompt) -> str:
-                said = await asking.answer(prompt)
+                said = await self._answer(target, line, prompt)
                 hearing.pay(
                     said.usage.tokens, answer_price_cents(target.model, said.usage, model_prices(settings))
                 )
@@ -152,32 +151,16 @@ class ServiceJudge:
             raise NoVerdictError(f"judge.{backend}.model names no model")
         return _Target(model, to, keys)
 
-
-class _ServiceRequest:
-    """Asks one service about one case."""
-
-    def __init__(
-        self,
-        dialect: Dialect,
-        forms: dict[tuple[str, str], int],
-        target: _Target,
-        line: ServiceConnection,
-        texts: Path,
-    ) -> None:
-        self._dialect = dialect
-        self._forms = forms
-        self._target = target
-        self._line = line
-        self._texts = texts
-
-    async def answer(self, prompt: JudgePrompt) -> ChatAnswer:
+    async def _answer(self, target: _Target, line: ServiceConnection, prompt: JudgePrompt) -> ChatAnswer:
         """Return the answer of the service, in the strictest form that it accepts.
 
         Raises NoVerdictError, OSError.
         """
-        place = (self._target.address.url, self._target.model)
+        place = (target.address.url, target.model)
         forms = range(self._forms.get(place, 0), self._dialect.forms)
-        form, body = await ask_in_strictest_form(partial(self._post, prompt), forms, self._dialect.refuses)
+        form, body = await ask_in_strictest_form(
+            partial(self._post, target, line, prompt), forms, self._dialect.refuses
+        )
         if len(self._forms) >= REMEMBERED_FORMS_LIMIT:
             self._forms.clear()
         self._forms[place] = form
@@ -187,10 +170,10 @@ class _ServiceRequest:
             why = line_of(str(error)) if body.strip() else "nothing"
             raise NoVerdictError(f"the model service answered what is no answer: {why}") from None
 
-    async def _post(self, prompt: JudgePrompt, form: int) -> bytes:
+    async def _post(self, target: _Target, line: ServiceConnection, prompt: JudgePrompt, form: int) -> bytes:
         if form:
             told = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
             prompt = prompt._replace(system=f"{prompt.system}\n\n{told}\n\n{schema_text()}")
-        asked = self._dialect.body(prompt, self._target.model, form)
+        asked = self._dialect.body(prompt, target.model, form)
         content = msgspec.json.encode(asked)
-        return await self._line.post(self._dialect.url(self._target.address.url), content)
+        return await line.post(self._dialect.url(target.address.url), content)

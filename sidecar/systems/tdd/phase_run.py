@@ -79,12 +79,12 @@ class PhaseRun:
 
     async def _test_gate(self) -> Gate:
         """Return the command of the tests; a given one wins. Raises SkillEndedError."""
-        settings, _ = self._services.configuration.load()
+        settings, _ = self._services.platform.configuration.load()
         request = self._request
         if request.test_cmd:
             gate = Gate(id="tests", command=request.test_cmd, why="it was given", origin=GateOrigin.TYPED)
         else:
-            catalog = await self._services.catalog.list(request.project, request.environment)
+            catalog = await self._services.evidence.catalog.list(request.project, request.environment)
             found = [gate for gate in catalog.gates if gate.kind is Kind.TESTS]
             if not found:
                 raise self._bench.ended("no-runner", {"project": request.project})
@@ -114,7 +114,7 @@ class PhaseRun:
 
     async def _try(self, gate: Gate, copy: WorkCopy, before: GateRun, last: _Attempt | None) -> _Attempt:
         """Let the worker work, and look at what it did."""
-        start = await self._services.workspace.remember(copy.project, copy.environment)
+        start = await self._services.evidence.workspace.remember(copy.project, copy.environment)
         try:
             done = await self._bench.work(copy, self._values(gate, before, last))
         except WorkerError as error:
@@ -136,14 +136,14 @@ class PhaseRun:
     async def _tests(self, gate: Gate, copy: WorkCopy) -> GateRun:
         """Run the tests in the copy, on exactly the files that are there now."""
         self._bench.tell(f"{self._phase}: the tests run there: {gate.command}")
-        tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
+        tree = await self._services.evidence.workspace.fingerprint(copy.project, copy.environment)
         at = GateContext(project=copy.project, tree=tree, environment=copy.environment)
-        (run,) = await self._services.gates.run((gate,), at, float(gate.seconds or 0))
+        (run,) = await self._services.evidence.gates.run((gate,), at, float(gate.seconds or 0))
         return mask_gate_run(run, self._bench.mask)
 
     async def _changes(self, start: FileBaseline, copy: WorkCopy) -> tuple[FileChange, ...]:
         """Return what the worker changed. Raises SkillEndedError where that cannot be seen completely."""
-        seen = await self._services.workspace.since(start, copy.project, copy.environment)
+        seen = await self._services.evidence.workspace.since(start, copy.project, copy.environment)
         if why := start.unseen or seen.unseen:
             raise self._bench.ended("no-copy", {"why": why})
         return without_written_files(seen.files)

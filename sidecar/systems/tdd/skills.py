@@ -68,14 +68,14 @@ class Skills:
 
     def _log_end(self, request: SkillRequest, result: SkillResult) -> None:
         event = LoggedEvent(
-            at=self._services.clock.now(),
+            at=self._services.platform.clock.now(),
             system=SYSTEM,
             data=msgspec.convert(result, SkillEnded, from_attributes=True),
             session=request.session,
             project=request.project,
         )
         try:
-            self._services.log.append(event)
+            self._services.platform.log.append(event)
         except OSError as error:
             log.warning("%s: its end could not be written down: %s", result.skill, error)
 

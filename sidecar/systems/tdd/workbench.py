@@ -93,8 +93,8 @@ class Workbench:
         self.tell = tell
         self.phase = phase
         self.attempts = 0
-        self.mask = services.secrets.masker(request.environment)
-        self._copies = ProjectCopies(services.workspace, request.project, request.environment)
+        self.mask = services.platform.secrets.masker(request.environment)
+        self._copies = ProjectCopies(services.evidence.workspace, request.project, request.environment)
         self._workers = CountedWorkers(services.workers)
         self._model = ""
 
@@ -112,7 +112,7 @@ class Workbench:
         self.attempts += 1
         number = f"{self.attempts}/{self.skill.attempts}"
         self.tell(f"{self.phase or self.skill.name}: an agent works in a copy of the project ({number})")
-        settings, _ = self.services.configuration.load()
+        settings, _ = self.services.platform.configuration.load()
         task = WorkerTask(
             prompt=self.skill.prompt(values),
             answer=self.skill.answer,
