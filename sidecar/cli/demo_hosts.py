@@ -22,6 +22,24 @@ FAKE_KEY = "sk-ant-fake"
 DEADLINE_SECONDS = 180.0
 
 
+def _model_rules(scene: ScriptedScene, tools: tuple[str, str, str], path: str) -> list[ReplyRule]:
+    """What the model says, in the host's names of its tools and of their argument for a file."""
+    read, write, bash = tools
+    shop, test = str(scene.project / "shop.py"), str(scene.project / "test_shop.py")
+    replies = (
+        reply_with_text(CLAIM),
+        reply_with_calls(ReplyToolCall(read, {path: test})),
+        reply_with_calls(ReplyToolCall(write, {path: test, "content": SKIPPED_TEST_SOURCE})),
+        reply_with_text(SHORTCUT),
+        reply_with_calls(ReplyToolCall(write, {path: test, "content": TEST_SOURCE})),
+        reply_with_calls(ReplyToolCall(read, {path: shop})),
+        reply_with_calls(ReplyToolCall(write, {path: shop, "content": REPAIRED_SOURCE})),
+        reply_with_calls(ReplyToolCall(bash, {"command": TESTS, "description": "Run the tests"})),
+        reply_with_text(REPORT),
+    )
+    return [ReplyRule(reply, RequestMatch(has_tool=bash)) for reply in replies]
+
+
 class _Result(msgspec.Struct, frozen=True):
     result: str = ""
     num_turns: int = 0
@@ -36,7 +54,7 @@ async def play_claude(story: DemoStory, scene: ScriptedScene) -> None:
     story.person(f'claude -p "{GOAL}"')
     story.agent(CLAIM)
     story.stops()
-    with ScriptedModel(_claude_model_rules(scene)) as model:
+    with ScriptedModel(_model_rules(scene, ("Read", "Write", "Bash"), "file_path")) as model:
         line = [claude, "--plugin-dir", str(plugin_root()), "-p", GOAL, "--output-format", "json"]
         ended = await run_process(
             [*line, "--permission-mode", "bypassPermissions"],
@@ -66,31 +84,6 @@ def _claude_environment(url: str) -> dict[str, str]:
     }
 
 
-def _claude_model_rules(scene: ScriptedScene) -> list[ReplyRule]:
-    agent = RequestMatch(has_tool="Bash")
-    shop, test = str(scene.project / "shop.py"), str(scene.project / "test_shop.py")
-    return [
-        ReplyRule(reply_with_text(CLAIM), agent),
-        ReplyRule(reply_with_calls(ReplyToolCall("Read", {"file_path": test})), agent),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("Write", {"file_path": test, "content": SKIPPED_TEST_SOURCE})),
-            agent,
-        ),
-        ReplyRule(reply_with_text(SHORTCUT), agent),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("Write", {"file_path": test, "content": TEST_SOURCE})), agent
-        ),
-        ReplyRule(reply_with_calls(ReplyToolCall("Read", {"file_path": shop})), agent),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("Write", {"file_path": shop, "content": REPAIRED_SOURCE})), agent
-        ),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("Bash", {"command": TESTS, "description": "Run the tests"})), agent
-        ),
-        ReplyRule(reply_with_text(REPORT), agent),
-    ]
-
-
 def _show_continuation(story: DemoStory, text: str) -> None:
     """Show the continuation in a message to the model, without the text that the host puts around it."""
     _, found, rest = text.partition("Stop hook additional context: ")
@@ -113,7 +106,7 @@ async def play_opencode(story: DemoStory, scene: ScriptedScene) -> None:
     story.person(f'opencode run "{GOAL}"')
     story.agent(CLAIM)
     story.stops()
-    with ScriptedModel(_opencode_model_rules(scene)) as model:
+    with ScriptedModel(_model_rules(scene, ("read", "write", "bash"), "filePath")) as model:
         _install_plugin(scene, model.url)
         ended = await run_process(
             [opencode, "run", GOAL],
@@ -157,28 +150,3 @@ def _opencode_environment() -> dict[str, str]:
     """No login, no updates, no downloads: the host talks only to the scripted model."""
     names = ("AUTOUPDATE", "LSP_DOWNLOAD", "MODELS_FETCH", "SHARE")
     return {f"OPENCODE_DISABLE_{name}": "1" for name in names}
-
-
-def _opencode_model_rules(scene: ScriptedScene) -> list[ReplyRule]:
-    agent = RequestMatch(has_tool="bash")
-    shop, test = str(scene.project / "shop.py"), str(scene.project / "test_shop.py")
-    return [
-        ReplyRule(reply_with_text(CLAIM), agent),
-        ReplyRule(reply_with_calls(ReplyToolCall("read", {"filePath": test})), agent),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("write", {"filePath": test, "content": SKIPPED_TEST_SOURCE})),
-            agent,
-        ),
-        ReplyRule(reply_with_text(SHORTCUT), agent),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("write", {"filePath": test, "content": TEST_SOURCE})), agent
-        ),
-        ReplyRule(reply_with_calls(ReplyToolCall("read", {"filePath": shop})), agent),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("write", {"filePath": shop, "content": REPAIRED_SOURCE})), agent
-        ),
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("bash", {"command": TESTS, "description": "Run the tests"})), agent
-        ),
-        ReplyRule(reply_with_text(REPORT), agent),
-    ]

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from sidecar.cli.screen import new_table
 from sidecar.judging.figures import (
     SAFE_RATE,
     StopCounts,
@@ -189,14 +190,6 @@ def _print_stops(screen: Console, title: str, stops: Sequence[tuple[EvaluatedSto
     screen.print(table)
     if len(stops) > STOP_ROWS:
         screen.print(f"and {len(stops) - STOP_ROWS} more: --json lists them all")
-
-
-def new_table(*columns: str) -> Table:
-    """A table without borders."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def clipped_cell(text: str) -> Text:

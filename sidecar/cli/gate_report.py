@@ -14,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.screen import Screen
+from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 
@@ -216,7 +216,7 @@ def failing_output_lines(run: GateRun) -> tuple[str, ...]:
 
 def runs_table(runs: Sequence[GateRun]) -> Table:
     """A table of how each gate ended."""
-    table = _plain_table("gate", "counts as", "outcome", "tests", "seconds", "first failure, or why")
+    table = new_table("gate", "counts as", "outcome", "tests", "seconds", "first failure, or why")
     for run in runs:
         table.add_row(
             _clipped_cell(run.gate.id),
@@ -231,7 +231,7 @@ def runs_table(runs: Sequence[GateRun]) -> Table:
 
 def gates_table(gates: Sequence[Gate]) -> Table:
     """A table of the gates that apply, and why."""
-    table = _plain_table("gate", "counts as", "approved", "command", "in", "why")
+    table = new_table("gate", "counts as", "approved", "command", "in", "why")
     for gate in gates:
         approved = Text("yes") if gate.approved else Text("no", style="yellow")
         cells = map(_clipped_cell, (gate.command, gate.folder or ".", gate.why))
@@ -245,13 +245,6 @@ def summarize_runs(runs: Sequence[GateRun]) -> str:
         (word, sum(run.outcome is outcome for run in runs)) for outcome, word in OUTCOME_WORDING.items()
     )
     return ", ".join(f"{count} {word}" for word, count in counts if count)
-
-
-def _plain_table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def _duty_label(gate: Gate) -> str:

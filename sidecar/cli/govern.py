@@ -18,10 +18,10 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
 from sidecar.evidence.gates.typed import TypedCatalog
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import Action
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
@@ -150,7 +150,7 @@ def _build(project: str = "") -> Governance:
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
     platform = build_platform(state)
-    workers = build_workers(platform.spending, platform.secrets)
+    workers = build_workers(state, platform.spending, platform.secrets)
     evidence = build_evidence(state, CommandLineFiles())
     if project:
         typed = asyncio.run(evidence.catalog.list(project, os.environ)).gates

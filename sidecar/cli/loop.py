@@ -19,7 +19,6 @@ from sidecar.cli.events import event_line
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
@@ -29,6 +28,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import NamedModel, Settings
 from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_line
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
 from sidecar.systems.iteration.run_files import hold_run_lock

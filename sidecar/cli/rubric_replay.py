@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from sidecar.cli.eval_report import clipped_cell, eval_progress, new_table, print_plain
+from sidecar.cli.eval_report import clipped_cell, eval_progress, print_plain
 from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurement
 from sidecar.cli.gate_report import make_console
 from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.rubric_found import json_safe_path
+from sidecar.cli.screen import new_table
 from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.ports import Judge
 from sidecar.judging.replays import summarize_replays

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
 from sidecar.cli.printing import PREFIX, echo, echo_json
-from sidecar.cli.screen import Screen
+from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
@@ -90,9 +90,7 @@ def _spending_line(today: Spending) -> str:
 
 
 def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("when", "what", "decided", "by", "why"):
-        table.add_column(name, overflow="fold")
+    table = new_table("when", "what", "decided", "by", "why")
     for entry in story:
         when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
         by = f"by {entry.origin}" if entry.origin else ""

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import click
-from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.errors import BadInputError
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
-from sidecar.platform.secrets import SecretForms
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.skills import Skills
 from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
@@ -31,20 +30,6 @@ INTERRUPTED_CODE: Final = 130
 LABEL_WIDTH: Final = 9
 OUTPUT_LINES: Final = 15
 """Lines of the tests' output that are shown when a phase is not verified."""
-
-
-class TddOptions(Struct, frozen=True, kw_only=True):
-    """The command line options."""
-
-    spec: str
-    project: str
-    phases: tuple[Phase, ...]
-    test_path: str
-    impl_path: str
-    model: str
-    test_cmd: str
-    keep: bool
-    as_json: bool
 
 
 @click.command()
@@ -88,26 +73,25 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     Exit codes: 0 all phases verified, 1 one was not, 2 one could not be tried, 130 interrupted.
     """
     refuse_agents()
-    options = TddOptions(
-        spec=spec,
+    wanted = tuple(map(Phase, phases)) or tuple(Phase)
+    request = SkillRequest(
         project=project,
-        phases=tuple(map(Phase, phases)) or tuple(Phase),
-        test_path=test_path,
-        impl_path=impl_path,
+        environment=os.environ,
+        values={"spec": spec, "test_path": test_path, "impl_path": impl_path},
         model=model,
         test_cmd=test_cmd,
         keep=keep,
-        as_json=as_json,
+        approved=True,
     )
-    _check_options(options)
+    _check_values(wanted, request.values)
     state, files = user_paths().state, CommandLineFiles()
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
     platform = build_platform(state)
-    workers = build_workers(platform.spending, platform.secrets)
+    workers = build_workers(state, platform.spending, platform.secrets)
     skills = build_skills(state, platform, build_evidence(state, files), files, workers)
     try:
-        results = asyncio.run(run_phases(skills, options))
+        results = asyncio.run(run_phases(skills, wanted, request, quiet=as_json))
     except KeyboardInterrupt:
         echo("Interrupted: the agent was ended, and the project is as it was.", err=True)
         sys.exit(INTERRUPTED_CODE)
@@ -118,42 +102,31 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     sys.exit(max(EXIT_CODES[result.status] for result in results))
 
 
-def _check_options(options: TddOptions) -> None:
+def _check_values(phases: tuple[Phase, ...], values: Mapping[str, str]) -> None:
     """Raise UsageError where a phase misses what it needs."""
-    if Phase.RED in options.phases and not options.spec.strip():
+    if Phase.RED in phases and not values["spec"].strip():
         raise click.UsageError('say what is to be built: supervisor tdd "one behaviour, in a sentence"')
-    if Phase.RED not in options.phases and not options.test_path:
+    if Phase.RED not in phases and not values["test_path"]:
         raise click.UsageError("without the red phase, name the file of the test: --test PATH")
-    if options.phases == (Phase.REFACTOR,) and not options.impl_path:
+    if phases == (Phase.REFACTOR,) and not values["impl_path"]:
         raise click.UsageError("refactor alone needs the file to improve: --impl PATH")
 
 
-async def run_phases(skills: Skills, options: TddOptions) -> list[SkillResult]:
-    """Run one phase after the other until one is not verified."""
+async def run_phases(
+    skills: Skills, phases: tuple[Phase, ...], request: SkillRequest, *, quiet: bool
+) -> list[SkillResult]:
+    """Run one phase after the other until one is not verified, and print each step unless `quiet`."""
+    say = (lambda _label, _text: None) if quiet else _print_line
     results: list[SkillResult] = []
-    values = {"spec": options.spec, "test_path": options.test_path, "impl_path": options.impl_path}
-    for phase in options.phases:
-        result = await skills.run_phase(
-            phase, _request(options, values), lambda step: _print_step(options, step)
-        )
+    for phase in phases:
+        result = await skills.run(phase, request, lambda step: say(*step.split(": ", 1)))
         results.append(result)
-        _print_result(options, result)
+        for label, text in _result_lines(result):
+            say(label, text)
         if not result.verified:
             break
-        values |= _next_values(phase, result, values)
+        request = replace(request, values={**request.values, **_next_values(phase, result, request.values)})
     return results
-
-
-def _request(options: TddOptions, values: Mapping[str, str]) -> SkillRequest:
-    return SkillRequest(
-        project=options.project,
-        environment=os.environ,
-        values=values,
-        model=options.model,
-        test_cmd=options.test_cmd,
-        keep=options.keep,
-        approved=True,
-    )
 
 
 def _next_values(phase: Phase, result: SkillResult, values: Mapping[str, str]) -> dict[str, str]:
@@ -163,26 +136,16 @@ def _next_values(phase: Phase, result: SkillResult, values: Mapping[str, str]) -
     return {"impl_path": values["impl_path"] or next(iter(result.files), "")} if phase is Phase.GREEN else {}
 
 
-def _print_step(options: TddOptions, step: str) -> None:
-    phase, _, what = step.partition(": ")
-    if not options.as_json:
-        echo(f"{phase:<{LABEL_WIDTH}} {what}")
+def _print_line(label: str, text: str) -> None:
+    echo(f"{label:<{LABEL_WIDTH}} {text}")
 
 
-def _print_result(options: TddOptions, result: SkillResult) -> None:
-    if options.as_json:
-        return
-    mark = "verified" if result.verified else "not verified"
-    echo(f"{result.phase:<{LABEL_WIDTH}} {mark}: {_masked(result.message)}")
-    changed = ", ".join(result.files)
+def _result_lines(result: SkillResult) -> Iterator[tuple[str, str]]:
+    yield result.phase, f"{'verified' if result.verified else 'not verified'}: {result.message}"
+    changed = f"changed: {', '.join(result.files)}" if result.files else ""
     cents = "" if result.cents is None else f", {result.cents:.1f} cents"
     took = f"{result.tokens:,} tokens{cents}" if result.tokens else ""
-    if line := "; ".join(filter(None, (changed and f"changed: {changed}", took))):
-        echo(f"{'':<{LABEL_WIDTH}} {line}")
+    if line := "; ".join(filter(None, (changed, took))):
+        yield "", line
     if not result.verified:
-        for line in _masked(result.runner_output).splitlines()[-OUTPUT_LINES:]:
-            echo(f"{'':<{LABEL_WIDTH}} | {line}")
-
-
-def _masked(text: str) -> str:
-    return SecretForms().masker(os.environ)(text)
+        yield from (("", f"| {line}") for line in result.runner_output.splitlines()[-OUTPUT_LINES:])

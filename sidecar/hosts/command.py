@@ -23,7 +23,7 @@ from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.files import write_whole
-from sidecar.platform.processes import ProcessEnding
+from sidecar.platform.processes import ProcessEnding, ProcessResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -200,6 +200,30 @@ COMPLAINT_LIMIT: Final = 2_000
 """Characters of standard error added to the message if the program failed or printed nothing else."""
 
 
+async def run_invocation(
+    given: AgentInvocation, project: str, seconds: float, hear: Callable[[str], None], *, tied: bool = False
+) -> tuple[ProcessResult, str, str]:
+    """Run an agent to its end, and return how it ended and what was kept of both output streams.
+
+    `tied`: it must not outlive this process.
+    """
+    ended = await processes.run_process(
+        given.command,
+        cwd=project,
+        environment=given.environment,
+        seconds=seconds,
+        stdin=given.stdin,
+        keep=AGENT_OUTPUT_KEPT,
+        separate=True,
+        hear=hear,
+        tied=tied,
+    )
+    printed, complaint = (
+        strip_control_codes(data.decode("utf-8", "replace")) for data in (ended.output, ended.errors)
+    )
+    return ended, printed, complaint
+
+
 class CommandAgent:
     """Implements ports.AgentRunner for a command."""
 
@@ -224,21 +248,9 @@ class CommandAgent:
     async def _run(
         self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
     ) -> AgentResult:
-        ended = await processes.run_process(
-            worn.command,
-            cwd=errand.project,
-            environment=worn.environment,
-            seconds=errand.seconds,
-            stdin=worn.stdin,
-            keep=AGENT_OUTPUT_KEPT,
-            separate=True,
-            hear=hear,
-        )
+        ended, printed, complaint = await run_invocation(worn, errand.project, errand.seconds, hear)
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             return AgentResult(trouble=f"it could not be started: {ended.reason}")
-        printed, complaint = (
-            strip_control_codes(data.decode("utf-8", "replace")) for data in (ended.output, ended.errors)
-        )
         said = find_known_program(self._command).said(printed)
         if ended.exit_code != 0 or not said.strip():
             said = "\n".join(

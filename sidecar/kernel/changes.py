@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
+
+TEXT_LIMIT: Final = 512 << 10
+"""Maximum bytes read of one file."""
+TOO_BIG_REASON: Final = f"it is bigger than {TEXT_LIMIT >> 10} KiB"
+
+
+class FileContent(Struct, frozen=True):
+    """The content of a file: its text, or the reason why there is none."""
+
+    text: str | None = None
+    unread: str = ""
+
+
+def decode_file_content(content: bytes) -> FileContent:
+    """Decode a content as text, if it is text and not too big."""
+    if len(content) > TEXT_LIMIT:
+        return FileContent(unread=TOO_BIG_REASON)
+    if b"\0" in content:
+        return FileContent(unread="it is no text")
+    return FileContent(text=content.decode("utf-8", "replace"))
 
 
 class FileBaseline(Struct, frozen=True, kw_only=True):

@@ -152,14 +152,14 @@ NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")
 """The rubric before any was read."""
 
 
-class TurnRead(Struct, frozen=True):
+class TurnRead(Struct, frozen=True, tag="turn"):
     """The recorded turn, and the rubric in force after it."""
 
     turn: Turn
     rubric: Rubric = NO_RUBRIC
 
 
-class ProjectState(Struct, frozen=True, kw_only=True):
+class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     """The state of a project.
 
     `tree` is the fingerprint of its files. `changed` are the paths that differ from the baseline, None where
@@ -185,25 +185,25 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     edits: tuple[FileDiff, ...] = ()
 
 
-class GatesRan(Struct, frozen=True):
+class GatesRan(Struct, frozen=True, tag="gates"):
     """Gate results, in the order in which they were requested."""
 
     runs: tuple[GateRun, ...]
 
 
-class OldChecksRan(Struct, frozen=True):
+class OldChecksRan(Struct, frozen=True, tag="old-checks"):
     """What the checks say as they were, where files that bear on them changed."""
 
     comparisons: tuple[CheckComparison, ...]
 
 
-class JudgeAnswered(Struct, frozen=True):
+class JudgeAnswered(Struct, frozen=True, tag="judged"):
     """A valid verdict."""
 
     judgement: Judgement
 
 
-class JudgeFailed(Struct, frozen=True):
+class JudgeFailed(Struct, frozen=True, tag="judge-failed"):
     """No valid verdict was obtained; `reason` says why in one line. The costs are as in Judgement."""
 
     reason: str

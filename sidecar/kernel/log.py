@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from sidecar.kernel.audit import AuditEntry
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.journal import JournalSummary, Note, Task
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.stop_history import RecordedStop
 from sidecar.kernel.text import encode_json
 
 MAX_DETAIL: Final = 16_000
@@ -168,23 +168,10 @@ class LoopCheckpointed(Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     kept: str = ""
 
 
-class KeptFact(Struct, frozen=True):
-    """A fact of a kept stop. `kind` names its Struct."""
-
-    at: float
-    kind: str
-    fact: Raw
-
-
 class StopKept(Struct, frozen=True, kw_only=True, tag="stop-kept"):
-    """A judged stop with all that policy knew; see RecordedStop."""
+    """A judged stop with all that policy knew."""
 
-    inquiry: Inquiry
-    heard: tuple[KeptFact, ...]
-    ended: str
-    stage: str
-    detail: str = ""
-    rule: str = ""
+    stop: RecordedStop
 
 
 class UnreadableEvent(Struct, frozen=True, kw_only=True, tag="unreadable"):

@@ -20,13 +20,12 @@ import importlib.util
 import os
 import stat
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.errors import ServiceError
 from sidecar.platform import processes
-from sidecar.platform.processes import ProcessEnding
+from sidecar.platform.processes import ProcessEnding, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,20 +46,13 @@ def lies_outside_project(path: str, environment: Mapping[str, str]) -> bool:
 
     A project that contains the user's home does not count as a project here, as in `processes.find_program`.
     """
-    place, home = _resolve_path(path), _resolve_path(environment.get("HOME", ""))
-    project = _resolve_path(session_project(environment))
+    place, home = resolve_path(path), resolve_path(environment.get("HOME", ""))
+    project = resolve_path(session_project(environment))
     if place is None or not Path(path).is_absolute():
         return False
     if project is None or (home is not None and home.is_relative_to(project)):
         return True
     return not any(one.is_relative_to(project) for one in (place, Path(path), Path(path).parent.resolve()))
-
-
-def _resolve_path(path: str) -> Path | None:
-    """The resolved path; None if it is empty or invalid."""
-    with suppress(OSError, RuntimeError, ValueError):
-        return Path(path).resolve() if path else None
-    return None
 
 
 # --- API keys -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ of them omit (usage, reasons) are optional. Who is asked, and about what, is not
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,10 +15,12 @@ from msgspec import Struct
 from sidecar.kernel.answers import SchemaObject
 from sidecar.kernel.models import TokenUsage, token_count_or_zero
 from sidecar.kernel.text import one_printable_line
-from sidecar.platform.http_faults import extract_error_text
+from sidecar.platform.http_faults import FaultError, extract_error_text
 
 FORMS: Final = 3
 """Ways to request a structure: an enforced schema, then any JSON object, then instructions only."""
+FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 501))
+"""Statuses with which services refuse a form that they do not know."""
 FORM_WORDS: Final = (
     "response_format",
     "json",
@@ -130,3 +133,17 @@ def read_completion(body: bytes) -> ChatAnswer:
 def refuses_form(said: str) -> bool:
     """Whether an error text is about the requested form."""
     return any(name in said.lower() for name in FORM_WORDS)
+
+
+async def ask_in_strictest_form(
+    ask: Callable[[int], Awaitable[bytes]], forms: range, refuses: Callable[[str], bool]
+) -> tuple[int, bytes]:
+    """Ask in these forms, one after the other, and return the first that is not refused, and its answer."""
+    for form in forms:
+        try:
+            return form, await ask(form)
+        except FaultError as fault:
+            last = form == forms[-1]
+            if last or fault.status not in FORM_REFUSAL_STATUSES or not refuses(fault.said):
+                raise
+    raise ValueError("no form to ask in")

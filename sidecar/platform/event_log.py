@@ -94,15 +94,6 @@ TRIMMED_PART: Final = 20
 """A log that is too big loses this part of its positions at a time, the oldest."""
 SESSIONS_WATCHED: Final = 200
 """Sessions of which it is known how many events there must be."""
-ERRNOS: Final = {
-    sqlite3.SQLITE_BUSY: errno.EBUSY,
-    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
-    sqlite3.SQLITE_FULL: errno.ENOSPC,
-    sqlite3.SQLITE_IOERR: errno.EIO,
-    sqlite3.SQLITE_LOCKED: errno.EBUSY,
-    sqlite3.SQLITE_READONLY: errno.EROFS,
-}
-
 log = logging.getLogger(__name__)
 
 Identity = tuple[int, int]
@@ -184,6 +175,12 @@ class EventLogFile:
         query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
         return self._select(query, (*values, max(number, 0)))[::-1]
 
+    def count(self, wanted: EventFilter) -> int:
+        where, values = _condition(wanted)
+        query = f"SELECT COUNT(*) FROM events WHERE {where}"  # noqa: S608 - the same
+        found = self._carry_out(lambda connection: connection.execute(query, values).fetchone())
+        return int(found[0]) if found else 0
+
     def last(self) -> int:
         found = self._carry_out(lambda connection: connection.execute(ENDS).fetchone())
         return int(found[1] or 0) if found else 0
@@ -241,7 +238,9 @@ class EventLogFile:
                 unusable = error
             except sqlite3.Error as error:
                 if not _is_damage(error):
-                    raise _plain_error(error, self._path) from error
+                    raise OSError(
+                        errno.EIO, f"the log could not be used ({error})", str(self._path)
+                    ) from error
                 unusable = _UnusableLogError(FileFault.CORRUPT, str(error))
             if attempt or not (create or self._incidents):
                 break
@@ -298,9 +297,7 @@ class EventLogFile:
                 connection.execute("INSERT INTO sqlite_sequence VALUES ('events', ?)", (self._last,))
             with exclusively(self._path.parent):
                 if _identity(self._path) is None:
-                    for (
-                        suffix
-                    ) in BESIDE:  # of a log that was removed; SQLite would take them for the new one's
+                    for suffix in BESIDE:  # of a removed log; SQLite would take them for the new one's
                         Path(f"{self._path}{suffix}").unlink(missing_ok=True)
                     new.rename(self._path)
         finally:
@@ -480,8 +477,3 @@ def _is_damage(error: sqlite3.Error) -> bool:
     """Whether the file is at fault: it is no database, it is torn, or it lacks our tables."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "no such " in str(error)
-
-
-def _plain_error(error: sqlite3.Error, path: Path) -> OSError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return OSError(ERRNOS.get(code, errno.EIO), f"the log could not be used ({error})", str(path))

@@ -200,6 +200,14 @@ def file_stamp(path: Path) -> tuple[int, ...]:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
 
 
+def stamp_or_empty(path: Path) -> tuple[int, ...]:
+    """The same, () where there is no file, or none that can be looked at."""
+    try:
+        return file_stamp(path)
+    except (OSError, ValueError):
+        return ()
+
+
 # --- writing ------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping
+from hashlib import sha1
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -112,3 +113,8 @@ async def gather_or_cancel(*work: Coroutine[object, object, T]) -> list[T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def git_blob_name(content: bytes) -> str:
+    """Return git's object name of a content."""
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -7,24 +7,11 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-from msgspec import Raw
-
-from sidecar.kernel.events import (
-    Fact,
-    GatesRan,
-    JudgeAnswered,
-    JudgeFailed,
-    OldChecksRan,
-    ProjectState,
-    TurnRead,
-)
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import (
     RECORD_KINDS,
     EventFilter,
     JudgingPaid,
-    KeptFact,
     LoggedEvent,
     RecordEntry,
     StopKept,
@@ -34,7 +21,7 @@ from sidecar.kernel.log import (
     record_entries,
 )
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.stop_history import LoadedStops, RecordedStop, TimedFact
+from sidecar.kernel.stop_history import LoadedStops, RecordedStop
 from sidecar.platform.incidents import Incidents
 
 if TYPE_CHECKING:
@@ -69,6 +56,7 @@ class DailySpending:
         self._clock = clock
         self._incidents = incidents
         self._most = Spending(day="")
+        self._stored, self._position, self._number = Spending(day=""), 0, 0
 
     def today(self) -> Spending:
         """What was spent today; never less than this process has seen (law 9). Never raises."""
@@ -111,15 +99,21 @@ class DailySpending:
         self._most = add_spending(spent, paid.tokens, paid.cents, paid.calls)
 
     def _read(self) -> Spending:
-        """Sum up the payments of today."""
+        """Sum up the payments of today, from the last one that was read before on."""
         now = self._clock.now()
-        midnight = now - now % DAY_S
-        spent = Spending(day=self._day(now))
+        midnight, day = now - now % DAY_S, self._day(now)
         wanted = EventFilter(kinds=PAID_KINDS, since=midnight, before=midnight + DAY_S)
-        for event in self._log.read(wanted, limit=MOST_PAYMENTS):
+        if self._stored.day != day:
+            self._stored, self._position, self._number = Spending(day=day), 0, 0
+        found = self._log.read(wanted, after=self._position, limit=MOST_PAYMENTS)
+        if self._log.count(wanted) < self._number + len(found):  # payments were taken out
+            self._stored, self._position, self._number = Spending(day=day), 0, 0
+            found = self._log.read(wanted, limit=MOST_PAYMENTS)
+        for event in found:
             if isinstance(paid := event.data, JudgingPaid | WorkerRan):
-                spent = add_spending(spent, paid.tokens, paid.cents, paid.calls)
-        return spent
+                self._stored = add_spending(self._stored, paid.tokens, paid.cents, paid.calls)
+            self._position, self._number = event.position, self._number + 1
+        return self._stored
 
     def _day(self, now: float) -> str:
         return dt.datetime.fromtimestamp(now, tz=dt.UTC).date().isoformat()
@@ -130,15 +124,6 @@ class DailySpending:
 
 STOPS_PER_PROJECT: Final = 20
 """Number of stops kept per project."""
-FACT_KINDS: Final[dict[str, type[Fact]]] = {
-    "turn": TurnRead,
-    "survey": ProjectState,
-    "gates": GatesRan,
-    "old-checks": OldChecksRan,
-    "judged": JudgeAnswered,
-    "judge-failed": JudgeFailed,
-}
-_NAMES: Final = {kind: name for name, kind in FACT_KINDS.items()}
 _KEPT: Final = (event_kind(StopKept),)
 
 
@@ -149,27 +134,13 @@ class StopHistory:
         self._log = log
 
     def keep(self, stop: RecordedStop) -> None:
-        """Append a stop and remove those beyond the limit.
-
-        Raises OSError, also for one that is too big, and ValueError for text that cannot be encoded.
-        """
-        facts = (
-            KeptFact(one.at, _NAMES[type(one.fact)], Raw(msgspec.json.encode(one.fact))) for one in stop.heard
-        )
-        kept = StopKept(
-            inquiry=stop.inquiry,
-            heard=tuple(facts),
-            ended=stop.ended,
-            stage=stop.stage,
-            detail=stop.detail,
-            rule=stop.rule,
-        )
+        """Append a stop and remove those beyond the limit. Raises OSError, also for one that is too big."""
         event = LoggedEvent(
             at=stop.at,
             system=SUPERVISION,
             session=stop.inquiry.stop.key,
             project=_real_path(stop.project),
-            data=kept,
+            data=StopKept(stop=stop),
         )
         self._log.append(event)
         self._log.forget(EventFilter(project=event.project, kinds=_KEPT), keep=STOPS_PER_PROJECT)
@@ -197,37 +168,13 @@ class StopHistory:
 
 
 def _loaded_stops(events: tuple[LoggedEvent, ...]) -> LoadedStops:
-    stops, problems = [], []
-    for event in events:
-        try:
-            stops.append(_recorded_stop(event))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            problems.append(f"event {event.position} of the log: {str(error)[:200]}")
-    return LoadedStops(tuple(stops), tuple(problems))
-
-
-def _recorded_stop(event: LoggedEvent) -> RecordedStop:
-    """The stop in an event. Raises what decoding raises."""
-    kept = event.data
-    if not isinstance(kept, StopKept):
-        raise msgspec.DecodeError(kept.why if isinstance(kept, UnreadableEvent) else "it is no stop")
-    return RecordedStop(
-        at=event.at,
-        project=event.project,
-        inquiry=kept.inquiry,
-        heard=tuple(TimedFact(one.at, _decode_fact(one)) for one in kept.heard),
-        ended=kept.ended,
-        detail=kept.detail,
-        stage=kept.stage,
-        rule=kept.rule,
+    stops = tuple(event.data.stop for event in events if isinstance(event.data, StopKept))
+    problems = (
+        f"event {event.position} of the log: {event.data.why}"
+        for event in events
+        if isinstance(event.data, UnreadableEvent)
     )
-
-
-def _decode_fact(one: KeptFact) -> Fact:
-    kind = FACT_KINDS.get(one.kind)
-    if kind is None:
-        raise msgspec.DecodeError(f"there is no fact {one.kind[:40]!r}")
-    return msgspec.json.decode(one.fact, type=kind)
+    return LoadedStops(stops, tuple(problems))
 
 
 def _real_path(project: str) -> str:

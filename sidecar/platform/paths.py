@@ -14,9 +14,12 @@ from typing import Final
 from msgspec import Struct
 from platformdirs.unix import Unix
 
+from sidecar.kernel.errors import BadInputError
 from sidecar.platform import files
 
 APPLICATION_NAME: Final = "supervisor"
+REFUSED_PATH_LENGTH: Final = 40
+"""Characters of a refused path that the error message repeats."""
 README: Final = """\
 This folder belongs to Supervisor, which stands beside a coding agent. No project needs it. It may be removed
 while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
@@ -120,3 +123,24 @@ def _absolute_or_default(found: str, fallback: str) -> Path:
     """XDG requires relative paths to be ignored; old versions of platformdirs do not ignore them."""
     path = Path(found)
     return path if path.is_absolute() else Path.home() / fallback / APPLICATION_NAME
+
+
+def real_project_path(project: str) -> str:
+    """Return the one path of a project, links resolved. Raises BadInputError for what is no absolute path."""
+    try:
+        real = os.path.realpath(project)
+        real.encode()
+    except (ValueError, OSError) as error:
+        raise BadInputError(f"{project[:REFUSED_PATH_LENGTH]!r} is no path of a project: {error}") from error
+    if not Path(project).is_absolute():
+        raise BadInputError(f"{project[:REFUSED_PATH_LENGTH]!r} is no absolute path of a project")
+    return real
+
+
+def lies_inside(path: Path, *folders: Path) -> bool:
+    """Whether a path leads into one of these folders, links resolved; what is no path does not."""
+    try:
+        real = path.resolve()
+        return any(real.is_relative_to(folder.resolve()) for folder in folders)
+    except (OSError, RuntimeError, ValueError):
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
@@ -16,6 +16,9 @@ from sidecar.kernel.origin import Ancestry, Process
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.steering import FilesInForce
+
+D = TypeVar("D", Session, Loop)
+"""A document with a revision."""
 
 
 class Clock(Protocol):
@@ -39,24 +42,28 @@ class StaleSessionError(OSError):
         )
 
 
-class SessionStore(Protocol):
-    """Stores one state per session."""
+class RevisionedStore(Protocol[D]):
+    """Stores one document per session, which has a revision."""
 
-    def load(self, key: SessionKey) -> Session | None:
-        """The saved state, None for an unknown session.
+    def load(self, key: SessionKey) -> D | None:
+        """The saved document, None for an unknown session.
 
         A corrupt or foreign file, or one from a newer version, is set aside with its reason and None is
         returned. Raises BadInputError for an invalid id, OSError if the state folder cannot be read.
         """
 
-    def save(self, session: Session) -> Session:
-        """Write the state whole or not at all, and return it with its new revision.
+    def save(self, document: D) -> D:
+        """Write it whole or not at all, and return it with its new revision.
 
         Raises StaleSessionError if another revision is stored than the one that it was loaded with, OSError.
         """
 
     def forget(self, key: SessionKey) -> None:
-        """Remove a session's state."""
+        """Remove a session's document."""
+
+
+class SessionStore(RevisionedStore[Session], Protocol):
+    """Stores one state per session."""
 
     def known(self) -> tuple[SessionKey, ...]:
         """Every session that has a state, the most recently seen first."""
@@ -78,17 +85,8 @@ class JournalStore(Protocol):
         """Remove a session's journal."""
 
 
-class LoopStore(Protocol):
-    """Stores one task loop per session, next to its state."""
-
-    def load(self, key: SessionKey) -> Loop | None:
-        """The saved loop, or None. Raises the same exceptions as SessionStore.load."""
-
-    def save(self, loop: Loop) -> Loop:
-        """Write it whole or not at all, and return it with its new revision. Raises as SessionStore.save."""
-
-    def forget(self, key: SessionKey) -> None:
-        """Remove a session's loop."""
+LoopStore = RevisionedStore[Loop]
+"""Stores one task loop per session, next to its state."""
 
 
 class EventLog(Protocol):
@@ -105,6 +103,9 @@ class EventLog(Protocol):
 
     def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
         """The newest events, oldest first."""
+
+    def count(self, wanted: EventFilter) -> int:
+        """Return how many events fit. Raises OSError."""
 
     def last(self) -> int:
         """The greatest position, 0 for an empty log."""

@@ -194,7 +194,7 @@ def find_program(name: str, environment: Mapping[str, str], project: str) -> str
     Relative folders and everything inside `project` are skipped, because a repository does not speak for its
     user. A project that contains the user's home is exempt, or else `~/.local/bin` would be skipped.
     """
-    home, forbidden = _resolve_path(environment.get("HOME", "")), _resolve_path(project)
+    home, forbidden = resolve_path(environment.get("HOME", "")), resolve_path(project)
     if home and forbidden and home.is_relative_to(forbidden):
         forbidden = None
     for folder in environment.get("PATH", "").split(os.pathsep):
@@ -204,7 +204,7 @@ def find_program(name: str, environment: Mapping[str, str], project: str) -> str
     return ""
 
 
-def _resolve_path(path: str) -> Path | None:
+def resolve_path(path: str) -> Path | None:
     """The real path; None if it is empty or invalid."""
     with suppress(OSError, RuntimeError, ValueError):
         return Path(path).resolve() if path else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,7 @@ from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.files import UnusableFileError, list_set_aside, read_whole
 from sidecar.platform.incidents import Incidents
-from sidecar.platform.ports import StaleSessionError
+from sidecar.platform.ports import D, StaleSessionError
 from sidecar.platform.session_documents import (
     SESSIONS_FOLDER,
     UNDECODABLE_ERRORS,
@@ -38,28 +38,35 @@ class _Glance(Struct, frozen=True):
     session: _Seen
 
 
-class SessionFiles:
-    """Implements `SessionStore` in `folder`/sessions."""
+class _RevisionedFiles(Generic[D]):
+    """Documents in `folder`/sessions, each saved only over the revision that it was loaded with."""
 
-    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
+    def __init__(self, folder: Path, form: DocumentForm[D], incidents: Incidents | None) -> None:
         self._folder = folder / SESSIONS_FOLDER
-        self._documents = SessionDocuments(self._folder, STATE_FORM, incidents)
+        self._documents: SessionDocuments[D] = SessionDocuments(self._folder, form, incidents)
 
-    def load(self, key: SessionKey) -> Session | None:
+    def load(self, key: SessionKey) -> D | None:
         return self._documents.load(key)
 
-    def save(self, session: Session) -> Session:
-        def check(stored: Session | None) -> None:
-            if session.revision != (stored.revision if stored is not None else 0):
-                raise StaleSessionError(session, stored)
+    def save(self, document: D) -> D:
+        def check(stored: D | None) -> None:
+            if document.revision != (stored.revision if stored is not None else 0):
+                raise StaleSessionError(document, stored)
 
-        saved = replace(session, revision=session.revision + 1)
+        saved = replace(document, revision=document.revision + 1)
         self._documents.save(saved, check)
         return saved
 
     def forget(self, key: SessionKey) -> None:
-        """Remove the state and its chain; set-aside files stay. Raises BadInputError, OSError."""
+        """Remove the document and its chain; set-aside files stay. Raises BadInputError, OSError."""
         self._documents.forget(key)
+
+
+class SessionFiles(_RevisionedFiles[Session]):
+    """Implements `SessionStore`."""
+
+    def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
+        super().__init__(folder, STATE_FORM, incidents)
 
     def set_aside(self, key: SessionKey) -> tuple[str, ...]:
         """Raises BadInputError, OSError."""
@@ -129,24 +136,8 @@ class JournalFiles:
 LOOP_FORM: Final = DocumentForm(holds=Loop, name="task loop", infix=".loop", limit=JOURNAL_LIMIT)
 
 
-class LoopFiles:
-    """Implements `LoopStore` in `folder`/sessions."""
+class LoopFiles(_RevisionedFiles[Loop]):
+    """Implements `LoopStore`."""
 
     def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
-        self._documents = SessionDocuments(folder / SESSIONS_FOLDER, LOOP_FORM, incidents)
-
-    def load(self, key: SessionKey) -> Loop | None:
-        return self._documents.load(key)
-
-    def save(self, loop: Loop) -> Loop:
-        def check(stored: Loop | None) -> None:
-            if loop.revision != (stored.revision if stored is not None else 0):
-                raise StaleSessionError(loop, stored)
-
-        saved = replace(loop, revision=loop.revision + 1)
-        self._documents.save(saved, check)
-        return saved
-
-    def forget(self, key: SessionKey) -> None:
-        """Remove the loop and its chain; set-aside files stay. Raises BadInputError, OSError."""
-        self._documents.forget(key)
+        super().__init__(folder, LOOP_FORM, incidents)

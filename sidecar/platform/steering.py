@@ -26,7 +26,7 @@ from sidecar.kernel.held_edits import (
 )
 from sidecar.platform.agent_writes import edit_author
 from sidecar.platform.edit_states import EditStateFiles
-from sidecar.platform.files import UnusableFileError, ensure_folder, file_stamp, read_whole, write_whole
+from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, stamp_or_empty, write_whole
 from sidecar.platform.incidents import Incidents
 
 STEERING_FOLDER: Final = "steering"
@@ -109,7 +109,7 @@ class SteeringFiles:
         self._settled = False
 
     def path_in_force(self, path: Path) -> Path:
-        stamp, seen = _stamp(path), self._seen.get(path)
+        stamp, seen = stamp_or_empty(path), self._seen.get(path)
         if seen is not None and seen.stamp == stamp and seen.in_force == path:
             return path
         state, now = self._states.read(self._subject(path)), _read_text(path)
@@ -270,10 +270,3 @@ def _read_text(path: Path) -> str:
         return UNREADABLE if path.is_symlink() else ""
     except (OSError, UnusableFileError, ValueError):
         return UNREADABLE
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    try:
-        return file_stamp(path)
-    except (OSError, ValueError):
-        return ()

@@ -6,7 +6,6 @@ as off, with the reason (law 4), until the user switches something.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.files import ensure_folder, set_aside, write_whole
+from sidecar.platform.paths import real_project_path
 from sidecar.platform.state import BrokenStateError, read_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
@@ -22,8 +22,6 @@ VERSION: Final = 1
 SWITCH_FILE: Final = "switches.json"
 SWITCH_FILE_LIMIT: Final = 1024 * 1024
 """Maximum size of the file in bytes: enough for about ten thousand projects."""
-REFUSED_PATH_SHOWN: Final = 40
-"""Maximum characters of a refused path that its message repeats."""
 
 
 class _Switches(Struct, frozen=True, kw_only=True):
@@ -71,7 +69,7 @@ class SwitchFile:
 def _apply_switch(switches: _Switches, project: str | None, *, on: bool) -> _Switches:
     if project is None:
         return msgspec.structs.replace(switches, user_off=not on)
-    real = _real_project_path(project)
+    real = real_project_path(project)
     off = tuple(place for place in switches.projects_off if place != real)
     exceptions = tuple(place for place in switches.projects_on if place != real)
     if not on:
@@ -85,19 +83,8 @@ def _apply_switch(switches: _Switches, project: str | None, *, on: bool) -> _Swi
 def _nearest_listed_folder(project: str, switches: _Switches) -> str:
     """The closest listed folder that is the project or contains it, "" if there is none."""
     try:
-        real = Path(_real_project_path(project))
+        real = Path(real_project_path(project))
     except BadInputError:
         return ""
     listed = {*switches.projects_off, *switches.projects_on}
     return next((str(place) for place in (real, *real.parents) if str(place) in listed), "")
-
-
-def _real_project_path(project: str) -> str:
-    try:
-        real = os.path.realpath(project)
-        real.encode()
-    except (ValueError, OSError) as error:
-        raise BadInputError(f"{project[:REFUSED_PATH_SHOWN]!r} is no path of a project: {error}") from error
-    if not Path(project).is_absolute():
-        raise BadInputError(f"{project[:REFUSED_PATH_SHOWN]!r} is no absolute path of a project")
-    return real

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.governance import ContextLock
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.services import PlatformServices

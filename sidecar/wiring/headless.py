@@ -32,7 +32,7 @@ def build_headless_work(
     state: Path, services: Services, checks: SessionChecks, journals: SessionJournals
 ) -> HeadlessWork:
     """Build them. `state`: the user's state folder."""
-    workers = build_workers(services.spending, services.secrets)
+    workers = build_workers(state, services.spending, services.secrets)
     skills = build_skills(state, services, services, services.steering, workers)
     loops = TaskLoops(build_loop_services(state, services, checks, journals, workers))
     governance = build_governance(state, services, services, workers)

@@ -55,7 +55,7 @@ async def build_loop_player(asked: PlayRequest, tell: Tell) -> LoopPlayer:
         )
     )
     journals = SessionJournals(services.journals, services.log, services.clock)
-    workers = build_workers(services.spending, services.secrets)
+    workers = build_workers(user_paths().state, services.spending, services.secrets)
     parts = build_loop_services(user_paths().state, services, checks, journals, workers)
     parts = dataclasses.replace(parts, texts=read_texts(*TEXTS))
     return LoopPlayer(TaskLoops(parts), parts, asked, tell)

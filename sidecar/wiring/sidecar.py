@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.offer import SystemOffer
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.instructions import InstructionKind
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.steering import FilesInForce
@@ -32,15 +32,10 @@ def build_skills(
     return Skills(
         SkillServices(
             applier=ChangeApplier(state),
-            catalog=evidence.catalog,
-            clock=platform.clock,
-            configuration=platform.configuration,
-            log=platform.log,
-            gates=evidence.gates,
+            evidence=evidence,
+            platform=platform,
             registry=build_instructions(InstructionKind.SKILL, parse_skill, state, files),
-            secrets=platform.secrets,
             texts=markdown_sections((texts / TEXTS_FILE).read_text(encoding="utf-8")),
             workers=workers,
-            workspace=evidence.workspace,
         )
     )

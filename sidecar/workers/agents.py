@@ -13,7 +13,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,25 +20,25 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.hosts.claude_code.headless import RETRIES, find_claude
-from sidecar.hosts.command import AGENT_OUTPUT_KEPT, AgentInvocation, build_invocation
+from sidecar.hosts.command import AgentInvocation, build_invocation, run_invocation
 from sidecar.hosts.names import WORKER_MARKER
 from sidecar.hosts.opencode.link import get_session_context
 from sidecar.hosts.ports import AgentTask
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.text import fill_template, strip_control_codes
+from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
+from sidecar.platform.paths import lies_inside
 from sidecar.platform.processes import ProcessEnding, ProcessResult
-from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
+from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.policy import claude_model, opencode_model
-from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
 
-CLOSING_FILE: Final = "worker.md"
-"""The end of the prompt for agents that cannot enforce a schema."""
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 OPENCODE_AGENT: Final = "supervisor-worker"
 TITLE: Final = "Supervisor's worker"
@@ -56,14 +55,14 @@ Find = Callable[[WorkerTask[Any], Settings], str]
 class Program(Struct, frozen=True):
     """How one kind of agent is found, started and heard. `enforces`: it holds the model to the schema itself.
 
-    `absent` says in a clause that it is not there.
+    `absent` says in a clause that it is not there, where it is not a name on the session's PATH.
     """
 
     name: str
     find: Find
-    absent: str
     start: Start
     stream: type[AgentStream]
+    absent: str = ""
     enforces: bool = False
 
 
@@ -123,36 +122,27 @@ def _start_command(
 
 
 PROGRAMS: Final = (
-    Program(
-        "claude",
-        _find_claude,
-        "`claude` is not on the session's PATH",
-        _start_claude,
-        ClaudeStream,
-        enforces=True,
-    ),
-    Program(
-        "opencode", _find_opencode, "`opencode` is not on the session's PATH", _start_opencode, OpenCodeStream
-    ),
-    Program("command", _find_command, "workers.command names no program", _start_command, AgentStream),
+    Program("claude", _find_claude, _start_claude, ClaudeStream, enforces=True),
+    Program("opencode", _find_opencode, _start_opencode, OpenCodeStream),
+    Program("command", _find_command, _start_command, AgentStream, "workers.command names no program"),
 )
 
 
 class AgentBackend:
     """Implements `Backend` with a program."""
 
-    def __init__(self, program: Program, texts: Path) -> None:
-        """`texts`: the folder of worker.md."""
+    def __init__(self, program: Program, closing: str) -> None:
+        """`closing` ends the prompt of an agent that cannot enforce a schema."""
         self._program = program
-        self._texts = texts
+        self._closing = closing
 
     def absence(self, task: WorkerTask[A], settings: Settings) -> str:
-        return "" if self._program.find(task, settings) else self._program.absent
+        absent = self._program.absent or f"`{self._program.name}` is not on the session's PATH"
+        return "" if self._program.find(task, settings) else absent
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
-    ) -> Worked[A]:
-        """Raises WorkerError, and OSError if the closing text cannot be read."""
+    ) -> WorkerRun[A]:
         stream = self._program.stream(hear)
         program = self._program.find(task, settings)
         given, model = self._program.start(task, program, self._prompt(task), settings)
@@ -162,72 +152,52 @@ class AgentBackend:
             stream.feed(text)
             cost.tokens, cost.cents = stream.tokens, stream.cents
 
-        ended = await processes.run_process(
-            given.command,
-            cwd=task.project,
-            environment={**given.environment, WORKER_MARKER: "1", "PWD": task.project},
-            seconds=task.seconds,
-            stdin=given.stdin,
-            keep=AGENT_OUTPUT_KEPT,
-            separate=True,
-            hear=feed,
-            tied=True,
-        )
-        printed, complaint = (
-            strip_control_codes(data.decode("utf-8", "replace")) for data in (ended.output, ended.errors)
-        )
+        marked = {**given.environment, WORKER_MARKER: "1", "PWD": task.project}
+        given = replace(given, environment=marked)
+        ended, printed, complaint = await run_invocation(given, task.project, task.seconds, feed, tied=True)
         stream.close(printed, complaint, given.command)
         cost.tokens, cost.cents = stream.tokens, stream.cents
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             cost.calls = 0
-        self._check_ending(task, ended, stream)
+        if failed := self._failure(task, ended, stream):
+            raise WorkerError(*failed, stream.output)
         answer = stream.answer or find_answer(stream.text, stream.output)
-        return Worked(validate_answer(answer, task.answer, stream.output), model or SELF, stream.output)
+        fit = validate_answer(answer, task.answer, stream.output)
+        return WorkerRun(answer=fit, model=model or SELF, output=stream.output)
 
     def _prompt(self, task: WorkerTask[A]) -> str:
         if self._program.enforces:
             return task.prompt
-        closing = (self._texts / CLOSING_FILE).read_text(encoding="utf-8")
-        return f"{task.prompt}\n\n{fill_template(closing, {'schema': schema_text(task.answer)})}"
+        return f"{task.prompt}\n\n{fill_template(self._closing, {'schema': schema_text(task.answer)})}"
 
-    def _check_ending(self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream) -> None:
-        """Raise WorkerError if the agent did not end as it should. What it wrote outside comes first."""
+    def _failure(
+        self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream
+    ) -> tuple[WorkerFailure, str] | None:
+        """Return how the agent failed, None if it ended as it should. What it wrote outside comes first."""
         name = self._program.name
-        outside = find_outside_paths(stream.written, task.project, task.environment)
-        if outside:
-            shown = ", ".join(outside)
-            said = f"the worker wrote outside its folder: {shown}; look there, and undo what is not wanted"
-            raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, stream.output)
+        if outside := ", ".join(find_outside_paths(stream.written, task.project, task.environment)):
+            said = f"the worker wrote outside its folder: {outside}; look there, and undo what is not wanted"
+            return WorkerFailure.WROTE_OUTSIDE, said
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             said = f"{name} could not be started: {ended.reason}; see [workers] in the settings"
-            raise WorkerError(WorkerFailure.NOT_STARTED, said, stream.output)
+            return WorkerFailure.NOT_STARTED, said
         if ended.ending is ProcessEnding.TIMED_OUT:
             advice = "give it a smaller task, or raise workers.seconds"
-            said = f"the worker did not end within {task.seconds:g} s: {advice}"
-            raise WorkerError(WorkerFailure.TIMED_OUT, said, stream.output)
+            return WorkerFailure.TIMED_OUT, f"the worker did not end within {task.seconds:g} s: {advice}"
         if stream.unfit:
             said = f"the worker's answer does not fit its schema: {stream.unfit}; name another model"
-            raise WorkerError(WorkerFailure.INVALID, said, stream.output)
+            return WorkerFailure.INVALID, said
         if ended.exit_code or stream.fault:
             why = stream.fault or "see its output"
             said = f"{name} ended with exit code {ended.exit_code}: {why}; try it by hand in this folder"
-            raise WorkerError(WorkerFailure.EXITED, said, stream.output)
+            return WorkerFailure.EXITED, said
+        return None
 
 
 def find_outside_paths(written: list[str], project: str, environment: Environment) -> list[str]:
     """Return the paths that lead outside of the work folder and of the temporary folder, links resolved."""
-    roots = [
-        os.path.realpath(place) for place in (project, environment.get("TMPDIR") or tempfile.gettempdir())
-    ]
-    return [path for path in dict.fromkeys(written) if not _lies_inside(str(Path(project, path)), roots)]
-
-
-def _lies_inside(path: str, roots: list[str]) -> bool:
-    try:
-        real = Path(os.path.realpath(path))
-    except (OSError, ValueError):
-        return False
-    return any(real.is_relative_to(root) for root in roots)
+    folders = Path(project), Path(environment.get("TMPDIR") or tempfile.gettempdir())
+    return [path for path in dict.fromkeys(written) if not lies_inside(Path(project, path), *folders)]
 
 
 def _permit(task: WorkerTask[A]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Protocol
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.answers import InvalidAnswerError, last_json_object, strict_schema
 from sidecar.kernel.settings import Settings
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
 
 class WorkerCost(Struct):
@@ -21,14 +21,6 @@ class WorkerCost(Struct):
     cents: float | None = None
 
 
-class Worked(Struct, Generic[A], frozen=True):
-    """The end of a run: the answer, the model, and what the agent printed."""
-
-    answer: A
-    model: str
-    output: str = ""
-
-
 class Backend(Protocol):
     """One way to run a worker."""
 
@@ -37,8 +29,8 @@ class Backend(Protocol):
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
-    ) -> Worked[A]:
-        """Run once, within `task.seconds`. Raises WorkerError."""
+    ) -> WorkerRun[A]:
+        """Run once, within `task.seconds`; what it took goes into `cost`. Raises WorkerError."""
 
 
 def schema_text(kind: type[Struct]) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from msgspec import Struct
 
-from sidecar.platform.files import read_whole, write_whole
+from sidecar.platform.apply import ChangeApplier, NewVersion, file_version
+from sidecar.platform.files import read_whole
 
 FORBIDDEN: Final = frozenset((".git", ".supervisor"))
 """Folders in which a model writes nothing, at any depth: they decide what runs, and what counts as done."""
 SHOWN_LIMIT: Final = 262_144
-"""Bytes of one file that is shown to a model, and of one that a write may replace."""
+"""Bytes of one file that is shown to a model."""
 
 
 class WrittenFile(Struct, frozen=True):
@@ -28,36 +28,17 @@ class OutsideError(Exception):
     """A path must not be written. The text says which one and why."""
 
 
-class _Change(Struct, frozen=True):
-    """A checked write. `before` is None for a new file; `made` are the folders it needs, outermost first."""
-
-    target: Path
-    data: bytes
-    before: bytes | None
-    mode: int
-    made: tuple[Path, ...]
-
-
-def write_files(project: str, files: tuple[WrittenFile, ...]) -> None:
+def write_files(applier: ChangeApplier, project: str, files: tuple[WrittenFile, ...]) -> None:
     """Check all paths, then write all files.
 
-    Raises OutsideError before anything is written, and OSError or UnusableFileError after what was written is
-    put back.
+    Raises OutsideError before anything is written, and ApplyError or OSError after what was written is put
+    back.
     """
     root = Path(os.path.realpath(project))
-    changes = [_check_change(root, file) for file in files]
-    if len({change.target for change in changes}) < len(changes):
+    versions = [_new_version(root, file) for file in files]
+    if len({version.path for version in versions}) < len(versions):
         raise OutsideError("a path is named twice")
-    done: list[_Change] = []
-    try:
-        for change in changes:
-            done.append(change)
-            _write_change(change, change.data)
-    except BaseException:
-        for change in reversed(done):
-            with suppress(OSError):
-                _undo_change(change)
-        raise
+    applier.replace(root, versions)
 
 
 def read_shown_file(project: str, path: str) -> str:
@@ -83,30 +64,13 @@ def resolve_inside(root: Path, path: str) -> Path:
     return target
 
 
-def _check_change(root: Path, file: WrittenFile) -> _Change:
+def _new_version(root: Path, file: WrittenFile) -> NewVersion:
     target = resolve_inside(root, file.path)
-    made = tuple(folder for folder in reversed(target.parents) if not folder.exists())
-    try:
-        before, mode = read_whole(target, SHOWN_LIMIT), target.stat().st_mode & 0o777
-    except FileNotFoundError:
-        before, mode = None, 0o666 & ~_umask()
-    return _Change(target, file.content.encode(), before, mode, made)
-
-
-def _write_change(change: _Change, data: bytes) -> None:
-    change.target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(change.target, data)
-    change.target.chmod(change.mode)
-
-
-def _undo_change(change: _Change) -> None:
-    if change.before is not None:
-        _write_change(change, change.before)
-        return
-    change.target.unlink(missing_ok=True)
-    for folder in reversed(change.made):
-        with suppress(OSError):  # another file of the answer is still in it
-            folder.rmdir()
+    before = file_version(target)
+    if before and not target.is_file():
+        raise OutsideError(f"{file.path[:200]!r} is {before}")
+    mode = target.stat().st_mode & 0o777 if before else 0o666 & ~_umask()
+    return NewVersion(target.relative_to(root).as_posix(), before, mode, file.content.encode())
 
 
 def _umask() -> int:

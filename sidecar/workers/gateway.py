@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.models import answer_price_cents, model_prices
@@ -26,18 +26,16 @@ from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ServiceSettings, Settings
 from sidecar.kernel.text import fill_template, last_characters, one_printable_line, quote_as_code_block
 from sidecar.platform.api_keys import ApiKeyFinder
+from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
-from sidecar.workers.backend import Worked, WorkerCost, find_answer, schema_text, validate_answer
+from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.files import OutsideError, WrittenFile, read_shown_file, write_files
 from sidecar.workers.policy import gateway_model
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.streams import OUTPUT_LIMIT
 
-PROMPT_FILE: Final = "worker-gateway.md"
 URL_VARIABLE: Final = "LITELLM_BASE_URL"
 KEY_VARIABLE: Final = "LITELLM_API_KEY"
-FORM_REFUSALS: Final = frozenset((400, 404, 415, 422, 501))
-"""Statuses with which services refuse a form that they do not know."""
 
 
 class _Deadline:
@@ -62,10 +60,15 @@ class GatewayBackend:
     """Implements `Backend`."""
 
     def __init__(
-        self, texts: Path, own: Mapping[str, str], secrets: Callable[[Environment], SecretMask]
+        self,
+        text: str,
+        own: Mapping[str, str],
+        secrets: Callable[[Environment], SecretMask],
+        applier: ChangeApplier,
     ) -> None:
-        """`texts`: the folder of worker-gateway.md; `own`: the environment of this process."""
-        self._texts = texts
+        """`text` instructs the model; `own` is the environment of this process."""
+        self._text = text
+        self._applier = applier
         self._own = own
         self._secrets = secrets
 
@@ -87,11 +90,12 @@ class GatewayBackend:
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
-    ) -> Worked[A]:
-        """Raises WorkerError, and OSError if the prompt's text cannot be read."""
+    ) -> WorkerRun[A]:
         from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - not at start
 
-        model, kind = gateway_model(task.model, settings), _answer_kind(task.answer)
+        model = gateway_model(task.model, settings)
+        fields = [("files", list[WrittenFile]), ("answer", task.answer)]
+        kind = msgspec.defstruct("GatewayAnswer", fields, frozen=True)
         try:
             async with asyncio.timeout(task.seconds):
                 text = await self._ask(task, settings, model, kind, cost)
@@ -108,35 +112,36 @@ class GatewayBackend:
         output = last_characters(text, OUTPUT_LIMIT)
         source = text if text.lstrip().startswith("{") else find_answer(text, output)
         found: Any = validate_answer(source, kind, output)
-        _write(task.project, tuple(found.files), output)
-        return Worked(found.answer, model, output)
+        try:
+            write_files(self._applier, task.project, tuple(found.files))
+        except OutsideError as error:
+            said = f"the model named a file that is not its to write, so nothing was written: {error}"
+            raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None
+        except (OSError, ApplyError) as error:
+            said = f"the model's files could not be written, and all is as before: {error}"
+            raise WorkerError(WorkerFailure.INVALID, said, output) from None
+        return WorkerRun(answer=found.answer, model=model, output=output)
 
     async def _ask(
         self, task: WorkerTask[A], settings: Settings, model: str, kind: type[Struct], cost: WorkerCost
     ) -> str:
         """Return the model's text. A form that the service does not know is left away."""
         from sidecar.platform import chat, http  # noqa: PLC0415 - not at start
-        from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - the same
 
         to = http.parse_service_address(self._url(task, settings))
         key = await self._keys(task).fetch()
         headers = chat.authorization(key.secret if key else "")
         system = self._instructions(task, kind)
-        schema = msgspec.json.decode(schema_text(kind))
+        schema = strict_schema(kind)
         mask, deadline = self._secrets(task.environment), _Deadline(task.seconds)
         async with http.open_service_connection(to, task.environment, headers, deadline, mask) as line:
-            form = 0
-            while True:
+
+            async def ask(form: int) -> bytes:
                 asked = chat.build_request(model, system, task.prompt, "work", schema, form)
                 cost.calls = 1
-                try:
-                    body = await line.post(chat.completions_url(to.url), msgspec.json.encode(asked))
-                    break
-                except FaultError as fault:
-                    last = form + 1 == chat.FORMS
-                    if last or fault.status not in FORM_REFUSALS or not chat.refuses_form(fault.said):
-                        raise
-                    form += 1
+                return await line.post(chat.completions_url(to.url), msgspec.json.encode(asked))
+
+            _, body = await chat.ask_in_strictest_form(ask, range(chat.FORMS), chat.refuses_form)
         try:
             said = chat.read_completion(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -157,8 +162,7 @@ class GatewayBackend:
             except (OSError, OutsideError, UnusableFileError) as error:
                 said = f"the file {path} cannot be shown to the model: {error}"
                 raise WorkerError(WorkerFailure.NOT_STARTED, said) from None
-        text = (self._texts / PROMPT_FILE).read_text(encoding="utf-8")
-        return fill_template(text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
+        return fill_template(self._text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
 
     def _url(self, task: WorkerTask[A], settings: Settings) -> str:
         chosen = settings.workers.backend == "gateway"
@@ -166,19 +170,3 @@ class GatewayBackend:
 
     def _keys(self, task: WorkerTask[A]) -> ApiKeyFinder:
         return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), task.environment, self._own)
-
-
-def _answer_kind(answer: type[Struct]) -> type[Struct]:
-    """Return the Struct of the whole answer: the files, and the answer of the task."""
-    return msgspec.defstruct("GatewayAnswer", [("files", list[WrittenFile]), ("answer", answer)], frozen=True)
-
-
-def _write(project: str, files: tuple[WrittenFile, ...], output: str) -> None:
-    try:
-        write_files(project, files)
-    except OutsideError as error:
-        said = f"the model named a file that is not its to write, so nothing was written: {error}"
-        raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None
-    except (OSError, UnusableFileError) as error:
-        said = f"the model's files could not be written, and all is as before: {error}"
-        raise WorkerError(WorkerFailure.INVALID, said, output) from None

@@ -89,7 +89,6 @@ class WorkerRun(Struct, Generic[A], frozen=True, kw_only=True):
     model: str
     tokens: int = 0
     cents: float | None = None
-    seconds: float = 0.0
     output: str = ""
 
 

@@ -46,7 +46,7 @@ class WorkerService:
             name = self._choose(task, settings)
             backend, started, failure = self._backends[name], asyncio.get_running_loop().time(), "cancelled"
             try:
-                worked = await backend.run(task, settings, cost, lambda text: hear(mask(text)))
+                done = await backend.run(task, settings, cost, lambda text: hear(mask(text)))
                 failure = ""
             except WorkerError as error:
                 failure = error.failure
@@ -74,14 +74,7 @@ class WorkerService:
                         failure=failure,
                     )
                 )
-        return WorkerRun(
-            answer=worked.answer,
-            model=worked.model,
-            tokens=cost.tokens,
-            cents=cost.cents,
-            seconds=asyncio.get_running_loop().time() - started,
-            output=mask(worked.output),
-        )
+        return replace(done, tokens=cost.tokens, cents=cost.cents, output=mask(done.output))
 
     def _choose(self, task: WorkerTask[A], settings: Settings) -> str:
         """Return the backend that the settings name, or the first that can be used. Raises WorkerError."""

@@ -72,7 +72,7 @@ WHOLE = [
 
 def test_an_empty_log_holds_nothing(log: EventLog) -> None:
     assert log.read(ALL) == log.newest(ALL, 5) == ()
-    assert log.forget(ALL) == log.last() == 0
+    assert log.forget(ALL) == log.last() == log.count(ALL) == 0
 
 
 def test_events_come_back_whole_in_the_order_of_their_positions(log: EventLog) -> None:
@@ -112,6 +112,7 @@ def test_a_filter_selects(log: EventLog, wanted: EventFilter, found: list[float]
     log.append(event(3.0, OrderGiven(name="goal", decided="done"), project="/q"))
     log.append(event(4.0, system="iteration"))
     assert times(log.read(wanted)) == times(log.newest(wanted, 9)) == found
+    assert log.count(wanted) == len(found)
     assert log.forget(wanted) == len(found)
     assert sorted(times(log.read(ALL)) + found) == [1.0, 2.0, 3.0, 4.0]
 

@@ -17,9 +17,9 @@ import pytest
 from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeDifference
 from sidecar.evidence.tree import checkpoint_states
 from sidecar.evidence.tree import checkpoints as under_test
-from sidecar.evidence.tree.apply import UNFINISHED_FOLDER, ChangeApplier, FileStep, Staging
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories
+from sidecar.platform.apply import UNFINISHED_FOLDER, ChangeApplier, FileStep, Staging
 from support.git_projects import commit_all, everything, git, repository
 from support.loops import run
 
@@ -402,7 +402,7 @@ def test_a_kill_in_the_middle_is_undone_at_the_next_start(dirty: Site) -> None:
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from sidecar.evidence.tree.apply import Staging
+from sidecar.platform.apply import Staging
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 replace = Staging._replace
 def killed(staging, number, step):

@@ -15,7 +15,8 @@ import pytest
 from sidecar.evidence.tree import compare, contents
 from sidecar.evidence.tree import snapshot as look
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
+from sidecar.kernel.changes import TEXT_LIMIT, FileBaseline, FileChange, ProjectChanges
+from sidecar.platform.git import git_blob_name
 from support.git_projects import commit_all, conflict, everything, git, repository
 from support.loops import run
 
@@ -124,7 +125,7 @@ def test_what_is_no_text_or_too_big_is_named(memory: Memory) -> None:
         (memory.project / name).write_text("x\n")
     memory.remember()
     (memory.project / "binary").write_bytes(b"\0")
-    (memory.project / "big").write_text("y" * (contents.TEXT_LIMIT + 1))
+    (memory.project / "big").write_text("y" * (TEXT_LIMIT + 1))
     big, binary = memory.files()
     assert (big.before, big.after, big.unread) == ("x\n", None, "after: it is bigger than 512 KiB")
     assert (binary.before, binary.after, binary.unread) == ("x\n", None, "after: it is no text")
@@ -467,4 +468,4 @@ def test_a_name_that_leads_elsewhere_is_not_followed(memory: Memory) -> None:
 
 
 def test_an_object_has_the_name_that_git_gives_it() -> None:
-    assert contents.git_blob_name(b"a\n") == sha1(b"blob 2\0a\n", usedforsecurity=False).hexdigest()
+    assert git_blob_name(b"a\n") == sha1(b"blob 2\0a\n", usedforsecurity=False).hexdigest()

@@ -246,12 +246,19 @@ def test_what_we_forget_ourselves_is_no_loss(tmp_path: Path) -> None:
     assert "was cut" in incidents.take(KEY)[0]
 
 
-def test_what_was_seen_to_be_spent_stays_spent_and_a_log_that_says_less_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [True, False], ids=["the log", "one payment"])
+def test_what_was_seen_to_be_spent_stays_spent_and_a_log_that_says_less_is_told(
+    tmp_path: Path, *, whole: bool
+) -> None:
     incidents, clock = Incidents(), ManualClock(0.0)
     log = EventLogFile(tmp_path, clock)
     spending = DailySpending(log, clock, incidents)
-    spending.add(1000, 1.5, 1)
-    (tmp_path / LOG_FILE).unlink()
+    spending.add(900, 1.5, 1)
+    spending.add(100, 0.5, 1)
+    if whole:
+        (tmp_path / LOG_FILE).unlink()
+    else:
+        changed(tmp_path, "DELETE FROM events WHERE position = 1")
     assert spending.today().tokens == 1000
     spending.add(500, 1.0, 1)
     assert spending.today().tokens == 1500

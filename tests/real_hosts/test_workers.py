@@ -83,7 +83,9 @@ class Worker(Struct, frozen=True):
         place: dict[str, Any] = {"project": str(self.project), "environment": self.under.host.env}
         task = WorkerTask(prompt="Write a test of half a cent.", answer=Answer, **place, **usual | fields)
         settings = Settings(workers=WorkerSettings(backend=self.kind))
-        return asyncio.run(build_workers(MemorySpending(), SecretForms()).run(task, settings, print))
+        return asyncio.run(
+            build_workers(self.under.state, MemorySpending(), SecretForms()).run(task, settings, print)
+        )
 
     def by_hand(self, prompt: str) -> None:
         """Let the same host work as its user would start it."""

@@ -143,6 +143,9 @@ class MemoryEventLog:
     def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
         return tuple(filter(wanted.selects, self._events))[-number:] if number > 0 else ()
 
+    def count(self, wanted: EventFilter) -> int:
+        return sum(map(wanted.selects, self._events))
+
     def last(self) -> int:
         return self._events[-1].position if self._events else 0
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.instructions import InstructionKind
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.supervision.ports import Services
@@ -30,15 +30,10 @@ def skills_over(
     return Skills(
         SkillServices(
             applier=ChangeApplier(state),
-            catalog=services.catalog,
-            clock=services.clock,
-            configuration=services.configuration,
-            log=services.log,
-            gates=services.gates,
+            evidence=services,
+            platform=services,
             registry=InstructionRegistry(InstructionKind.SKILL, parse_skill, [texts], lambda _, __: False),
-            secrets=services.secrets,
             texts=markdown_sections((texts / "tdd.md").read_text(encoding="utf-8")),
             workers=workers or ScriptedWorkers(steps),
-            workspace=services.workspace,
         )
     )

@@ -85,7 +85,7 @@ class Room:
         self.program = folder / "bin" / kind
         self.program.parent.mkdir()
         self.spending = MemorySpending()
-        self.workers: Workers = build_workers(self.spending, SecretForms())
+        self.workers: Workers = build_workers(folder / "state", self.spending, SecretForms())
         chosen = {"backend": kind, **({"command": (str(self.program),)} if kind == "command" else {})}
         self.settings = Settings(workers=WorkerSettings(**chosen | settings))
         self.heard: list[str] = []

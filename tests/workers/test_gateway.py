@@ -13,7 +13,7 @@ import pytest
 from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
-from sidecar.platform.files import UnusableFileError
+from sidecar.platform.apply import ChangeApplier
 from sidecar.workers.files import OutsideError, WrittenFile, write_files
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support.worker_agents import GOOD, WRONG, GatewayWorld
@@ -90,29 +90,28 @@ async def test_an_answer_that_does_not_fit_writes_nothing(world: GatewayWorld) -
     assert tree(world.room.project) == {}
 
 
-@pytest.mark.parametrize("names", [["a.py", "folder"], ["a.py", "file/x.py"], ["a.py", "a.py"]])
-def test_files_that_cannot_be_written_leave_all_as_it_was(tmp_path: Path, names: list[str]) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("old")
-    before = tree(tmp_path)
-    with pytest.raises((OutsideError, OSError, UnusableFileError)):
-        write_files(str(tmp_path), tuple(WrittenFile(name, "new") for name in names))
-    assert tree(tmp_path) == before
+def write(folder: Path, *names: str) -> None:
+    files = tuple(WrittenFile(name, "new") for name in names)
+    write_files(ChangeApplier(folder / "state"), str(folder / "project"), files)
 
 
-def test_a_write_that_fails_puts_those_before_it_back(tmp_path: Path) -> None:
-    (tmp_path / "old.py").write_text("old")
-    before = tree(tmp_path)
-    names = ("old.py", "new/b.py", "a", "a/c.py")  # the last needs a folder where the third is a file
-    with pytest.raises(OSError, match="exists"):
-        write_files(str(tmp_path), tuple(WrittenFile(name, "new") for name in names))
-    assert tree(tmp_path) == before
+@pytest.mark.parametrize("last", ["folder", "file/x.py", "new/b.py"])
+def test_files_that_cannot_be_written_leave_all_as_it_was(tmp_path: Path, last: str) -> None:
+    project = tmp_path / "project"
+    (project / "folder").mkdir(parents=True)
+    (project / "file").write_text("old")
+    before = tree(project)
+    with pytest.raises((OutsideError, OSError)):
+        write(tmp_path, "file", "new/b.py", last)
+    assert tree(project) == before
 
 
 def test_a_new_file_has_the_mode_of_any_other_new_file(tmp_path: Path) -> None:
-    (tmp_path / "usual").write_text("")
-    write_files(str(tmp_path), (WrittenFile("a.py", "x"),))
-    assert (tmp_path / "a.py").stat().st_mode == (tmp_path / "usual").stat().st_mode
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "usual").write_text("")
+    write(tmp_path, "a.py")
+    assert (project / "a.py").stat().st_mode == (project / "usual").stat().st_mode
 
 
 async def test_a_form_that_the_service_does_not_know_is_left_away(world: GatewayWorld) -> None:

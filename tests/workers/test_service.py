@@ -11,9 +11,9 @@ import pytest
 from sidecar.kernel.settings import JudgeSettings, ModelTiers, NamedModel, Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
 from sidecar.workers import policy
-from sidecar.workers.backend import Worked, WorkerCost
+from sidecar.workers.backend import WorkerCost
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerTask
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.service import WorkerService, backend_order
 from support.memory_stores import MemorySpending
 from support.worker_agents import Answer
@@ -94,13 +94,13 @@ class HeldBackend:
         settings: Settings,  # noqa: ARG002 - the port's
         cost: WorkerCost,
         hear: Callable[[str], None],  # noqa: ARG002 - the port's
-    ) -> Worked[A]:
+    ) -> WorkerRun[A]:
         self.running += 1
         cost.calls, cost.tokens, cost.cents = 1, 10, 1.0
         self.started.release()
         await self.free.wait()
         self.running -= 1
-        return Worked(task.answer(file="a", ok=True), "m")
+        return WorkerRun(answer=task.answer(file="a", ok=True), model="m")
 
 
 def task() -> WorkerTask[Answer]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from msgspec import Struct
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate
 from sidecar.platform.files import ensure_folder, set_aside, write_whole
+from sidecar.platform.paths import real_project_path
 from sidecar.platform.state import BrokenStateError, read_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
@@ -29,8 +29,6 @@ FILE_LIMIT: Final = 8 * 1024 * 1024
 """Maximum bytes of the file: some thousand projects."""
 APPROVAL_TEXT_LIMIT: Final = 1000
 """Characters stored of a command and the text behind it, to show them on a change. The digest covers all."""
-SHOWN_PATH_LENGTH: Final = 40
-"""Characters of a refused path that the error message repeats."""
 
 
 class Approval(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,7 +64,7 @@ class TrustFile:
     def approvals(self, project: str) -> Mapping[str, Approval]:
         """Return a project's approvals by gate ID; empty where they cannot be read. Never raises."""
         try:
-            return self._read().projects.get(_real_project_path(project), {})
+            return self._read().projects.get(real_project_path(project), {})
         except (BrokenStateError, BadInputError, OSError):
             return {}
 
@@ -85,14 +83,14 @@ class TrustFile:
     def approve(self, project: str, gates: Iterable[Gate]) -> None:
         """Approve these gates as they are, replacing those of the same ID. Raises BadInputError, OSError."""
         new = {gate.id: _make_approval(gate) for gate in gates}
-        trust, real = self._mended(), _real_project_path(project)
+        trust, real = self._mended(), real_project_path(project)
         self._write({**trust.projects, real: {**trust.projects.get(real, {}), **new}})
 
     def revoke(self, project: str) -> int:
         """Remove a project's approvals and return their number. Raises BadInputError, OSError."""
         trust = self._mended()
         left = dict(trust.projects)
-        gone = left.pop(_real_project_path(project), {})
+        gone = left.pop(real_project_path(project), {})
         if gone:
             self._write(left)
         return len(gone)
@@ -130,14 +128,3 @@ def truncate_approval_text(text: str) -> str:
 def _make_approval(gate: Gate) -> Approval:
     command, folder, behind = map(truncate_approval_text, (gate.command, gate.folder, gate.behind))
     return Approval(digest=gate_digest(gate), command=command, folder=folder, behind=behind)
-
-
-def _real_project_path(project: str) -> str:
-    try:
-        real = os.path.realpath(project)
-        real.encode()
-    except (ValueError, OSError) as error:
-        raise BadInputError(f"{project[:SHOWN_PATH_LENGTH]!r} is no path of a project: {error}") from error
-    if not Path(project).is_absolute():
-        raise BadInputError(f"{project[:SHOWN_PATH_LENGTH]!r} is no absolute path of a project")
-    return real

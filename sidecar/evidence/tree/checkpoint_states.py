@@ -15,13 +15,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.tree.apply import LINK_MODE, FileStep, file_version, plain_mode
 from sidecar.evidence.tree.checkout import write_files
-from sidecar.evidence.tree.contents import FileContent, describe_change, read_blob_contents
+from sidecar.evidence.tree.contents import describe_change, read_blob_contents
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import FileChange
+from sidecar.kernel.changes import FileChange, FileContent
+from sidecar.platform.apply import LINK_MODE, FileStep, file_version, plain_mode
 from sidecar.platform.git import (
     Git,
     UnseenError,

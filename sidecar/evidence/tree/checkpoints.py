@@ -31,7 +31,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeDifference
-from sidecar.evidence.tree.apply import ApplyError, ChangeApplier
 from sidecar.evidence.tree.checkpoint_states import (
     CheckpointPlace,
     FilesState,
@@ -45,6 +44,7 @@ from sidecar.evidence.tree.checkpoint_states import (
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories, ShadowRepository
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
 from sidecar.kernel.changes import ProjectChanges
+from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.platform.git import UnseenError
 

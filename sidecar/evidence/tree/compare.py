@@ -22,12 +22,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree import contents
-from sidecar.evidence.tree.contents import FileContent
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import NO_OBJECT, TreeState
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import FileChange, ProjectChanges
-from sidecar.platform.git import Git, decode_git_text, encode_path, split_at_nul
+from sidecar.kernel.changes import (
+    TEXT_LIMIT,
+    TOO_BIG_REASON,
+    FileChange,
+    FileContent,
+    ProjectChanges,
+    decode_file_content,
+)
+from sidecar.platform.git import Git, decode_git_text, encode_path, git_blob_name, split_at_nul
 
 FILES: Final = 2_000
 """Changed files whose texts are read; the others are only listed."""
@@ -150,7 +156,7 @@ def _files_outside_tree(look: TreeState) -> dict[bytes, _FileVersion]:
         for path, about in look.standing.items()
     }
     steering = {
-        path: _FileVersion(path, contents.git_blob_name(content), contents.decode_file_content(content))
+        path: _FileVersion(path, git_blob_name(content), decode_file_content(content))
         for path, content in look.steering.items()
     }
     return standing | steering
@@ -169,13 +175,13 @@ def _read_from_disk(top: Path, path: bytes) -> _FileVersion | None:
             content = os.fsencode(place.readlink())
         elif not stat.S_ISREG(about.st_mode):
             return None
-        elif about.st_size > contents.TEXT_LIMIT:
-            return _FileVersion(path, "", FileContent(unread=contents.TOO_BIG_REASON))
+        elif about.st_size > TEXT_LIMIT:
+            return _FileVersion(path, "", FileContent(unread=TOO_BIG_REASON))
         else:
             content = place.read_bytes()
     except OSError:
         return None
-    return _FileVersion(path, contents.git_blob_name(content), contents.decode_file_content(content))
+    return _FileVersion(path, git_blob_name(content), decode_file_content(content))
 
 
 # --- Building FileChange objects ----------------------------------------------------------------------------

@@ -14,37 +14,24 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import FileChange, RepositoryState
-from sidecar.platform.git import Git, UnseenError, decode_git_text, join_with_nul
+from sidecar.kernel.changes import (
+    TEXT_LIMIT,
+    TOO_BIG_REASON,
+    FileChange,
+    FileContent,
+    RepositoryState,
+    decode_file_content,
+)
+from sidecar.platform.git import Git, UnseenError, decode_git_text, git_blob_name, join_with_nul
 
-TEXT_LIMIT: Final = 512 << 10
-"""Maximum bytes read of one file."""
 TEXTS: Final = 32 << 20
 """Maximum bytes read of all files together."""
-TOO_BIG_REASON: Final = f"it is bigger than {TEXT_LIMIT >> 10} KiB"
 GONE: Final = "it is not in the repository any more"
 """For a content that existed when the snapshot was taken, and is gone, for example after a `git gc`."""
 FORGED: Final = "what git keeps of it was altered"
-
-
-class FileContent(Struct, frozen=True):
-    """The content of a file: its text, or the reason why there is none."""
-
-    text: str | None = None
-    unread: str = ""
-
-
-def decode_file_content(content: bytes) -> FileContent:
-    """Decode a content as text, if it is text and not too big."""
-    if len(content) > TEXT_LIMIT:
-        return FileContent(unread=TOO_BIG_REASON)
-    if b"\0" in content:
-        return FileContent(unread="it is no text")
-    return FileContent(text=content.decode("utf-8", "replace"))
 
 
 async def read_blob_contents(git: Git, names: Iterable[str]) -> Mapping[str, FileContent]:
@@ -73,11 +60,6 @@ def _verified_content(name: str, content: bytes | None) -> FileContent:
     if content is None:
         return FileContent(unread=GONE)
     return decode_file_content(content) if name == git_blob_name(content) else FileContent(unread=FORGED)
-
-
-def git_blob_name(content: bytes) -> str:
-    """Return git's object name of a content."""
-    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 async def _blob_sizes(git: Git, names: list[str]) -> list[int | None]:

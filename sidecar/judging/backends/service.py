@@ -6,6 +6,7 @@ this process runs.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
@@ -19,7 +20,7 @@ from sidecar.kernel.models import answer_price_cents, model_prices, service_mode
 from sidecar.kernel.text import one_printable_line as line_of
 from sidecar.platform import http
 from sidecar.platform.api_keys import ApiKeyFinder
-from sidecar.platform.http_faults import FaultError
+from sidecar.platform.chat import ChatAnswer, ask_in_strictest_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
     from sidecar.kernel.masking import SecretMask
-    from sidecar.kernel.models import TokenUsage
     from sidecar.kernel.settings import ServiceSettings, Settings
     from sidecar.kernel.verdict import Verdict
     from sidecar.platform.http import ServiceAddress, ServiceConnection
@@ -37,18 +37,8 @@ if TYPE_CHECKING:
 
 STRUCTURE_FILE: Final = "structure.md"
 """Instructions for the model if its service does not enforce the structure; the schema follows."""
-FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 501))
-"""Statuses with which services refuse a form that they do not know."""
 REMEMBERED_FORMS_LIMIT: Final = 100
 """Services whose accepted form is remembered."""
-
-
-class ServiceAnswer(Struct, frozen=True):
-    """The answer of a service: the model's text, or `fault` in one line if there is none to use."""
-
-    text: str
-    usage: TokenUsage
-    fault: str = ""
 
 
 class Dialect(Protocol):
@@ -72,7 +62,7 @@ class Dialect(Protocol):
     def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
         """Return the request body."""
 
-    def read(self, body: bytes) -> ServiceAnswer:
+    def read(self, body: bytes) -> ChatAnswer:
         """Parse the answer; raises msgspec.DecodeError, or RecursionError if it is nested too deeply."""
 
     def refuses(self, said: str) -> bool:
@@ -135,10 +125,9 @@ class ServiceJudge:
 
         headers = self._dialect.headers(secret)
         async with http.open_service_connection(target.address, environment, headers, hearing, mask) as line:
-            asking = _ServiceRequest(self._dialect, self._forms, target, line, self._texts)
 
             async def answer(prompt: JudgePrompt) -> str:
-                said = await asking.answer(prompt)
+                said = await self._answer(target, line, prompt)
                 hearing.pay(
                     said.usage.tokens, answer_price_cents(target.model, said.usage, model_prices(settings))
                 )
@@ -162,62 +151,29 @@ class ServiceJudge:
             raise NoVerdictError(f"judge.{backend}.model names no model")
         return _Target(model, to, keys)
 
-
-class _ServiceRequest:
-    """Asks one service about one case."""
-
-    def __init__(
-        self,
-        dialect: Dialect,
-        forms: dict[tuple[str, str], int],
-        target: _Target,
-        line: ServiceConnection,
-        texts: Path,
-    ) -> None:
-        self._dialect = dialect
-        self._forms = forms
-        self._target = target
-        self._line = line
-        self._texts = texts
-
-    async def answer(self, prompt: JudgePrompt) -> ServiceAnswer:
+    async def _answer(self, target: _Target, line: ServiceConnection, prompt: JudgePrompt) -> ChatAnswer:
         """Return the answer of the service, in the strictest form that it accepts.
 
         Raises NoVerdictError, OSError.
         """
-        place = (self._target.address.url, self._target.model)
-        form = self._forms.get(place, 0)
-        while True:
-            try:
-                body = await self._post(prompt, form)
-            except FaultError as fault:
-                if not self._falls_back(fault, form):
-                    raise
-                form += 1
-            else:
-                self._remember(place, form)
-                return self._read(body)
-
-    async def _post(self, prompt: JudgePrompt, form: int) -> bytes:
-        if form:
-            told = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
-            prompt = prompt._replace(system=f"{prompt.system}\n\n{told}\n\n{schema_text()}")
-        asked = self._dialect.body(prompt, self._target.model, form)
-        content = msgspec.json.encode(asked)
-        return await self._line.post(self._dialect.url(self._target.address.url), content)
-
-    def _falls_back(self, fault: FaultError, form: int) -> bool:
-        last = form + 1 == self._dialect.forms
-        return not last and fault.status in FORM_REFUSAL_STATUSES and self._dialect.refuses(fault.said)
-
-    def _remember(self, place: tuple[str, str], form: int) -> None:
+        place = (target.address.url, target.model)
+        forms = range(self._forms.get(place, 0), self._dialect.forms)
+        form, body = await ask_in_strictest_form(
+            partial(self._post, target, line, prompt), forms, self._dialect.refuses
+        )
         if len(self._forms) >= REMEMBERED_FORMS_LIMIT:
             self._forms.clear()
         self._forms[place] = form
-
-    def _read(self, body: bytes) -> ServiceAnswer:
         try:
             return self._dialect.read(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             why = line_of(str(error)) if body.strip() else "nothing"
             raise NoVerdictError(f"the model service answered what is no answer: {why}") from None
+
+    async def _post(self, target: _Target, line: ServiceConnection, prompt: JudgePrompt, form: int) -> bytes:
+        if form:
+            told = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
+            prompt = prompt._replace(system=f"{prompt.system}\n\n{told}\n\n{schema_text()}")
+        asked = self._dialect.body(prompt, target.model, form)
+        content = msgspec.json.encode(asked)
+        return await line.post(self._dialect.url(target.address.url), content)

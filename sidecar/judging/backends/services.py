@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.judging.backends.answer import answer_schema
-from sidecar.judging.backends.service import ServiceAnswer
 from sidecar.kernel.models import TokenUsage, token_count_or_zero
 from sidecar.platform import chat
 
@@ -94,10 +93,10 @@ class AnthropicDialect:
             asked["output_config"] = {"format": {"type": "json_schema", "schema": answer_schema()}}
         return asked
 
-    def read(self, body: bytes) -> ServiceAnswer:
+    def read(self, body: bytes) -> chat.ChatAnswer:
         message = msgspec.json.decode(body, type=_Message)
         text = "".join(block.text for block in message.content if block.type == "text")
-        return ServiceAnswer(
+        return chat.ChatAnswer(
             text, (message.usage or _Usage()).plain(), STOP_REASON_FAULTS.get(message.stop_reason or "", "")
         )
 
@@ -127,8 +126,8 @@ class OpenAiDialect:
     def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
         return chat.build_request(model, prompt.system, prompt.case, "verdict", answer_schema(), form)
 
-    def read(self, body: bytes) -> ServiceAnswer:
-        return ServiceAnswer(*chat.read_completion(body))
+    def read(self, body: bytes) -> chat.ChatAnswer:
+        return chat.read_completion(body)
 
     def refuses(self, said: str) -> bool:
         return chat.refuses_form(said)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
 from sidecar.platform.data import load_data
-from sidecar.platform.files import file_stamp
+from sidecar.platform.files import stamp_or_empty
 from sidecar.rubric import reader
 from sidecar.rubric.advice.advise import advise
 from sidecar.rubric.advice.form import mend
@@ -104,7 +104,7 @@ class RubricCheck:
 
     def _of_file(self, place: RubricPlace, text: str) -> tuple[Flaw, ...]:
         """Return the flaws of the file itself, which is read again only after it changed."""
-        now = _stamp_or_empty(place.path)
+        now = stamp_or_empty(place.path)
         if now and self._sound.get(place.path) == now:
             return ()
         flaws = _file_flaws(place, text)
@@ -156,14 +156,6 @@ def _section_flaws(text: str) -> tuple[Flaw, ...]:
         else Flaw("empty-section", lack.why, lack.place.begin, lack.place.end)
         for lack in reader.missing_sections(_replace_unencodable(text))
     )
-
-
-def _stamp_or_empty(path: Path) -> tuple[int, ...]:
-    """Return a stamp that changes with the file, () if there is no file."""
-    try:
-        return file_stamp(path)
-    except (OSError, ValueError):
-        return ()
 
 
 def _file_flaws(place: RubricPlace, text: str) -> tuple[Flaw, ...]:

@@ -13,7 +13,7 @@ from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
 from sidecar.kernel.stop_history import CriterionStats, FiringCount, MeasuredPrecision
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
-from sidecar.platform.files import file_stamp
+from sidecar.platform.files import stamp_or_empty
 from sidecar.platform.log_readings import STOPS_PER_PROJECT, StopHistory
 from sidecar.rubric.files import RejectedRubricError
 from sidecar.rubric.reader import parse_rubric
@@ -97,18 +97,10 @@ class CriterionHistory:
         return known
 
     def _figures(self) -> dict[str, MeasuredPrecision]:
-        now = _stamp_or_empty(self._state / MEASURED_FILE_NAME)
+        now = stamp_or_empty(self._state / MEASURED_FILE_NAME)
         if self._measured[0] != now:
             self._measured = (now, dict(read_measured_figures(self._state)) if now else {})
         return self._measured[1]
-
-
-def _stamp_or_empty(path: Path) -> tuple[int, ...]:
-    """Return a stamp that changes with the file or folder, () if there is none."""
-    try:
-        return file_stamp(path)
-    except OSError:
-        return ()
 
 
 # --- the implementation of RubricAnalysis -------------------------------------------------------------------

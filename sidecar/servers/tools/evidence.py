@@ -75,11 +75,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         Tool(
             name="evidence",
             toolset="core",
-            takes=NoArguments,
             gives=StopEvidence,
             work=partial(_answer_evidence, context),
             reads=True,
-            repeats=True,
         ),
     )
 

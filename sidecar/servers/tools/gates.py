@@ -161,13 +161,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools `gates` and `gates_run`."""
     return (
         Tool(
-            name="gates",
-            toolset="core",
-            takes=NoArguments,
-            gives=GatesListed,
-            work=partial(_answer_gates, context),
-            reads=True,
-            repeats=True,
+            name="gates", toolset="core", gives=GatesListed, work=partial(_answer_gates, context), reads=True
         ),
         Tool(
             name="gates_run",

@@ -59,13 +59,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     return (
         Tool(name="note_add", toolset="journal", takes=NewNote, gives=NoteShown, work=note_add),
         Tool(
-            name="note_list",
-            toolset="journal",
-            takes=NoteFilter,
-            gives=NoteList,
-            work=note_list,
-            reads=True,
-            repeats=True,
+            name="note_list", toolset="journal", takes=NoteFilter, gives=NoteList, work=note_list, reads=True
         ),
     )
 

@@ -42,17 +42,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         )
         return ToolAnswer(in_force, said)
 
-    return (
-        Tool(
-            name="rubric",
-            toolset="core",
-            takes=NoArguments,
-            gives=RubricInForce,
-            work=rubric,
-            reads=True,
-            repeats=True,
-        ),
-    )
+    return (Tool(name="rubric", toolset="core", gives=RubricInForce, work=rubric, reads=True),)
 
 
 def _criteria_lines(criteria: tuple[Criterion, ...]) -> str:

@@ -34,14 +34,4 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         )
         return ToolAnswer(standing, standing.text)
 
-    return (
-        Tool(
-            name="status",
-            toolset="core",
-            takes=NoArguments,
-            gives=SessionStatus,
-            work=status,
-            reads=True,
-            repeats=True,
-        ),
-    )
+    return (Tool(name="status", toolset="core", gives=SessionStatus, work=status, reads=True),)

@@ -126,8 +126,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         make(name="task_status", takes=TaskStatusChange, gives=Brief, work=task_status, repeats=True),
         make(name="task_priority", takes=TaskPriorityChange, gives=Listed, work=task_priority, repeats=True),
         make(name="task_depends", takes=TaskDependency, gives=Listed, work=task_depends, repeats=True),
-        make(name="task_list", takes=NoArguments, gives=TaskBoard, work=task_list, reads=True, repeats=True),
-        make(name="task_next", takes=NoArguments, gives=NextTask, work=task_next, reads=True, repeats=True),
+        make(name="task_list", gives=TaskBoard, work=task_list, reads=True),
+        make(name="task_next", gives=NextTask, work=task_next, reads=True),
     )
 
 

@@ -100,15 +100,16 @@ class Tool(Struct, frozen=True, kw_only=True):
     """One tool.
 
     `work` gets the call and an instance of `takes`; it raises RefusalError, ToolRuleError, BadInputError.
-    `reads`: it changes nothing. `repeats`: a second call with the same arguments changes nothing further.
+    `reads`: it changes nothing. `repeats`: a second call with the same arguments changes nothing further,
+    as is so for one that reads.
     `asks`: it runs something, so the host's permission prompt before the call is never skipped.
     """
 
     name: str
     toolset: TOOLSET
-    takes: type[Struct]
     gives: type[Struct]
     work: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]
+    takes: type[Struct] = NoArguments
     reads: bool = False
     repeats: bool = False
     asks: bool = False

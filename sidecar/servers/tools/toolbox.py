@@ -206,7 +206,7 @@ def _build_offer(tool: Tool, words: ToolTexts) -> ToolOffer:
         input_schema=taken,
         output_schema=make_output_schema(tool.gives),
         reads=tool.reads,
-        repeats=tool.repeats,
+        repeats=tool.repeats or tool.reads,
         asks=tool.asks,
     )
 

@@ -81,11 +81,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         Tool(
             name="explain",
             toolset="core",
-            takes=NoArguments,
             gives=LastVerdict,
             work=partial(_answer_explain, context),
             reads=True,
-            repeats=True,
         ),
     )
 

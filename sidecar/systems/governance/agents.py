@@ -17,6 +17,7 @@ from sidecar.kernel.governance import Phase
 from sidecar.kernel.instructions import parse_instructions
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import fill_template
+from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
 from sidecar.systems.governance.policy.phases import WrittenAnswer
 from sidecar.workers.files import OutsideError, resolve_inside, write_files
@@ -78,13 +79,15 @@ def take_answer(phase: Phase, answer: type[A], given: dict[str, Any] | None) -> 
         raise BadInputError(f"input_data.answer does not fit the phase {phase}: {error}") from None
 
 
-def write_answer(answer: WrittenAnswer, copy: WorkCopy) -> None:
+def write_answer(answer: WrittenAnswer, copy: WorkCopy, applier: ChangeApplier) -> None:
     """Write into a copy what the calling agent made. Raises BadInputError where a file may not be written."""
     root = Path(os.path.realpath(copy.project))
     texts = {one.path: one.content for one in answer.files}
     try:
-        write_files(copy.project, tuple(File(path, text) for path, text in texts.items() if text is not None))
+        write_files(
+            applier, copy.project, tuple(File(path, text) for path, text in texts.items() if text is not None)
+        )
         for path in (path for path, text in texts.items() if text is None):
             resolve_inside(root, path).unlink()
-    except (OutsideError, OSError, UnusableFileError) as error:
+    except (OutsideError, ApplyError, OSError, UnusableFileError) as error:
         raise BadInputError(f"input_data.answer cannot be written: {error}") from None

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.tree.apply import ApplyError
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.errors import ToolRuleError
@@ -34,6 +33,7 @@ from sidecar.kernel.governance import (
 )
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.settings import Settings
+from sidecar.platform.apply import ApplyError
 from sidecar.systems.governance.agents import CALLER, PhaseAgents, take_answer, write_answer
 from sidecar.systems.governance.changes import (
     Change,
@@ -212,7 +212,7 @@ class PhaseWork:
             kind = ImplementAnswer if self._call.settings.governance.workers else WrittenAnswer
             answer, agent = await self._answer(Phase.IMPLEMENT, kind, values, bench.copy, given.answer)
             if isinstance(answer, WrittenAnswer):
-                write_answer(answer, bench.copy)
+                write_answer(answer, bench.copy, self._services.applier)
             change, faults = await self._changes(bench)
         if faults or not change:
             section = "not-deliverable" if faults else "nothing-changed"

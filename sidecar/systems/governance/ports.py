@@ -10,8 +10,8 @@ from string import Template
 from msgspec import Struct
 
 from sidecar.evidence.ports import GateCatalog, GateRunner, OldChecks, Workspace
-from sidecar.evidence.tree.apply import ChangeApplier
 from sidecar.kernel.session import Environment, SessionKey
+from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.ports import Clock, Configuration, SecretDetector
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.changes import KeptChanges

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.tree.apply import ApplyError
 from sidecar.evidence.tree.copies import WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run
+from sidecar.platform.apply import ApplyError
 from sidecar.systems.tdd.changed_files import (
     classify_change,
     find_marks,
@@ -53,43 +52,38 @@ class PhaseRun:
         self._bench = bench
         self._services, self._request = bench.services, bench.request
         self._phase = phase
-        self._mask = self._services.secrets.masker(self._request.environment)
         self._test_path = path_in_project(self._request.project, self._request.values.get("test_path", ""))
 
     async def run(self) -> SkillResult:
         """Try it until it is verified or nothing more can be tried. Raises SkillEndedError."""
         if self._phase is not Phase.RED and not self._test_path:
             raise self._bench.ended("no-test-file", {"test_path": self._request.values["test_path"]})
-        gate, number, before, last = await self._test_gate(), 0, None, None
-        attempts = self._bench.skill.attempts
+        gate, before, last = await self._test_gate(), None, None
         while True:
-            number += 1
             async with self._bench.copy() as copy:
                 before = before or await self._tests_before(gate, copy)
-                values = self._values(gate, before, number, last)
-                self._bench.tell(
-                    f"{self._phase}: an agent works in a copy of the project ({number}/{attempts})"
-                )
-                attempt = await self._try(gate, copy, values, before)
+                attempt = await self._try(gate, copy, before, last)
                 repeated = last is not None and attempt.signature == last.signature
-                over = attempt.broken is None or attempt.final or repeated or number == attempts
+                spent = self._bench.attempts == self._bench.skill.attempts
+                over = attempt.broken is None or attempt.final or repeated or spent
                 if attempt.broken is None or (over and self._request.keep):
                     attempt = self._apply(attempt, copy)
             if over:
-                return self._bench.complete(self._result(attempt, repeated=repeated), number)
+                return self._result(attempt, repeated=repeated)
             last = attempt
-            self._tell_refusal(attempt)
+            why, _, _ = self._bench.mask(self._why(attempt)).partition("\n")
+            self._bench.tell(f"{self._phase}: refused: {why}")
 
     # --- steps of an attempt ------------------------------------------------------------------------------
 
     async def _test_gate(self) -> Gate:
         """Return the command of the tests; a given one wins. Raises SkillEndedError."""
-        settings, _ = self._services.configuration.load()
+        settings, _ = self._services.platform.configuration.load()
         request = self._request
         if request.test_cmd:
             gate = Gate(id="tests", command=request.test_cmd, why="it was given", origin=GateOrigin.TYPED)
         else:
-            catalog = await self._services.catalog.list(request.project, request.environment)
+            catalog = await self._services.evidence.catalog.list(request.project, request.environment)
             found = [gate for gate in catalog.gates if gate.kind is Kind.TESTS]
             if not found:
                 raise self._bench.ended("no-runner", {"project": request.project})
@@ -117,11 +111,11 @@ class PhaseRun:
             raise self._bench.ended(rule, values)
         return run
 
-    async def _try(self, gate: Gate, copy: WorkCopy, values: Mapping[str, str], before: GateRun) -> _Attempt:
+    async def _try(self, gate: Gate, copy: WorkCopy, before: GateRun, last: _Attempt | None) -> _Attempt:
         """Let the worker work, and look at what it did."""
-        start = await self._services.workspace.remember(copy.project, copy.environment)
+        start = await self._services.evidence.workspace.remember(copy.project, copy.environment)
         try:
-            done = await self._bench.work(copy, values)
+            done = await self._bench.work(copy, self._values(gate, before, last))
         except WorkerError as error:
             why = f"{error.message}\n{error.output[-OUTPUT_LENGTH:]}".strip()
             final = error.failure in FINAL_FAILURES
@@ -141,24 +135,24 @@ class PhaseRun:
     async def _tests(self, gate: Gate, copy: WorkCopy) -> GateRun:
         """Run the tests in the copy, on exactly the files that are there now."""
         self._bench.tell(f"{self._phase}: the tests run there: {gate.command}")
-        tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
+        tree = await self._services.evidence.workspace.fingerprint(copy.project, copy.environment)
         at = GateContext(project=copy.project, tree=tree, environment=copy.environment)
-        (run,) = await self._services.gates.run((gate,), at, float(gate.seconds or 0))
-        return mask_gate_run(run, self._mask)
+        (run,) = await self._services.evidence.gates.run((gate,), at, float(gate.seconds or 0))
+        return mask_gate_run(run, self._bench.mask)
 
     async def _changes(self, start: FileBaseline, copy: WorkCopy) -> tuple[FileChange, ...]:
         """Return what the worker changed. Raises SkillEndedError where that cannot be seen completely."""
-        seen = await self._services.workspace.since(start, copy.project, copy.environment)
+        seen = await self._services.evidence.workspace.since(start, copy.project, copy.environment)
         if why := start.unseen or seen.unseen:
             raise self._bench.ended("no-copy", {"why": why})
         return without_written_files(seen.files)
 
-    def _values(self, gate: Gate, before: GateRun, number: int, last: _Attempt | None) -> dict[str, str]:
+    def _values(self, gate: Gate, before: GateRun, last: _Attempt | None) -> dict[str, str]:
         """Return the values for the skill's text, with what the attempt before was refused for."""
         refused = ""
-        if last is not None and last.broken is not None:
-            values = {"attempt": str(number - 1), "attempts": str(self._bench.skill.attempts)}
-            refused = self._bench.say("refused", {**values, "why": self._why(last.broken)})
+        if last is not None:
+            values = {"attempt": str(self._bench.attempts), "attempts": str(self._bench.skill.attempts)}
+            refused = self._bench.say("refused", {**values, "why": self._why(last)})
         known = {"command": gate.command, "output": _run_output(before), "before": refused}
         known |= {"test_path": self._test_path} if self._test_path else {}
         return {**self._request.values, **known}
@@ -180,36 +174,28 @@ class PhaseRun:
             return ()
         return repeated_values(test, changes)
 
-    def _tell_refusal(self, attempt: _Attempt) -> None:
-        if attempt.broken is not None:
-            why, _, _ = self._mask(self._why(attempt.broken)).partition("\n")
-            self._bench.tell(f"{self._phase}: refused: {why}")
-
-    def _why(self, broken: BrokenRule) -> str:
+    def _why(self, attempt: _Attempt) -> str:
+        broken = attempt.broken or BrokenRule("")
         return self._bench.say(broken.rule, {"test_path": self._test_path, **broken.values})
 
     def _result(self, attempt: _Attempt, *, repeated: bool) -> SkillResult:
-        broken = attempt.broken
-        applied = attempt.changes if broken is None or self._request.keep else ()
+        verified, say = attempt.broken is None, self._bench.say
+        applied = attempt.changes if verified or self._request.keep else ()
         files = tuple(change.path for change in applied)
         path = self._test_path or _named_file(attempt, files)
-        if broken is None:
+        if verified:
             idle = self._phase is Phase.REFACTOR and not files
-            message = self._bench.say("refactor-nothing" if idle else f"{self._phase}-done", {"file": path})
+            message = say("refactor-nothing" if idle else f"{self._phase}-done", {"file": path})
             if values := self._phase is Phase.GREEN and self._repeated_values(applied):
-                message += f" {self._bench.say('green-repeats', {'values': ', '.join(values)})}"
+                message += f" {say('green-repeats', {'values': ', '.join(values)})}"
         else:
-            message = self._why(broken)
             notes = [rule for rule, applies in (("same-again", repeated), ("kept", bool(files))) if applies]
-            message = "\n".join((message, *(self._bench.say(rule, {}) for rule in notes)))
-        return SkillResult(
-            status="pass" if broken is None else "error" if attempt.failed else "fail",
-            skill=self._bench.skill.name,
-            phase=self._phase,
+            message = "\n".join((self._why(attempt), *(say(rule, {}) for rule in notes)))
+        return self._bench.result(
+            "pass" if verified else "error" if attempt.failed else "fail",
+            message,
+            _run_output(attempt.after) if attempt.after else "",
             file_path=path,
-            runner_output=_run_output(attempt.after) if attempt.after else "",
-            verified=broken is None,
-            message=message,
             files=files,
         )
 

@@ -16,17 +16,16 @@ import logging
 from typing import Final
 
 import msgspec
-from msgspec import Raw
 
 from sidecar.evidence.gates.instructions import KnownInstructions
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import LoggedEvent, SkillEnded
+from sidecar.kernel.masking import mask_texts
 from sidecar.systems.tdd.phase_run import PhaseRun
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices
 from sidecar.systems.tdd.workbench import (
-    OUTPUT_LENGTH,
     SkillEndedError,
     SkillRequest,
     SkillResult,
@@ -52,51 +51,33 @@ class Skills:
         """Return the skills that may be used in a project."""
         return self._services.registry.known(project)
 
-    async def run(self, name: str, request: SkillRequest, tell: Tell) -> SkillResult:
-        """Let a worker do a skill that is no phase; what it writes is dropped. Raises BadInputError."""
-        bench = Workbench(self._services, self._find(name, request.project), request, tell)
+    async def run(self, skill: str | Phase, request: SkillRequest, tell: Tell) -> SkillResult:
+        """Let workers carry out a phase of test-driven development, or the skill of a name.
+
+        Raises BadInputError.
+        """
+        phase = skill if isinstance(skill, Phase) else None
+        found = self._find(f"tdd_{phase}" if phase else skill, request.project)
+        bench = Workbench(self._services, found, request, tell, phase or "")
         try:
-            result = await _run_skill(bench)
+            result = await (PhaseRun(bench, phase).run() if phase else _run_skill(bench))
         except SkillEndedError as ended:
             result = ended.result
-        return self._logged(request, result)
+        self._log_end(request, result)
+        return result
 
-    async def run_phase(self, phase: Phase, request: SkillRequest, tell: Tell) -> SkillResult:
-        """Carry out a phase of test-driven development. Raises BadInputError."""
-        skill = self._find(f"tdd_{phase}", request.project)
-        bench = Workbench(self._services, skill, request, tell, phase)
-        try:
-            result = await PhaseRun(bench, phase).run()
-        except SkillEndedError as ended:
-            result = bench.complete(ended.result, 0)
-        return self._logged(request, result)
-
-    def _logged(self, request: SkillRequest, result: SkillResult) -> SkillResult:
-        """Append the end of a skill to the event log, with secrets masked."""
-        services, mask = self._services, self._services.secrets.masker(request.environment)
-        ended = SkillEnded(
-            skill=result.skill,
-            status=result.status,
-            attempts=result.attempts,
-            phase=result.phase,
-            verified=result.verified,
-            files=result.files,
-            message=mask(result.message),
-            tokens=result.tokens,
-            cents=result.cents,
-        )
+    def _log_end(self, request: SkillRequest, result: SkillResult) -> None:
         event = LoggedEvent(
-            at=services.clock.now(),
+            at=self._services.platform.clock.now(),
             system=SYSTEM,
-            data=ended,
+            data=msgspec.convert(result, SkillEnded, from_attributes=True),
             session=request.session,
             project=request.project,
         )
         try:
-            services.log.append(event)
+            self._services.platform.log.append(event)
         except OSError as error:
             log.warning("%s: its end could not be written down: %s", result.skill, error)
-        return result
 
     def _find(self, name: str, project: str) -> Skill:
         known = self.known(project)
@@ -108,18 +89,14 @@ class Skills:
 
 
 async def _run_skill(bench: Workbench) -> SkillResult:
-    attempt, attempts, name = 0, bench.skill.attempts, bench.skill.name
+    """Carry out a skill that is no phase: what the worker writes is dropped, and its answer is the result."""
     while True:
-        attempt += 1
-        bench.tell(f"{name}: an agent works in a copy of the project ({attempt}/{attempts})")
         try:
             async with bench.copy() as copy:
                 done = await bench.work(copy, bench.request.values)
         except WorkerError as error:
-            if attempt < attempts and error.failure not in FINAL_FAILURES:
-                continue
-            output = error.output[-OUTPUT_LENGTH:]
-            result = SkillResult(status="error", skill=name, message=error.message, runner_output=output)
+            if bench.attempts == bench.skill.attempts or error.failure in FINAL_FAILURES:
+                return bench.result("error", error.message, error.output)
         else:
-            result = SkillResult(status="pass", skill=name, answer=Raw(msgspec.json.encode(done.answer)))
-        return bench.complete(result, attempt)
+            answer = mask_texts(msgspec.to_builtins(done.answer), bench.mask)
+            return bench.result("pass", "", answer=answer)

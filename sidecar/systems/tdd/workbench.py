@@ -6,10 +6,9 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from string import Template
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from msgspec import Raw, Struct
-from msgspec.structs import replace
+from msgspec import Struct
 
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy
 from sidecar.kernel.session import Environment, SessionKey
@@ -47,17 +46,18 @@ class SkillRequest(Struct, frozen=True, kw_only=True):
 
 
 class SkillResult(Struct, frozen=True, kw_only=True):
-    """How a skill ended.
+    """How a skill ended, with secrets masked.
 
     `status`: "fail" where the discipline was broken in every attempt, "error" where it could not be tried.
-    `verified`: our own run of the tests shows it. `runner_output` is the end of that run, at most 4,000
-    characters. `files` were changed in the project. `model_used` is a name or "self". `cents` is None where
-    a price is unknown. `answer` is what the worker said, as JSON.
+    `phase` is "" for a skill that is none. `verified`: our own run of the tests shows it. `runner_output` is
+    the end of that run, at most 4,000 characters. `files` were changed in the project. `model_used` is a name
+    or "self". `cents` is None where a price is unknown. `answer` has the fields of a skill's answer; a phase
+    has none, because what its worker says proves nothing.
     """
 
     status: Literal["pass", "fail", "error"]
+    phase: str
     skill: str
-    phase: str = ""
     file_path: str = ""
     runner_output: str = ""
     verified: bool = False
@@ -67,11 +67,11 @@ class SkillResult(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     tokens: int = 0
     cents: float | None = None
-    answer: Raw = Raw(b"null")
+    answer: dict[str, Any] | None = None
 
 
 class SkillEndedError(Exception):
-    """The skill ends with this result before a worker could try it."""
+    """The skill ends with this result."""
 
     def __init__(self, result: SkillResult) -> None:
         super().__init__(result.message)
@@ -79,7 +79,10 @@ class SkillEndedError(Exception):
 
 
 class Workbench:
-    """What one call of a skill works with. `phase` is "" for a skill that is no phase."""
+    """What one call of a skill works with. `phase` is "" for a skill that is no phase.
+
+    `attempts` is the number of workers so far. `mask` masks the secrets of the caller's environment.
+    """
 
     def __init__(
         self, services: SkillServices, skill: Skill, request: SkillRequest, tell: Tell, phase: str = ""
@@ -89,7 +92,9 @@ class Workbench:
         self.request = request
         self.tell = tell
         self.phase = phase
-        self._copies = ProjectCopies(services.workspace, request.project, request.environment)
+        self.attempts = 0
+        self.mask = services.platform.secrets.masker(request.environment)
+        self._copies = ProjectCopies(services.evidence.workspace, request.project, request.environment)
         self._workers = CountedWorkers(services.workers)
         self._model = ""
 
@@ -103,8 +108,11 @@ class Workbench:
             raise self.ended("no-copy", {"why": str(error)}) from None
 
     async def work(self, copy: WorkCopy, values: Mapping[str, str]) -> WorkerRun[Struct]:
-        """Let a worker work in the copy. Raises WorkerError."""
-        settings, _ = self.services.configuration.load()
+        """Let the next worker work in the copy. Raises WorkerError."""
+        self.attempts += 1
+        number = f"{self.attempts}/{self.skill.attempts}"
+        self.tell(f"{self.phase or self.skill.name}: an agent works in a copy of the project ({number})")
+        settings, _ = self.services.platform.configuration.load()
         task = WorkerTask(
             prompt=self.skill.prompt(values),
             answer=self.skill.answer,
@@ -124,17 +132,26 @@ class Workbench:
 
     def ended(self, rule: str, values: Mapping[str, str]) -> SkillEndedError:
         """Build the end of a skill that cannot be tried."""
-        result = SkillResult(
-            status="error", skill=self.skill.name, phase=self.phase, message=self.say(rule, values)
-        )
-        return SkillEndedError(result)
+        return SkillEndedError(self.result("error", self.say(rule, values)))
 
-    def complete(self, result: SkillResult, attempts: int) -> SkillResult:
-        """Add to a result what the workers took. An unknown price makes the sum unknown."""
-        return replace(
-            result,
-            attempts=attempts,
+    def result(
+        self,
+        status: Literal["pass", "fail", "error"],
+        message: str,
+        output: str = "",
+        **found: Any,  # noqa: ANN401 - other fields of the result
+    ) -> SkillResult:
+        """Build the result, with what the workers took. A phase passes by our own run of the tests alone."""
+        return SkillResult(
+            status=status,
+            phase=self.phase,
+            skill=self.skill.name,
+            runner_output=self.mask(output.strip()[-OUTPUT_LENGTH:]),
+            verified=bool(self.phase) and status == "pass",
+            model_used=self._model,
+            message=self.mask(message),
+            attempts=self.attempts,
             tokens=self._workers.tokens,
             cents=self._workers.cents,
-            model_used=self._model,
+            **found,
         )

@@ -12,8 +12,8 @@ import pytest
 
 from servers.tools.core_room import GOOD, SESSION, CoreRoom
 from sidecar.kernel.settings import Settings
-from sidecar.servers.tools.tdd import PhaseEnded, SkillEnded
 from sidecar.servers.tools.tool import Caller, RefusalError
+from sidecar.systems.tdd.workbench import SkillResult
 from sidecar.workers.ports import WorkerRun, WorkerTask
 from support.cases import KEY
 from support.fakes import prompt
@@ -43,7 +43,7 @@ async def test_green_is_verified_told_and_in_the_project(room: CoreRoom) -> None
     room.workers.steps = [writes({"doubling.py": GOOD})]
     answer = await room.ask("tdd_green", hear, test_path=TEST)
 
-    assert isinstance(answer.data, PhaseEnded)
+    assert isinstance(answer.data, SkillResult)
     assert (answer.data.verified, answer.data.files) == (True, ("doubling.py",))
     assert answer.text.startswith("tdd_green: verified.")
     assert (room.project / "doubling.py").read_text() == GOOD
@@ -56,9 +56,9 @@ async def test_a_command_that_nobody_approved_does_not_run_and_a_given_one_does(
     refused = await room.ask("tdd_green", test_path=TEST)
     given = await room.ask("tdd_green", test_path=TEST, test_cmd="python3 -m pytest -q")
 
-    assert isinstance(refused.data, PhaseEnded)
+    assert isinstance(refused.data, SkillResult)
     assert (refused.data.status, "supervisor trust" in refused.text) == ("error", True)
-    assert isinstance(given.data, PhaseEnded)
+    assert isinstance(given.data, SkillResult)
     assert given.data.verified
 
 
@@ -67,7 +67,7 @@ async def test_a_skill_answers_with_secrets_masked(room: CoreRoom) -> None:
     room.workers.steps = [lambda _: ANSWER]
     answer = await room.ask("skill_run", skill="review", request="doubling.py")
 
-    assert isinstance(answer.data, SkillEnded)
+    assert isinstance(answer.data, SkillResult)
     assert answer.data.answer is not None
     assert answer.data.answer["verdict"] == "approved"
     assert "hunter2" not in f"{answer.text}{answer.data.answer}"

@@ -13,6 +13,7 @@ from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import Phase
+from sidecar.platform.apply import ChangeApplier
 from sidecar.systems.governance.agents import write_answer
 from sidecar.systems.governance.policy.phases import ANSWERS, WrittenAnswer
 from support.governed import ANALYSIS, APPROVED, PASSED, PLAN, implemented
@@ -43,8 +44,9 @@ def made(**files: str | None) -> WrittenAnswer:
 
 def test_what_the_calling_agent_made_is_written_into_the_copy_and_only_there(tmp_path: Path) -> None:
     copy = WorkCopy(project=str(tmp_path / "copy"), environment={})
+    applier = ChangeApplier(tmp_path.parent / f"{tmp_path.name}-state")
     lay_out(tmp_path / "copy", {"old.py": "old", "gone.py": "gone"})
-    write_answer(made(**{"old.py": "new", "gone.py": None, "a/b.py": "b"}), copy)
+    write_answer(made(**{"old.py": "new", "gone.py": None, "a/b.py": "b"}), copy, applier)
     assert contents(tmp_path / "copy") == {"old.py": "new", "a/b.py": "b"}
     for path, text in (
         ("../x", "x"),
@@ -54,5 +56,5 @@ def test_what_the_calling_agent_made_is_written_into_the_copy_and_only_there(tmp
         ("../x", None),
     ):
         with pytest.raises(BadInputError, match=r"input_data\.answer cannot be written: "):
-            write_answer(made(**{path: text}), copy)
+            write_answer(made(**{path: text}), copy, applier)
     assert contents(tmp_path) == {"copy/old.py": "new", "copy/a/b.py": "b"}

@@ -239,7 +239,7 @@ def play(room: Room, body: str) -> tuple[Workers, WorkerSettings]:
     program = room.folder / "agent.py"
     program.write_text(PROGRAM.format(names=[str(one) for one in MEMBERS], body=body, answer=GOOD))
     own = WorkerSettings(seconds=60, backend="command", command=(sys.executable, str(program)), parallel=5)
-    return build_workers(MemorySpending(), SecretForms()), own
+    return build_workers(room.folder, MemorySpending(), SecretForms()), own
 
 
 async def test_real_processes_hold_a_council(room: Room) -> None:

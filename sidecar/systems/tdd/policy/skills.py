@@ -18,7 +18,7 @@ from string import Template
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.instructions import parse_instructions
@@ -114,17 +114,8 @@ class Skill(Struct, frozen=True, kw_only=True):
 def parse_skill(content: str, source: str) -> Skill:
     """Parse a skill's file. Raises BadInputError, which names the file, the place and what is wrong."""
     front, text = parse_instructions(content, source, _Front, "name")
-    return Skill(
-        name=front.name,
-        about=front.about,
-        answer=_answer_struct(front, source),
-        tools=front.tools,
-        model=front.model,
-        attempts=front.attempts,
-        text=text,
-        source=source,
-        content=content,
-    )
+    head = structs.asdict(front) | {"answer": _answer_struct(front, source)}
+    return Skill(**head, text=text, source=source, content=content)
 
 
 def _answer_struct(front: _Front, source: str) -> type[Struct]:

@@ -29,8 +29,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.evidence.tree.contents import decode_file_content, git_blob_name
-from sidecar.kernel.changes import FileChange
+from sidecar.kernel.changes import FileChange, decode_file_content
 from sidecar.platform.files import (
     OWNER_FOLDER,
     UnusableFileError,
@@ -39,6 +38,7 @@ from sidecar.platform.files import (
     read_whole,
     write_whole,
 )
+from sidecar.platform.git import git_blob_name
 
 UNFINISHED_FOLDER: Final = "applying"
 """In the state folder: one note for each application that is not finished."""
@@ -67,6 +67,20 @@ class FileStep(Struct, frozen=True, array_like=True):
     path: str
     before: str
     after: str
+
+
+class NewVersion(Struct, frozen=True):
+    """A file's version as it must be before, and its new mode and content; None removes it."""
+
+    path: str
+    before: str
+    mode: int
+    content: bytes | None
+
+    @property
+    def after(self) -> str:
+        """The new version, as `file_version` gives it."""
+        return "" if self.content is None else f"{plain_mode(self.mode)} {git_blob_name(self.content)}"
 
 
 class _Unfinished(Struct, frozen=True):
@@ -290,17 +304,21 @@ class ChangeApplier:
 
         Raises ApplyError, and OSError after everything was put back.
         """
-        singles = tuple(_single_files(changes))
-        contents = [_read_new_version(project, copy, change) for change in singles]
+        self.replace(project, [_read_new_version(project, copy, one) for one in _single_files(changes)])
+
+    def replace(self, project: Path, versions: Sequence[NewVersion]) -> None:
+        """Give these files of the project their new contents.
+
+        Raises ApplyError, and OSError after everything was put back.
+        """
         with self.staging(project) as staging:
             steps = []
-            for number, (change, (before, mode, content)) in enumerate(zip(singles, contents, strict=True)):
-                if content is not None:
+            for number, version in enumerate(versions):
+                if version.content is not None:
                     new = staging.new / str(number)
-                    write_whole(new, content)
-                    new.chmod(mode)
-                after = "" if content is None else f"{plain_mode(mode)} {git_blob_name(content)}"
-                steps.append(FileStep(change.path, before, after))
+                    write_whole(new, version.content)
+                    new.chmod(version.mode)
+                steps.append(FileStep(version.path, version.before, version.after))
             staging.swap(steps)
 
     def roll_back(self) -> tuple[str, ...]:
@@ -325,8 +343,8 @@ def _single_files(changes: Sequence[FileChange]) -> Iterator[FileChange]:
             yield change
 
 
-def _read_new_version(project: Path, copy: Path, change: FileChange) -> tuple[str, int, bytes | None]:
-    """Return the present version, the mode to have, and the new content. Raises ApplyError."""
+def _read_new_version(project: Path, copy: Path, change: FileChange) -> NewVersion:
+    """Read what a file becomes. Raises ApplyError."""
     if change.unread or change.link:
         raise ApplyError(f"{change.path}: {change.unread or 'it is a link now'}, so it is not applied")
     _check_path(change.path)
@@ -343,7 +361,7 @@ def _read_new_version(project: Path, copy: Path, change: FileChange) -> tuple[st
     if (None if after is None else decode_file_content(after).text) != change.after:
         raise ApplyError(f"{change.path} was changed while the tests ran, so nothing was applied")
     version = "" if before is None else f"{plain_mode(mode)} {git_blob_name(before)}"
-    return version, mode, after
+    return NewVersion(change.path, version, mode, after)
 
 
 def _undo(note: Path) -> Iterator[str]:

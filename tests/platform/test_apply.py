@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.tree import apply
-from sidecar.evidence.tree.apply import (
+from sidecar.kernel.changes import FileChange
+from sidecar.platform import apply
+from sidecar.platform.apply import (
     STAGING_PREFIX,
     UNFINISHED_FOLDER,
     ApplyError,
@@ -17,7 +18,6 @@ from sidecar.evidence.tree.apply import (
     FileStep,
     Staging,
 )
-from sidecar.kernel.changes import FileChange
 
 DEAD = 2**22 + 1
 """No process has this id: it is above the greatest that Linux gives."""

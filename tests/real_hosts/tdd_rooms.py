@@ -1,0 +1,332 @@
+"""What scenes of test-driven development have in common: a host with a scripted model, and what it plays.
+
+In a `Room` a person types `supervisor tdd`; in a `Session` an agent calls the tools.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from real_hosts import opencode_supervised, supervised
+from real_hosts.host import Host
+from real_hosts.opencode_host import OpenCode
+from sidecar.cli.scripted.model_script import (
+    EndlessReply,
+    HttpErrorReply,
+    ReplyRule,
+    RequestMatch,
+    ScriptedReply,
+    reply_structured,
+    reply_with_calls,
+    reply_with_text,
+    request_matches,
+)
+from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.tdd_projects import NODE, PYTHON, SPEC, SUB, SUB_JS, SUB_TEST, SUB_TEST_JS, contents, lay_out
+
+SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
+LEFT: Final = (".git", ".gitignore", "__pycache__", ".pytest_cache")
+LIMIT_S: Final = 120.0
+"""Bound of every wait here, in seconds."""
+DISCIPLINE: Final = "step of test-driven development"
+WORKER: Final = RequestMatch(tools="some", any=DISCIPLINE)
+"""Requests of a worker: not those for a title, nor of the agent that called for it."""
+ATTEMPTS: Final = 3
+FLOOD: Final = "All work and no tests. " * 130_000
+"""About 3 MB. Hosts print them in one line, and may end before all of it is printed."""
+
+Files = Mapping[str, str | None]
+"""What is written; a file that is None is deleted."""
+
+
+class Language(Struct, frozen=True, kw_only=True):
+    """A project in one language, and what workers write there: well, and in each way that is refused."""
+
+    files: Mapping[str, str]
+    command: str
+    test: str
+    other_test: str
+    code: str
+    fails: str
+    passes: str
+    two: str
+    good: str
+    renamed: str
+    constant: str
+
+    @property
+    def work(self) -> dict[str, Files]:
+        """What is done, by its name; that of a phase is what the phase asks for."""
+        return {
+            "red": {self.test: self.fails},
+            "green": {self.code: self.good},
+            "refactor": {self.code: self.renamed},
+            "two tests": {self.test: self.two},
+            "passes at once": {self.test: self.passes},
+            "syntax error": {self.test: f"{self.fails}(\n"},
+            "product code": {self.test: self.fails, self.code: self.good},
+            "edits the test": {self.test: self.passes},
+            "deletes a test": {self.code: self.good, self.other_test: None},
+            "hard-codes": {self.code: self.constant},
+            "breaks a test": {self.code: self.good.replace("a + b", "a - b")},
+        }
+
+    def before(self, phase: str) -> dict[str, str]:
+        """The project when a phase begins."""
+        done = {"red": (), "green": ("red",), "refactor": ("red", "green")}[phase]
+        return self.after(self.files, *done)
+
+    def after(self, files: Mapping[str, str], *work: str) -> dict[str, str]:
+        """The project after such work."""
+        changed = {**files}
+        for name in work:
+            changed |= {path: text for path, text in self.work[name].items() if text is not None}
+        return changed
+
+
+PYTHON_PROJECT: Final = Language(
+    files=PYTHON,
+    command="python -m pytest -q",
+    test="tests/test_sub.py",
+    other_test="tests/test_calc.py",
+    code="calc.py",
+    fails=SUB_TEST,
+    passes="def test_sub():\n    assert 30 - 13 == 17\n",
+    two=f"{SUB_TEST}\n\ndef test_again():\n    assert sub(9, 4) == 5\n",
+    good=SUB,
+    renamed=SUB.replace("sub(a, b)", "sub(left, right)").replace("a - b", "left - right"),
+    constant=SUB.replace("a - b", "17"),
+)
+NODE_PROJECT: Final = Language(
+    files=NODE,
+    command="npm test",
+    test="sub.test.js",
+    other_test="calc.test.js",
+    code="calc.js",
+    fails=SUB_TEST_JS,
+    passes=SUB_TEST_JS.replace("sub(30, 13)", "30 - 13").replace("{ sub }", "{ add }"),
+    two=f'{SUB_TEST_JS}test("again", () => assert.equal(sub(9, 4), 5));\n',
+    good=SUB_JS,
+    renamed=SUB_JS.replace("(a, b) => a - b", "(left, right) => left - right"),
+    constant=SUB_JS.replace("a - b", "17"),
+)
+
+
+class Room(Struct, frozen=True):
+    """A person's home with one host, a project, and the model that the host asks."""
+
+    host: Host | OpenCode
+    model: ScriptedModel
+    language: Language
+
+    def begin(self, phase: str = "red") -> dict[str, str]:
+        """Lay out the project as it is when a phase begins, and return its files."""
+        files = self.language.before(phase)
+        lay_out(self.host.project, files)
+        return files
+
+    def holds(self, files: Mapping[str, str]) -> bool:
+        """Whether the project holds these files and nothing else but what tools left."""
+        return contents(self.host.project, but=LEFT) == files
+
+    def plays(self, *plays: str) -> None:
+        """Let workers do this, one after the other."""
+        self.model.add(*(ReplyRule(reply, WORKER) for play in plays for reply in self._replies(play)))
+
+    def attempts(self, plays: Sequence[str]) -> None:
+        """Let the worker of each attempt do this, however often it asks.
+
+        The rules of the last attempt come first, because its prompt fits those of the first one as well.
+        """
+        for number, play in reversed([*enumerate(plays)]):
+            told = f"attempt {number} of {ATTEMPTS} was refused" if number else DISCIPLINE
+            match = RequestMatch(tools="some", any=told)
+            *first, last = self._replies(play)
+            self.model.add(*(ReplyRule(reply, match) for reply in first), ReplyRule(last, match, None))
+
+    def _replies(self, play: str) -> list[ScriptedReply]:
+        """What the model says to a worker that does this. Who gives an answer claims that all is well."""
+        claude = isinstance(self.host, Host)
+        status = "verified" if play == "says verified" else "pass"
+        said = {"status": status, "file_path": "", "message": "All is well."}
+        answer = reply_structured(said) if claude else reply_with_text(json.dumps(said))
+        prose = reply_with_text("I did it.")
+        special: dict[str, list[ScriptedReply]] = {
+            "prose": [prose],
+            "floods": [reply_with_text(FLOOD), prose],
+            "exits": [HttpErrorReply(401, "authentication_error")],
+            "says verified": [answer],
+        }
+        if play in special:
+            return special[play]
+        line = "; ".join(
+            f"rm {name}"
+            if text is None
+            else f"mkdir -p $(dirname {name}) && printf %s {shlex.quote(text)} > {name}"
+            for name, text in self.language.work[play].items()
+        )
+        call = ReplyToolCall("Bash" if claude else "bash", {"command": line, "description": "Write"})
+        return [reply_with_calls(call), answer]
+
+    def hangs(self, times: int | None = None) -> None:
+        """Let the model never come to an end."""
+        self.model.add(ReplyRule(EndlessReply(), WORKER, times))
+
+    @property
+    def prompts(self) -> list[str]:
+        """What each worker was told first, oldest first."""
+        return [request.last for request in self.model.requests if DISCIPLINE in request.last]
+
+    def tdd(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Type `supervisor tdd ARGUMENTS`."""
+        with self.typed(*arguments) as process:
+            stdout, stderr = process.communicate(timeout=LIMIT_S)
+        return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+
+    @contextmanager
+    def typed(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        path = os.pathsep.join((str(self.host.binary.parent), self.host.env["PATH"]))
+        with subprocess.Popen(
+            [str(SUPERVISOR), "tdd", *arguments],
+            cwd=self.host.project,
+            env={**self.host.env, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def working(self, number: int = 1) -> int:
+        """Wait until so many workers have asked their model, and return the process of the newest."""
+        self.model.wait_for(lambda _: len(self.prompts) >= number, timeout=LIMIT_S)
+        return workers(self.host.home)[0]
+
+
+def workers(home: Path) -> list[int]:
+    """The processes of workers of this home, oldest first."""
+    wanted = {f"HOME={home}".encode(), b"SUPERVISOR_WORKER=1"}
+    pids = sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))))  # noqa: PTH208 - names only
+    return [pid for pid in pids if wanted <= variables(pid)]
+
+
+def variables(pid: int) -> set[bytes]:
+    """The environment of a process, nothing where it has ended."""
+    with suppress(OSError):
+        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+    return set()
+
+
+def nobody_is_left(home: Path) -> bool:
+    """Whether all workers of this home have ended, or do now without anybody's doing."""
+    for pid in workers(home):
+        with suppress(ProcessLookupError):
+            watched = os.pidfd_open(pid)
+            select.select([watched], [], [], LIMIT_S)
+            os.close(watched)
+    return not workers(home)
+
+
+class Session(Struct, frozen=True):
+    """A host with our plugin, in whose session an agent is given a goal and calls the tools.
+
+    `prefix` is how the host names them; `agent` are that agent's requests; `goal` gives the host's arguments.
+    """
+
+    room: Room
+    under: supervised.Supervised | opencode_supervised.Supervised
+    prefix: str
+    agent: RequestMatch
+    goal: Callable[[str], Sequence[str]]
+
+    def calls(self, phase: str) -> None:
+        language = self.room.language
+        given = {"spec": SPEC} if phase == "red" else {"test_path": language.test}
+        given |= {"impl_path": language.code} if phase == "refactor" else {}
+        call = ReplyToolCall(f"{self.prefix}tdd_{phase}", {**given, "test_cmd": language.command})
+        self.under.script(ReplyRule(reply_with_calls(call), self.agent))
+
+    def says(self, text: str) -> None:
+        self.under.script(ReplyRule(reply_with_text(text), self.agent, None))
+
+    @contextmanager
+    def started(self) -> Iterator[subprocess.Popen[str]]:
+        """Start the host with the goal that the tests pass."""
+        goal = self.goal(f"sub works --check '{self.room.language.command}'")
+        with self.under.host.started(*goal) as process:
+            if process.stdin is not None:
+                process.stdin.close()
+                process.stdin = None
+            yield process
+
+    @property
+    def told(self) -> list[str]:
+        """What the agent was told after each call."""
+        asked = [request for request in self.room.model.requests if request_matches(self.agent, request)]
+        return [request.last for request in asked[1:]]
+
+    def sidecar(self) -> int:
+        """The process of the sidecar."""
+        found = re.search(r"process (\d+)", self.under.supervisor("doctor", "--no-probe").stdout)
+        assert found is not None
+        return int(found[1])
+
+    def kinds_logged(self) -> list[str]:
+        """The kinds of all events, of a log that is whole and never was set aside."""
+        beside = {path.name for path in self.under.state.glob("*events*")}
+        assert beside <= {"events.sqlite3", "events.sqlite3-wal", "events.sqlite3-shm"}
+        with closing(sqlite3.connect(self.under.state / "events.sqlite3")) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            return [kind for (kind,) in connection.execute("SELECT kind FROM events ORDER BY position")]
+
+
+@contextmanager
+def claude_session(host: Host, model: ScriptedModel) -> Iterator[Session]:
+    """A session that is told to wait for its servers, as a scripted model waits for nothing."""
+    with supervised.supervised(host, model, environment={"MCP_CONNECTION_NONBLOCKING": "0"}) as under:
+        free = (*under.plugin, "--permission-mode", "bypassPermissions")
+        yield Session(
+            room=in_session(Room(under.host, model, PYTHON_PROJECT)),
+            under=under,
+            prefix="mcp__plugin_supervisor_supervisor__",
+            agent=RequestMatch(has_tool="Bash", lacks_tool="StructuredOutput"),
+            goal=lambda goal: ("-p", f"/supervisor:goal {goal}", *free),
+        )
+
+
+@contextmanager
+def opencode_session(host: OpenCode, model: ScriptedModel) -> Iterator[Session]:
+    with opencode_supervised.supervised(host, model) as under:
+        yield Session(
+            room=in_session(Room(under.host, model, NODE_PROJECT)),
+            under=under,
+            prefix="supervisor_",
+            agent=RequestMatch(has_tool="supervisor_tdd_red"),
+            goal=lambda goal: ("run", "--command", "supervisor:goal", goal),
+        )
+
+
+def in_session(room: Room) -> Room:
+    """Lay out the project in place of the usual one, and let the tools be offered."""
+    for name in ("shop.py", "test_shop.py"):
+        (room.host.project / name).unlink()
+    lay_out(room.host.home, {".config/supervisor/config.toml": 'toolsets = ["core", "tdd"]\n'})
+    room.begin()
+    return room
