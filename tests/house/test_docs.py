@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sidecar.judging.rules.every import STOP_RULES
+from sidecar.servers.tools import governance
+from sidecar.servers.tools.tool import ToolContext
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -16,6 +19,8 @@ CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
 HARNESS = ("test_opencode_harness.py",)
 """Is about the tests' own tools."""
+DUTIES = {"governance": governance.tools}
+"""Systems with a page in docs/proofs, and what builds their tools, all of which must stand there."""
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -40,6 +45,20 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
         assert found is not None, row
         assert found["test"] in _tests_of(found["file"]), row
     assert len(rows) > 10
+
+
+@over_table("system", DUTIES)
+def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none(system: str) -> None:
+    page = (ROOT / "docs" / "proofs" / f"{system}.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| **")][1:]
+    for row in rows:
+        duty, shown = row.strip("| ").split(" | ")
+        cited = list(CITED.finditer(shown))
+        assert cited or shown.startswith("none: "), duty
+        assert [one[0] for one in cited if one["test"] not in _tests_of(one["file"])] == [], duty
+        assert shown.count("`") == 2 * len(cited), f"{duty}: a test is not cited as FILE::TEST"
+    offered = {one.name for one in DUTIES[system](cast("ToolContext", None))}
+    assert offered <= set(re.findall(r"`(\w+)`", page))
 
 
 def test_every_cell_of_the_table_of_hosts_cites_tests_that_exist_or_says_why_there_is_none() -> None:
@@ -86,6 +105,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/editors.md",
         "docs/eval.md",
         "docs/gates.md",
+        "docs/governance.md",
         "docs/hosts.md",
         "docs/judges.md",
         "docs/judging.md",
@@ -95,6 +115,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/mcp.md",
         "docs/opencode.md",
         "docs/privacy.md",
+        "docs/proofs/governance.md",
         "docs/rubric.md",
         "docs/rubric-advice.md",
         "docs/run.md",
