@@ -429,16 +429,21 @@ async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked
     def tests(folder: Path) -> dict[str, Any]:
         (folder / "shot.png").write_bytes(b"seen")
         measured = [{"name": "seconds", "value": 1.5}]
-        return PASSED | {"metrics": measured, "screenshots": ["shot.png", "lost.png", "../project/calc.py"]}
+        return PASSED | {"metrics": measured, "screenshots": ["shot.png", "lost.png", "/etc/passwd"]}
 
-    clauses = ("file: tests/test_sub.py", "file: lost.py", "text: calc.py contains def mul", "file: ../state")
+    clauses = (
+        "file: tests/test_sub.py",
+        "file: lost.py",
+        "text: calc.py contains def mul",
+        "file: /etc/passwd",
+    )
     plan = {"tasks": [{**TASK, "verify_by": clause} for clause in clauses]}
     await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], tests, gives_up)
     made, testing = room.outcomes[2].payload, room.outcomes[4].payload
     assert isinstance(made, Implementation)
     assert isinstance(testing, Testing)
     assert [failed.partition(": ")[2].partition(":")[0] for failed in testing.failed_clauses] == [
-        *("lost.py", "calc.py contains def mul", "../state"),
+        *("lost.py", "calc.py contains def mul", "/etc/passwd"),
     ]
     assert testing.evidence.metrics == {"seconds": 1.5, "tests_executed": 2.0}
     (shot,) = testing.evidence.screenshots
@@ -479,8 +484,9 @@ async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
     telling = implements({"calc.py": f"{SUB}TOKEN = 'hunter2-and-more'\n", "tests/test_sub.py": SUB_TEST})
     steps = (GOOD[0], GOOD[1], telling, *GOOD[3:])
     work = await room.conduct(*steps, wish=Assignment(problem="use hunter2-and-more", mode="fast"))
-    told = str([task.prompt for task in room.workers.tasks]) + str(room.governance().entries(work.lock))
-    assert ("hunter2" in told, "calc.py" in told) == (False, True)
+    prompts = [task.prompt for task in room.workers.tasks]
+    for told in (str(prompts), msgspec.json.encode(room.governance().entries(work.lock)).decode()):
+        assert ("hunter2" in told, "TOKEN = " in told) == (False, True)
     assert "hunter2-and-more" in (room.project / "calc.py").read_text(), "what is delivered is not masked"
 
 
