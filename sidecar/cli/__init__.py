@@ -19,6 +19,7 @@ import click
 from sidecar import __version__
 from sidecar.cli.printing import echo
 from sidecar.kernel.offer import Verb
+from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
@@ -40,6 +41,7 @@ VERBS: Final = {
     **dict(ITERATION.verbs),
     **dict(TDD.verbs),
     **dict(TASKLOOP.verbs),
+    **dict(GOVERNANCE.verbs),
     "lsp": Verb("sidecar.cli.lsp:lsp", "Be the language server of rubrics. Editors start it."),
     "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),
     "tool": Verb("sidecar.cli.tool:tool", "Call a tool of agents yourself, or list them."),

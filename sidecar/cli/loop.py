@@ -104,6 +104,7 @@ def loop() -> None:
 @click.option("--bug", is_flag=True, help="The tasks are bugs: agents for these come first.")
 @click.option("--model", default="", help="This model's name, instead of the one that the loop chooses.")
 @click.option("--session", default="", help="Go on with this session, or call a new one so.")
+@click.option("--give-back", is_flag=True, help="Also go on with halted tasks: you looked at the finding.")
 @PROJECT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
 def run(  # noqa: PLR0913 - one parameter per option
@@ -115,6 +116,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     bug: bool,
     model: str,
     session: str,
+    give_back: bool,
     project: str,
     as_json: bool,
 ) -> None:
@@ -122,6 +124,7 @@ def run(  # noqa: PLR0913 - one parameter per option
 
     An agent's word completes nothing: Supervisor runs the checks. What fails goes back, to stronger models,
     and to a council. Ctrl-C pauses; the same --session goes on, and gives failed tasks back.
+    What a critical security finding halted goes on with --give-back alone.
 
     Exit codes: 0 completed, 1 failed, 2 halted or could not go on, 130 interrupted.
     """
@@ -140,6 +143,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         mode=ExecutionMode.ECO if eco else ExecutionMode.NORMAL,
         kind=CommandType.BUG if bug else CommandType.IMPLEMENT,
         model=model,
+        give_back=give_back,
     )
 
     def tell(step: str, line: str) -> None:
@@ -154,6 +158,8 @@ def run(  # noqa: PLR0913 - one parameter per option
         tell("session", name)
         end = asyncio.run(_play_to_end(asked, tell))
         message = end.message if end else f"interrupted; go on with it: supervisor loop --session {name}"
+        if end and end.outcome is Outcome.HALTED:
+            message += f" Then: supervisor loop --session {name} --give-back"
         if as_json:
             echo_json(_report(platform, asked.session.key, message))
         elif not end or end.outcome is not Outcome.COMPLETED:

@@ -20,14 +20,15 @@ HARMLESS_TOOLS: Final = re.compile(
     rf"tokens_record)"
 )
 CHECKING_TOOL: Final = re.compile(rf"{SERVER_PREFIX}(?:gates_run|(report_completion))")
-CHECK_OUTCOME: Final = re.compile(
-    r'(?:"(?:outcome|verdict)": ?"|`: |, (?=[a-z-]+:$))'
-    r"(pass(?:ed)?|fail(?:ed)?|halt|could-not-run|not-approved)\b",
-    re.MULTILINE,
-)
-"""The outcome of a check in the text or the data of an answer."""
-TESTS_COUNTED: Final = re.compile(r', [1-9]\d* tests?\b|"(?:executed|passed)": ?[1-9]')
-"""Matches if a check ran at least one test."""
+ENDINGS: Final = r"(pass(?:ed)?|fail(?:ed)?|halt|could-not-run|not-approved)\b"
+OUTCOME_IN_TEXT: Final = re.compile(rf"(?:`: |, (?=[a-z-]+:$)){ENDINGS}", re.MULTILINE)
+OUTCOME_IN_DATA: Final = re.compile(rf'"(?:outcome|verdict)": ?"{ENDINGS}')
+"""The outcome of a check in an answer."""
+TESTS_COUNTED_IN_TEXT: Final = re.compile(r"^[-`].*, [1-9]\d* tests?\b", re.MULTILINE)
+TESTS_COUNTED_IN_DATA: Final = re.compile(r'"(?:executed|passed)": ?[1-9]')
+"""Matches if a check ran at least one test. A line that begins otherwise may hold words of the agent."""
+WORDS_OF_DATA: Final = re.compile(r',\s*"text": ?".*', re.DOTALL)
+"""The last field of the data, which repeats the text."""
 REPORT_ACCEPTED: Final = re.compile(r'T\d+ is complete:|\{"action": ?"complete"')
 """The beginning of the text or the data that accepts a report; later parts may hold words of the agent."""
 
@@ -44,7 +45,8 @@ def saw_tests_pass(call: ToolCall) -> bool:
         return False
     if tool[1] and not REPORT_ACCEPTED.match(call.output):
         return False
-    return (
-        set(CHECK_OUTCOME.findall(call.output)) in ({"pass"}, {"passed"})
-        and TESTS_COUNTED.search(call.output) is not None
-    )
+    output, outcome, counted = call.output, OUTCOME_IN_TEXT, TESTS_COUNTED_IN_TEXT
+    if output.endswith("}"):  # a long one has lost its beginning
+        output, outcome, counted = WORDS_OF_DATA.sub("", output), OUTCOME_IN_DATA, TESTS_COUNTED_IN_DATA
+    passed = set(outcome.findall(output)) in ({"pass"}, {"passed"})
+    return passed and counted.search(output) is not None

@@ -111,10 +111,11 @@ class GateRun(Struct, frozen=True, kw_only=True):
     characters. `failures` are the first failing tests or lines, at most 5. `failing` names all of them, at
     most 500, without line numbers and addresses, so that a name is the same in the next run. `executed` is
     the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the
-    measured coverage. `reason` says why it could not run. `cached`: the result is an earlier pass on this
-    tree. `flaky`: it failed on this tree and passed when it was run again. `moved`: files changed while it
-    ran. `environment` names the Python environment in which it ran, and its program. `unexplained`: files
-    outside the project that it loaded, that changed since the work began, and that no record explains.
+    measured coverage, `warnings` what a linter or type checker reports besides failures. `reason` says why
+    it could not run. `cached`: the result is an earlier pass on this tree. `flaky`: it failed on this tree
+    and passed when it was run again. `moved`: files changed while it ran. `environment` names the Python
+    environment in which it ran, and its program. `unexplained`: files outside the project that it loaded,
+    that changed since the work began, and that no record explains.
     """
 
     gate: Gate
@@ -128,6 +129,7 @@ class GateRun(Struct, frozen=True, kw_only=True):
     executed: int | None = None
     skipped: int | None = None
     percent: float | None = None
+    warnings: int = 0
     reason: str = ""
     cached: bool = False
     flaky: bool = False

@@ -22,7 +22,8 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     """Everything that policy knows about a stop so far.
 
     `session` is what will be saved with the ruling. `off` says why Supervisor is switched off here, empty
-    where it is on. `arrived`: the pending continuation was seen to arrive; `lost`: it never did, and is given
+    where it is on. `waits` is what another system asks the user for this session, empty for nothing.
+    `arrived`: the pending continuation was seen to arrive; `lost`: it never did, and is given
     back. `left_running` is background work that a headless host will kill. `suspicion` is what a rule found
     without being certain, `rule` the id of the rule that decided or was suspicious. `confidence` is the
     probability, 0 to 1, that the work is not finished. `case` is what the judge is shown, `first` its first
@@ -34,6 +35,7 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     stop: AgentStopped
     settings: Settings
     off: str = ""
+    waits: str = ""
     turn: Turn = Turn()
     project_state: ProjectState = field(default=UNSEEN_PROJECT, name="survey")  # as stored
     arrived: bool = False

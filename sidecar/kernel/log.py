@@ -5,16 +5,16 @@ Texts in an event are masked before it is appended.
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.journal import JournalSummary, Note, Task
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.stop_history import RecordedStop
-from sidecar.kernel.text import repair_json
+from sidecar.kernel.text import encode_json
 
 MAX_DETAIL: Final = 16_000
 """Maximum characters of an event's detail."""
@@ -195,6 +195,7 @@ EventData = (
     | LoopEscalated
     | LoopCouncil
     | LoopCheckpointed
+    | AuditEntry
     | StopKept
     | UnreadableEvent
 )
@@ -230,6 +231,7 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     since: float | None = None
     before: float | None = None
+    positions: tuple[int, ...] = ()
 
     def selects(self, event: LoggedEvent) -> bool:
         """Whether an event fits."""
@@ -240,6 +242,7 @@ class EventFilter(Struct, frozen=True, kw_only=True):
             and (not self.kinds or event.kind in self.kinds)
             and (self.since is None or event.at >= self.since)
             and (self.before is None or event.at < self.before)
+            and (not self.positions or event.position in self.positions)
         )
 
 
@@ -248,12 +251,13 @@ def event_kind(data: type[Struct]) -> str:
     return str(data.__struct_config__.tag)
 
 
+AUDIT_KIND: Final = event_kind(AuditEntry)
+"""The kind of events that nothing removes but an order that names it."""
+
+
 def encode_event_data(data: EventData) -> bytes:
     """Encode it as JSON; a lone surrogate, as in a path that is not UTF-8, is replaced."""
-    try:
-        return msgspec.json.encode(data)
-    except UnicodeEncodeError:
-        return repair_json(json.dumps(msgspec.to_builtins(data)).encode())
+    return encode_json(data)
 
 
 _DATA: Final[msgspec.json.Decoder[EventData]] = msgspec.json.Decoder(EventData)

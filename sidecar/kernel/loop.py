@@ -73,8 +73,9 @@ class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One gate of a report.
 
     `errors` are the first five, `more` is how many there are beyond them. `failing` are the names of tests
-    that fail. `passed` and `failed` count tests, `percent` is the coverage, None where unknown; `critical` to
-    `low` count the findings of a security gate, where its output tells.
+    that fail. `passed` and `failed` count tests, `failed` also the errors of a linter or type checker, and
+    `warnings` its warnings, where its report tells. `percent` is the coverage, None where unknown; `critical`
+    to `low` count the findings of a security gate, where its output tells.
     """
 
     id: str
@@ -90,6 +91,7 @@ class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     low: int = 0
     passed: int | None = None
     failed: int = 0
+    warnings: int = 0
     percent: float | None = None
     reason: str = ""
 

@@ -39,15 +39,6 @@ def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
     return lambda text: pattern.sub(MASK_TEXT, text)
 
 
-def mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - any JSON
-    """Mask each text of a JSON value: in its encoded form, a mask could reach beyond a text."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, list):
-        return [mask_texts(one, mask) for one in value]
-    return {name: mask_texts(one, mask) for name, one in value.items()} if isinstance(value, dict) else value
-
-
 def mask_turn(turn: Turn, mask: SecretMask) -> Turn:
     """Mask secrets in the messages, commands and outputs of a turn."""
     return replace(
@@ -141,3 +132,14 @@ def mask_comparison(seen: CheckComparison, mask: SecretMask) -> CheckComparison:
         for run in (seen.old, seen.base, seen.copy, seen.fresh)
     )
     return replace(seen, now=mask_gate_run(seen.now, mask), old=old, base=base, copy=copy, fresh=fresh)
+
+
+def mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - what msgspec makes of a Struct or of JSON
+    """Mask each text of a JSON value; in its encoded form, a mask could reach beyond a text."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list | tuple):
+        return [mask_texts(each, mask) for each in value]
+    return (
+        {name: mask_texts(each, mask) for name, each in value.items()} if isinstance(value, dict) else value
+    )

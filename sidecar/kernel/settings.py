@@ -215,7 +215,41 @@ class LoopSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     halt: tuple[Literal["security", "check"], ...] = ("security",)
 
 
-TOOLSET = Literal["core", "journal", "tdd", "loop"]
+GOVERNED_MODE = Literal["full", "light", "safe", "fast", "custom"]
+GOVERNED_PHASE = Literal["analyze", "plan", "implement", "review", "test", "conduct"]
+
+
+class CustomMode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the mode `custom` asks for; the fields are those of systems.governance.policy.table.ModeRules."""
+
+    nfr_check: bool = True
+    manual_review: bool = False
+    max_iterations: Annotated[int, Meta(ge=1, le=100)] = 3
+    forced_human_intervention: bool = False
+
+
+class PhaseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the tool of a phase may be called, in which modes, and the mode where none is given."""
+
+    enabled: bool = True
+    modes: tuple[GOVERNED_MODE, ...] = ("full", "light", "safe", "fast", "custom")
+    default_mode: GOVERNED_MODE = "full"
+
+
+class GovernanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of governed phases.
+
+    `workers`: headless agents do the work of a phase; else the calling agent does. A lock ends
+    `lock_minutes` after its last use. `custom` is the mode of that name, `phase` is by phase.
+    """
+
+    workers: bool = True
+    lock_minutes: Annotated[int, Meta(ge=1, le=10_080)] = 240
+    custom: CustomMode = CustomMode()
+    phase: dict[GOVERNED_PHASE, PhaseSettings] = {}
+
+
+TOOLSET = Literal["core", "journal", "tdd", "loop", "governance"]
 """Tools that are offered together, because every listed tool costs context in every request of the agent."""
 
 
@@ -253,3 +287,4 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     log: LogSettings = LogSettings()
     run: RunSettings = RunSettings()
     loop: LoopSettings = LoopSettings()
+    governance: GovernanceSettings = GovernanceSettings()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from string import Template
 from typing import Final
+
+import msgspec
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
@@ -133,6 +136,14 @@ def repair_json(raw: bytes) -> bytes:
     refuses bytes that are not UTF-8.
     """
     return JSON_ESCAPE.sub(_replace_lone_surrogate, raw.decode("utf-8", "replace").encode())
+
+
+def encode_json(value: object) -> bytes:
+    """Encode as JSON; a lone surrogate, as in a path that is not UTF-8, is replaced."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return repair_json(json.dumps(msgspec.to_builtins(value)).encode())
 
 
 def _replace_lone_surrogate(escape: re.Match[bytes]) -> bytes:

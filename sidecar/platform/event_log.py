@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import logging
 import os
 import sqlite3
@@ -19,12 +18,13 @@ import stat
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
 from sidecar.kernel.log import (
+    AUDIT_KIND,
     EventData,
     EventFilter,
     LoggedEvent,
@@ -34,7 +34,7 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
-from sidecar.platform.files import FileFault, ensure_folder, set_aside
+from sidecar.platform.files import FileFault, ensure_folder, exclusively, set_aside
 from sidecar.platform.incidents import Incidents
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ INSERT: Final = (
 BESIDE: Final = ("-wal", "-shm")
 """What SQLite writes beside a log."""
 COLUMNS: Final = "position, at, host, session, project, system, kind, origin, data"
+NO_AUDIT: Final = f"kind != '{AUDIT_KIND}'"
+"""The audit has its own order of removal, and its own chain that shows losses."""
+TOO_OLD: Final = f"position < ? AND {NO_AUDIT}"
+AUDIT_BYTES: Final = f"SELECT TOTAL(LENGTH(data)) FROM events WHERE kind = '{AUDIT_KIND}'"  # noqa: S608 - no text of others
 ENDS: Final = "SELECT (SELECT MIN(position) FROM events), (SELECT MAX(position) FROM events)"
 BUSY_S: Final = 5.0
 """Seconds to wait for another process that writes."""
@@ -153,7 +157,7 @@ class EventLogFile:
         with self._lock:
             self._appended += 1
             self._last = max(self._last, position)
-            if event.session is not None:
+            if event.session is not None and event.kind != AUDIT_KIND:
                 self._watch(event.session, position)
         if self._appended % TRIM_EVERY == 0:
             self.trim()
@@ -183,6 +187,8 @@ class EventLogFile:
 
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
         where, values = _condition(wanted)
+        if AUDIT_KIND not in wanted.kinds:
+            where = f"{where} AND {NO_AUDIT}"
         if keep:
             newest = f"SELECT position FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
             where = f"{where} AND position NOT IN ({newest})"
@@ -289,7 +295,7 @@ class EventLogFile:
                 connection.executescript(SCHEMA)
                 # positions go on where this process saw them end
                 connection.execute("INSERT INTO sqlite_sequence VALUES ('events', ?)", (self._last,))
-            with _exclusively(self._path.parent):
+            with exclusively(self._path.parent):
                 if _identity(self._path) is None:
                     for suffix in BESIDE:  # of a removed log; SQLite would take them for the new one's
                         Path(f"{self._path}{suffix}").unlink(missing_ok=True)
@@ -307,7 +313,7 @@ class EventLogFile:
         with self._lock:
             held: _Connection | None = getattr(self._here, "connection", None)
             self._drop_connection()
-            with _exclusively(self._path.parent):
+            with exclusively(self._path.parent):
                 with contextlib.suppress(_UnusableLogError):
                     if held is not None and _identity(self._path) != held.file:
                         return
@@ -348,10 +354,11 @@ class EventLogFile:
         ).fetchone()
         start = young[0] if young else last + 1
         if start > first:
-            self._delete(connection, "position < ?", (start,))
-        while start <= last and _used_bytes(connection) > limits.max_megabytes * 1024 * 1024:
+            self._delete(connection, TOO_OLD, (start,))
+        room = limits.max_megabytes * 1024 * 1024 + connection.execute(AUDIT_BYTES).fetchone()[0]
+        while start <= last and _used_bytes(connection) > room:
             start += (last - start) // TRIMMED_PART + 1
-            self._delete(connection, "position < ?", (start,))
+            self._delete(connection, TOO_OLD, (start,))
 
     def _watch(self, key: SessionKey, position: int) -> None:
         watched = self._watched.setdefault(key, _Watched(position))
@@ -386,6 +393,8 @@ def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
         parts.append(("at >= ?", (wanted.since,)))
     if wanted.before is not None:
         parts.append(("at < ?", (wanted.before,)))
+    if wanted.positions:
+        parts.append(("position IN (SELECT value FROM json_each(?))", (str(list(wanted.positions)),)))
     return " AND ".join(part for part, _ in parts), tuple(value for _, values in parts for value in values)
 
 
@@ -396,7 +405,7 @@ def _count(
     where: str = "TRUE",
     values: tuple[object, ...] = (),
 ) -> int:
-    query = f"SELECT COUNT(*) FROM events WHERE session = ? AND host = ? AND position >= ? AND {where}"  # noqa: S608 - no text of others
+    query = f"SELECT COUNT(*) FROM events WHERE session = ? AND host = ? AND position >= ? AND {NO_AUDIT} AND {where}"  # noqa: E501, S608 - no text of others
     return int(
         connection.execute(query, (_encodable(key.id), _encodable(key.host), first, *values)).fetchone()[0]
     )
@@ -450,17 +459,6 @@ def _encodable(text: str) -> str:
 
 
 # --- the file -----------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _exclusively(folder: Path) -> Iterator[None]:
-    """Let no other process put a log into the folder, or take it away, meanwhile."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _identity(path: Path) -> Identity | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import re
@@ -70,6 +71,17 @@ def write_readme(folder: Path, text: str) -> None:
         known = b""
     if known != text.encode():
         write_whole(readme, text.encode())
+
+
+@contextlib.contextmanager
+def exclusively(folder: Path) -> Iterator[None]:
+    """Wait until no other thread or process is in this block with the folder. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def remove_stale_temporaries(folder: Path) -> None:

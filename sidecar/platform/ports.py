@@ -111,10 +111,13 @@ class EventLog(Protocol):
         """The greatest position, 0 for an empty log."""
 
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
-        """Remove events, except for the newest `keep`, and return how many."""
+        """Remove events, except for the newest `keep`, and return how many.
+
+        Entries of the audit go only where `wanted.kinds` names them.
+        """
 
     def trim(self) -> None:
-        """Remove what is older, or more, than the settings allow. Never raises."""
+        """Remove what is older, or more, than the settings allow, but no audit. Never raises."""
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
         """Call `heard`, in any thread, after every append of this process until the result is called."""

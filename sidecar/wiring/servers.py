@@ -34,12 +34,11 @@ from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
 
 if TYPE_CHECKING:
-    from sidecar.systems.taskloop.service import TaskLoops
-    from sidecar.systems.tdd.skills import Skills
+    from sidecar.wiring.headless import HeadlessWork
 
 
 def build_toolbox(
-    built: Supervision, journals: SessionJournals, skills: Skills, loops: TaskLoops, modules: tuple[str, ...]
+    built: Supervision, journals: SessionJournals, headless: HeadlessWork, modules: tuple[str, ...]
 ) -> Toolbox:
     """Build the agent's tools of these modules; takes some milliseconds."""
     from sidecar.wiring.taskloop import loop_texts  # noqa: PLC0415 - a cold start does without
@@ -51,11 +50,12 @@ def build_toolbox(
         checks=built.supervisor.checks,
         clock=services.clock,
         explainer=StopExplainer(services),
+        governance=headless.governance,
         journals=journals,
-        loops=loops,
+        loops=headless.loops,
         people=built.people,
         rubrics=services.rubrics,
-        skills=skills,
+        skills=headless.skills,
         words=texts,
     )
     return Toolbox(

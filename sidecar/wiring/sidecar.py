@@ -10,6 +10,7 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.servers.control import Methods, SidecarControl
+from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
@@ -55,9 +56,14 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     def forget_loop(key: SessionKey, project: str) -> None:
         headless().loops.checkpoints.forget(key, project)
 
+    def find_question(key: SessionKey) -> str:
+        held = user_paths().state.joinpath("governance", "locks").glob("*.json")
+        return headless().governance.waiting(key) if any(held) else ""
+
     supervision.supervisor.also_forget.append(forget_loop)
-    modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
-    toolbox = cache(lambda: build_toolbox(supervision, journals, *headless(), modules))
+    supervision.supervisor.asked_by.append(find_question)
+    modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
+    toolbox = cache(lambda: build_toolbox(supervision, journals, headless(), modules))
     if supervision.supervisor.saved is not None:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {

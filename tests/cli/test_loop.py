@@ -114,6 +114,7 @@ def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(
     assert ruled == ["complete", "iterate", "escalate", "escalate", "complete", "complete"]
     assert shell.models == ["small"] * 3 + ["medium", "large"] + ["large"] * 5 + ["large", "small"]
     assert "The report was refused" in shell.prompts[2]
+    assert max(prompt.count("Tried before") for prompt in shell.prompts) == 1
     assert "The council decided" in shell.prompts[10]
     assert "(1,200 tokens, 6.00 cents)" in done.output
     status = json.loads(shell.types("status", "--json").output)
@@ -136,10 +137,19 @@ def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone
 
 def test_a_critical_finding_halts_and_a_person_must_look(shell: Shell) -> None:
     configure("""[gate.security]\nkind = "security"\ncommand = "echo 'critical: 1'; exit 1"\n""")
-    done = shell.types("add sub(a, b)", steps=(SUB,))
-    said = "T1 is halted: a security check reports a critical finding. Look at it before anything goes on."
-    assert (done.exit_code, done.stderr) == (2, f"{said}\n"), done.output
-    assert "T1   blocked" in shell.types("status").output
+    said = (
+        "T1 is halted: a security check reports a critical finding. Look at it before anything goes on. "
+        "Then: supervisor loop --session shop --give-back\n"
+    )
+    for typed in (("add sub(a, b)",), ()):
+        done = shell.types(*typed, "--session", "shop", steps=(SUB,))
+        assert (done.exit_code, done.stderr, len(shell.prompts)) == (2, said, len(typed)), done.output
+        assert "T1   blocked" in shell.types("status").output
+    other = shell.types("add mul(a, b)", "--session", "shop", steps=(reports(MAKE, "sub", "mul"),))
+    assert "T2 is halted" in other.stderr
+    configure("")
+    back = shell.types("--session", "shop", "--give-back", steps=(reports(MAKE, "sub", "mul"),))
+    assert (back.exit_code, back.output.count("complete  T")) == (0, 2), back.output
 
 
 def test_ctrl_c_pauses_and_the_session_goes_on_where_it_was(shell: Shell) -> None:
@@ -217,6 +227,16 @@ def test_scope_criteria_model_and_kind_are_what_was_typed(shell: Shell) -> None:
     assert "- 30 - 13 is 17\nMay be changed: calc.sh, check.sh" in shell.prompts[0]
     assert set(shell.models) == {"mine"}
     assert "agent     debugger" in done.output
+
+
+def test_the_users_own_agent_does_what_it_fits_best(shell: Shell) -> None:
+    head = "id: subtractor\nname: Subtractor\ncategory: implementation\npurpose: Subtracts.\n"
+    more = "role: You subtract.\noutputs: {format: text, fields: [summary]}\nkeywords: [add, sub]\n"
+    agent = f"---\n{head}{more}---\nMind the sign.\n"
+    lay_out(Path(os.environ["HOME"]), {".config/supervisor/agents/subtractor.md": agent})
+    done = shell.types("add sub(a, b)", steps=(SUB,))
+    assert "agent     subtractor, for its points (keywords 40" in done.output
+    assert "Mind the sign." in shell.prompts[0]
 
 
 def test_one_session_is_played_once_at_a_time_and_in_its_project(shell: Shell, tmp_path: Path) -> None:

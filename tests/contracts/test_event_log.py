@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Task
 from sidecar.kernel.log import (
+    AUDIT_KIND,
     EventData,
     EventFilter,
     JournalChanged,
@@ -121,6 +123,19 @@ def test_all_but_the_newest_are_forgotten_and_positions_go_on(log: EventLog) -> 
     assert times(log.read(ALL)) == [3.0, 4.0]
     log.forget(ALL)
     assert log.append(event(9.0)) > positions[-1]
+
+
+def test_the_audit_goes_only_where_its_kind_is_named_and_events_where_their_positions_are(
+    log: EventLog,
+) -> None:
+    audit = AuditEntry(tool="lock", lock="gov-1", mode=Mode.FULL)
+    positions = [log.append(event(float(number), audit if number % 2 else None)) for number in range(6)]
+    assert log.forget(ALL, keep=1) == 2
+    assert log.forget(EventFilter(session=KEY, before=9.0)) == 1
+    assert times(log.read(ALL)) == [1.0, 3.0, 5.0]
+    assert times(log.read(EventFilter(positions=(positions[1], positions[5], 999)))) == [1.0, 5.0]
+    assert log.forget(EventFilter(kinds=(AUDIT_KIND,), positions=(positions[1], positions[5]))) == 2
+    assert times(log.read(ALL)) == [3.0]
 
 
 def test_who_listens_hears_of_every_append_until_the_end(log: EventLog) -> None:

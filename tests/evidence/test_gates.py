@@ -29,6 +29,14 @@ LIMIT_S: Final = 60.0
 TESTS: Final = Gate(id="tests", command=PYTEST_COMMAND, why="pyproject.toml", counts=True, kind=Kind.TESTS)
 OURS: Final = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath))}
 """A session whose `python3` is the one that runs these tests, which has pytest."""
+PYRIGHT: Final = (
+    '{"generalDiagnostics": [{"file": "a.js", "message": "wrong"}, '
+    '{"file": "a.js", "message": "odd", "severity": "warning"}]}'
+)
+ESLINT: Final = (
+    '[{"filePath": "a.js", "messages": '
+    '[{"message": "wrong"}, {"message": "odd", "severity": 1}, {"message": "queer", "severity": 1}]}]'
+)
 
 
 def check(command: str, **fields: Any) -> Gate:
@@ -263,6 +271,21 @@ class TestEnds:
         gate = check("echo 'TOTAL 8 1 87.5%'", kind=Kind.COVERAGE, least=least)
         done = await run(gate, tmp_path)
         assert (done.outcome, done.percent, done.failing) == (outcome, 87.5, failing)
+
+    @pytest.mark.parametrize(
+        ("tool", "script", "warnings"),
+        [
+            ("pyright", f"echo '{PYRIGHT}'", 1),
+            ("eslint", f'while [ "$1" != -o ]; do shift; done; echo \'{ESLINT}\' > "$2"', 2),
+        ],
+    )
+    async def test_warnings_are_counted_beside_errors(
+        self, tool: str, script: str, warnings: int, tmp_path: Path
+    ) -> None:
+        (tmp_path / tool).write_text(f"#!/bin/sh\n{script}\nexit 1\n")
+        (tmp_path / tool).chmod(0o755)
+        done = await run(check(f"./{tool}", kind=Kind.LINT), tmp_path)
+        assert (done.failing, done.warnings) == (("a.js: wrong",), warnings)
 
     async def test_coverage_that_nobody_told_could_not_be_measured(self, tmp_path: Path) -> None:
         done = await run(check("true", kind=Kind.COVERAGE, least=80), tmp_path)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sidecar.judging.rules.every import STOP_RULES
+from sidecar.servers.tools.loop import tools
+from sidecar.servers.tools.tool import ToolContext
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -40,6 +43,18 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
         assert found is not None, row
         assert found["test"] in _tests_of(found["file"]), row
     assert len(rows) > 10
+
+
+def test_every_duty_of_the_task_loop_cites_tests_that_exist_or_says_why_there_is_none() -> None:
+    page = (ROOT / "docs" / "proofs" / "loop.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| **")][1:]
+    for row in rows:
+        duty, shown = row.strip("| ").split(" | ")
+        cited = list(CITED.finditer(shown))
+        assert cited or shown.startswith("none: "), duty
+        assert [one[0] for one in cited if one["test"] not in _tests_of(one["file"])] == [], duty
+        assert shown.count("`") == 2 * len(cited), f"{duty}: a test is not cited as FILE::TEST"
+    assert {one.name for one in tools(cast("ToolContext", None))} <= set(re.findall(r"`(\w+)`", page))
 
 
 def test_every_cell_of_the_table_of_hosts_cites_tests_that_exist_or_says_why_there_is_none() -> None:
@@ -95,6 +110,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/mcp.md",
         "docs/opencode.md",
         "docs/privacy.md",
+        "docs/proofs/loop.md",
         "docs/rubric.md",
         "docs/rubric-advice.md",
         "docs/run.md",

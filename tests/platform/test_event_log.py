@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.log import EventFilter, JudgingPaid, LoggedEvent, SessionNoted, UnreadableEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
@@ -307,6 +308,21 @@ def test_of_a_log_that_is_too_big_the_oldest_go_and_the_disk_gets_its_pages_back
     assert kept == [float(number) for number in range(100 - len(kept), 100)]
     assert 10 < len(kept) < 60
     assert (tmp_path / LOG_FILE).stat().st_size <= 1024 * 1024 + 65_536 < before
+
+
+def test_no_limit_takes_of_the_audit_nor_does_the_audit_take_room(tmp_path: Path) -> None:
+    clock = ManualClock(0.0)
+    log = EventLogFile(tmp_path, clock, lambda: LogSettings(keep_days=10, max_megabytes=1))
+    long = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(10_000))
+    entry = AuditEntry(tool="lock", lock="gov-1", mode=Mode.FULL, error=long)
+    for number in range(100):
+        log.append(LoggedEvent(at=float(number), system="governance", session=KEY, data=entry))
+    log.append(event(100.0))
+    log.trim()
+    assert times(log) == [float(number) for number in range(101)]
+    clock.advance(11 * DAY_S)
+    log.trim()
+    assert times(log) == [float(number) for number in range(100)]
 
 
 def test_limits_are_applied_while_events_come(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""`supervisor loop` with the real hosts as workers. The model is scripted, the project's checks are real."""
+"""The task loop on the real hosts: as workers of `supervisor loop`, and with agents that call its tools.
+
+The model is scripted, the project's checks are real.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -16,8 +18,10 @@ from typing import Final
 import pytest
 from msgspec import Struct
 
+from real_hosts.agent_session import agent_session, reply_that_writes
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
+from real_hosts.worker_processes import nobody_is_left
 from sidecar.cli.scripted.model_script import (
     EndlessReply,
     ReplyRule,
@@ -53,13 +57,9 @@ class Room(Struct, frozen=True):
 
     def _turn(self, files: Mapping[str, str]) -> list[ScriptedReply]:
         said = {"summary": "It is there.", "files_changed": list(files), "done": True}
-        line = "; ".join(f"printf %s {shlex.quote(text)} > {name}" for name, text in files.items())
         claude = isinstance(self.host, Host)
-        call = ReplyToolCall("Bash" if claude else "bash", {"command": line, "description": "Write"})
-        return [
-            reply_with_calls(call),
-            reply_structured(said) if claude else reply_with_text(json.dumps(said)),
-        ]
+        end = reply_structured(said) if claude else reply_with_text(json.dumps(said))
+        return [reply_that_writes(self.host, files), end]
 
     @contextmanager
     def typed(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
@@ -151,3 +151,95 @@ def test_ctrl_c_ends_the_worker_and_the_session_goes_on(claude_room: Room) -> No
     )
     done = claude_room.loop("--session", "shop")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_after_kill_9_the_worker_is_gone_and_the_session_goes_on_where_it_was_saved(
+    claude_room: Room,
+) -> None:
+    wrong, right = (claude_room.project.with_behaviour("sub", wrong=sign) for sign in ("+", ""))
+    claude_room.plays(wrong)
+    claude_room.model.add(
+        ReplyRule(reply_that_writes(claude_room.host, right), WORKER), ReplyRule(EndlessReply(), WORKER, 1)
+    )
+    claude_room.plays(right)
+    with claude_room.typed("add sub(a, b)", "--session", "shop") as process:
+        claude_room.model.wait_for(lambda request: request.rule == 3, timeout=LIMIT_S)
+        process.kill()
+        process.wait(LIMIT_S)
+    assert nobody_is_left(claude_room.host.home)
+    held = contents(claude_room.host.project)
+    assert {name: held[name] for name in right} == right
+    killed = json.loads(claude_room.loop("status", "--json").stdout)
+    assert (killed["status"], killed["task"], killed["tasks"][0]["reports"]) == ("running", "T1", 1)
+    done = json.loads(claude_room.loop("--session", "shop", "--json").stdout)
+    assert (done["status"], done["tasks"][0]["reports"]) == ("completed", 2)
+    assert (done["tokens"], done["cents"]) == (2 * killed["tokens"], 2 * killed["cents"])
+    told = [
+        json.loads(line)["data"]["type"] for line in claude_room.loop("history", "--json").stdout.splitlines()
+    ]
+    assert told == ["loop-session", "loop-task", "loop-report", "loop-task", "loop-report", "loop-session"]
+
+
+# --- the toolset, as the agent of a session calls it --------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["claude", "opencode"])
+def test_an_agent_is_refused_repairs_it_completes_the_loop_stops_and_is_judged(
+    kind: str, host: Host, opencode_host: OpenCode, model: ScriptedModel
+) -> None:
+    project = LOOP_PROJECTS["Python"]
+    wrong, right = (project.with_behaviour("sub", wrong=sign) for sign in ("+", ""))
+    chosen = host if kind == "claude" else opencode_host
+    with agent_session(chosen, model, project.files, "loop") as session:
+        session.calls("session_start", command="add sub", command_type="implement")
+        session.calls(
+            "task_start",
+            task_id="adhoc",
+            description="add sub(a, b)",
+            acceptance_criteria=["30 - 13 is 17"],
+            scope_files=list(right),
+        )
+        for files in (wrong, right):
+            session.writes(files)
+            session.calls("report_completion", files_changed=list(files), summary="sub is there.")
+        session.calls("session_end", status="completed")
+        session.says("sub is there, and tested.")
+        session.goal("sub works --check 'python -m pytest -q'")
+        _, begun, _, refused, _, done, ended = session.told
+        for said in ("30 - 13 is 17", "Look up first which Python versions", "call report_completion"):
+            assert said in begun
+        for said in ("report 1 of 10", "test_sub", "Tried before", "Repair the cause"):
+            assert said in refused
+        assert "exit_signal: true" in done
+        assert "completed" in ended
+        assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
+        tasks = session.under.supervisor("loop", "status").stdout
+        assert "T1   completed   implementer-python, 2 reports" in tasks
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["claude", "opencode"])
+def test_a_host_with_the_token_of_a_session_reads_that_sessions_resources(
+    kind: str, host: Host, opencode_host: OpenCode, model: ScriptedModel
+) -> None:
+    """Without one they are not declared: each host adds three tools to every request for them."""
+    read = "ReadMcpResourceTool" if kind == "claude" else "read_mcp_resource"
+    chosen = host if kind == "claude" else opencode_host
+    with agent_session(chosen, model, LOOP_PROJECTS["Python"].files, "loop") as session:
+        under = session.under
+        session.calls("session_start", command="add sub", command_type="implement")
+        under.script(ReplyRule(reply_with_text("It has begun."), session.agent))
+        session.goal("sub works")
+        assert not any(read in request.tools for request in model.requests)
+
+        there = under.report().session
+        config = under.supervisor("mcp", "--print-config", kind, "--session", there).stdout
+        asked = {"server": "supervisor", "uri": "supervisor://session/current"}
+        under.script(ReplyRule(reply_with_calls(ReplyToolCall(read, asked)), session.agent))
+        session.says("I see.")
+        if isinstance(under.host, Host):
+            under.host.ask("Read it.", "--mcp-config", config, "--permission-mode", "bypassPermissions")
+        else:
+            under.host.configure(**json.loads(config))
+            under.host.run("run", "Read it.")
+        assert "add sub" in session.told[-1]

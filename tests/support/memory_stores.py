@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import asdict, replace
 
 from sidecar.kernel.log import (
+    AUDIT_KIND,
     EventData,
     EventFilter,
     LoggedEvent,
@@ -149,7 +150,11 @@ class MemoryEventLog:
         return self._events[-1].position if self._events else 0
 
     def forget(self, wanted: EventFilter, *, keep: int = 0) -> int:
-        found = list(filter(wanted.selects, self._events))
+        found = [
+            one
+            for one in self._events
+            if wanted.selects(one) and (one.kind != AUDIT_KIND or AUDIT_KIND in wanted.kinds)
+        ]
         gone = {one.position for one in found[: max(0, len(found) - keep)]}
         self._events = [one for one in self._events if one.position not in gone]
         return len(gone)

@@ -118,11 +118,14 @@ def play(  # noqa: PLR0913 - all that may differ between two stops
     stop: AgentStopped | None = None,
     settings: Settings | None = None,
     off: str = "",
+    waits: str = "",
     at: float = NOON,
 ) -> Played:
     """Judge one stop of this session in this world."""
     world = world or World()
-    inquiry = Inquiry(session=session, stop=stop or stopped(), settings=settings or Settings(), off=off)
+    inquiry = Inquiry(
+        session=session, stop=stop or stopped(), settings=settings or Settings(), off=off, waits=waits
+    )
     inquiry, order = begin_inquiry(inquiry)
     orders: list[Effect] = []
     while not isinstance(order, Continue | Rest):

@@ -70,6 +70,7 @@ def complete_gate_run(
         executed=read.report.executed,
         skipped=read.report.skipped,
         percent=read.percent,
+        warnings=read.report.warnings,
         reason=ruling.reason,
     )
 
@@ -104,7 +105,11 @@ def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
     source = exact if exact.failing else told
     counts = exact if exact.executed is not None else told
     return RunReport(
-        executed=counts.executed, skipped=counts.skipped, failures=source.failures, failing=source.failing
+        executed=counts.executed,
+        skipped=counts.skipped,
+        failures=source.failures,
+        failing=source.failing,
+        warnings=exact.warnings,
     )
 
 

@@ -83,7 +83,7 @@ def read_eslint_report(written: GateOutput) -> RunReport | None:
         return None
     both = [(file.file_path, one) for file in files for one in file.messages]
     worst = max((one.severity for _, one in both), default=0)
-    return report_diagnostics(
+    report = report_diagnostics(
         [
             diagnostic_failure(path, one.line, one.rule_id, one.message)
             for path, one in both
@@ -92,6 +92,7 @@ def read_eslint_report(written: GateOutput) -> RunReport | None:
         written,
         written.text,
     )
+    return replace(report, warnings=sum(one.severity < worst for _, one in both))
 
 
 class _Mypy(Struct, frozen=True):
@@ -139,11 +140,12 @@ def read_pyright_report(written: GateOutput) -> RunReport | None:
     found = decode_json_report(written.text[begin : end + 1], _Pyright) if begin >= 0 else None
     if found is None:
         return None
-    return report_diagnostics(
+    report = report_diagnostics(
         list(_pyright_failures(found.general_diagnostics)),
         written,
         written.text[:begin] + written.text[end + 1 :],
     )
+    return replace(report, warnings=sum(one.severity == "warning" for one in found.general_diagnostics))
 
 
 def _pyright_failures(found: Iterable[_PyrightDiagnostic]) -> Iterable[ReportedFailure]:

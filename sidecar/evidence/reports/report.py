@@ -53,14 +53,15 @@ class RunReport(Struct, frozen=True, kw_only=True):
     """What was read of one run.
 
     `executed` and `skipped` count tests, None if unknown. `failures` are the first failures as messages, in
-    order of appearance; `failing` names all of them. `text` is what a person would have seen, None if that is
-    the output itself.
+    order of appearance; `failing` names all of them. `warnings` counts those of a linter or type checker that
+    are no failures. `text` is what a person would have seen, None if that is the output itself.
     """
 
     executed: int | None = None
     skipped: int | None = None
     failures: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
+    warnings: int = 0
     text: str | None = None
 
 

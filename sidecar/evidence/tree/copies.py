@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.ports import CopyVersion, Workspace
 from sidecar.evidence.tree.contents import read_head_commit
 from sidecar.evidence.tree.work_tree import find_work_tree
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.session import Environment
+from sidecar.platform.environments import written_patterns
 from sidecar.platform.git import Git, UnseenError, clean_git_environment
 from sidecar.platform.scratch import scratch_folder
 
@@ -76,3 +77,9 @@ async def _show_history(project: str, environment: Environment, into: Path) -> N
         shutil.copy2(found.objects.parent / "shallow", folder)
     (folder / "HEAD").write_text(f"{commit}\n", encoding="utf-8")
     await Git(found.git.argv, into, clean_git_environment(environment)).told("read-tree", "HEAD")
+
+
+def without_written_files(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """Leave out what tools write while they run, such as compiled files and caches."""
+    folders = {pattern.strip("/") for pattern in written_patterns() if pattern.endswith("/")}
+    return tuple(change for change in changes if folders.isdisjoint(change.path.split("/")))

@@ -120,7 +120,8 @@ class McpConversation:
     async def _tell(self, said: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with said:
             async for one in said:
-                ident = getattr(one.message, "id", None)
+                asked = isinstance(one.message, JSONRPCRequest)  # by us, with a number of our own
+                ident = None if asked else getattr(one.message, "id", None)
                 if self._unheard is not None and ident == self._unheard:
                     self._unheard = None
                 else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -52,12 +52,19 @@ from sidecar.servers.tools.toolbox import Toolbox, ToolOffer
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
+    from mcp.server.session import ServerSession
 
 
 SERVER_NAME: Final = "supervisor"
 JSON: Final = "application/json"
 SESSION_META: Final = "supervisor/session"
 """The key of `_meta` in which a host's plugin names the session whose resource it reads."""
+ASKED: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"yes": {"type": "boolean", "title": "Yes"}},
+    "required": ["yes"],
+}
+"""The form of a question to be answered yes or no."""
 SUBSCRIPTION_LIMIT: Final = 256
 """Maximum number of clients that subscribe to changes of the list, in newer protocol versions."""
 
@@ -201,7 +208,7 @@ class McpSpeaker:
             return _error_result(self._toolbox.words.say("too-many-calls", most=str(visit.limit)))
         self._calls[visit.client] = under_way + 1
         try:
-            answer = await self._worked(visit, params, context.session.report_progress)
+            answer = await self._worked(visit, params, context.session)
         except UnknownToolError as error:
             raise MCPError(INVALID_PARAMS, f"there is no tool {error}: see tools/list") from error
         except RefusalError as refusal:
@@ -219,14 +226,18 @@ class McpSpeaker:
         return CallToolResult(content=[TextContent(text=answer.text)], structured_content=data)
 
     async def _worked(
-        self, visit: McpRequest, params: CallToolRequestParams, report: Callable[..., Awaitable[None]]
+        self, visit: McpRequest, params: CallToolRequestParams, session: ServerSession
     ) -> ToolAnswer:
         """Run a tool in its own task, which is cancelled when this call is, or when its client leaves."""
 
         async def tell(done: float, total: float, what: str) -> None:
-            await report(done, total or None, what or None)
+            await session.report_progress(done, total or None, what or None)
 
-        work = self._start(self._toolbox.call(params.name, params.arguments or {}, visit.caller, tell))
+        async def ask(question: str) -> bool | None:
+            return await _ask_person(session, question)
+
+        given = params.arguments or {}
+        work = self._start(self._toolbox.call(params.name, given, visit.caller, tell, ask))
         visit.begin(work)
         try:
             await asyncio.wait({work})
@@ -246,6 +257,21 @@ class McpSpeaker:
         self._working.discard(task)
         if not task.cancelled():
             task.exception()  # marks it as retrieved; whoever awaits the task gets it
+
+
+async def _ask_person(session: ServerSession, question: str) -> bool | None:
+    """Ask yes or no through the client; None where it cannot ask, or nobody answered."""
+    offered = session.client_capabilities
+    if offered is None or offered.elicitation is None:
+        return None
+    try:
+        said = await session.elicit_form(question, ASKED)
+    except MCPError as error:
+        log.debug("nobody could be asked: %s", error)
+        return None
+    if said.action == "cancel":
+        return None
+    return said.action == "accept" and bool((said.content or {}).get("yes"))
 
 
 def _error_result(text: str) -> CallToolResult:

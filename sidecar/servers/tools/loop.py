@@ -245,6 +245,7 @@ def _task_answer(brief: Briefing) -> ToolAnswer:
     loop, task, agent = brief.loop, brief.task, brief.agent
     selection = brief.selection
     found = TaskReport(
+        text=brief.text,
         task=task.id,
         content=task.content,
         complexity=task.complexity,
@@ -300,6 +301,7 @@ def _completion_answer(ended: Completion) -> ToolAnswer:
     report = found.report if found else None
     gates = report.gates if report else ()
     data = CompletionRuled(
+        text=ended.text,
         action=ruling.action,
         exit_signal=ended.exit_signal,
         verdict=ruling.verdict,
@@ -334,7 +336,7 @@ async def _analyze(context: ToolContext, call: ToolInvocation, _given: NoArgumen
         missing=", ".join(status.missing),
         case=councils.case(call.session),
     )
-    return ToolAnswer(CouncilReport(task=status.loop.task, missing=status.missing), text)
+    return ToolAnswer(CouncilReport(text=text, task=status.loop.task, missing=status.missing), text)
 
 
 async def _submit(context: ToolContext, call: ToolInvocation, given: Proposal) -> ToolAnswer:
@@ -347,12 +349,12 @@ async def _submit(context: ToolContext, call: ToolInvocation, given: Proposal) -
     )
     status, words = context.loops.councils.submit(call.session, proposal), context.loops.words
     loop = status.loop
-    found = CouncilReport(task=loop.task, missing=status.missing, decision=loop.decision)
     if status.missing:
         said = words.say("loop-submitted", member=given.member, missing=", ".join(status.missing))
     else:
         model = context.loops.context(call.session).model
         said = f"{words.decision(loop)}\n{words.say('loop-decided', tier=loop.tier, model=model)}"
+    found = CouncilReport(text=said, task=loop.task, missing=status.missing, decision=loop.decision)
     return ToolAnswer(found, said)
 
 
@@ -394,10 +396,9 @@ async def _restore_checkpoint(
 ) -> ToolAnswer:
     done = await context.loops.checkpoints.restore(call.session, given.checkpoint_id, given.confirm)
     files = tuple(edit.path for edit in done.diffs)[:MOST]
-    found = RestoreReport(
-        done=bool(done.kept), confirm="" if done.kept else done.word, files=files, kept=done.kept
-    )
-    return ToolAnswer(found, _restore_text(context, done))
+    text, word = _restore_text(context, done), "" if done.kept else done.word
+    found = RestoreReport(text=text, done=bool(done.kept), confirm=word, files=files, kept=done.kept)
+    return ToolAnswer(found, text)
 
 
 def _restore_text(context: ToolContext, done: Restore) -> str:

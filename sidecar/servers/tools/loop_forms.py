@@ -106,6 +106,9 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
 
 # --- what they give -----------------------------------------------------------------------------------------
 
+# `text` is the whole answer in words, as Claude Code shows a model the fields alone. It comes last: how an
+# answer begins decides whether it is one that completes a task (hosts/own_tools.py).
+
 
 class LoopEvent(Struct, frozen=True, kw_only=True):
     """An event of the loop; `at` is seconds since the epoch."""
@@ -167,6 +170,7 @@ class TaskReport(Struct, frozen=True, kw_only=True):
     failures: tuple[LoopFailure, ...] = ()
     gates: tuple[GateResult, ...] = ()
     decision: CouncilDecision | None = None
+    text: str = ""
 
 
 class CompletionRuled(Struct, frozen=True, kw_only=True):
@@ -190,6 +194,7 @@ class CompletionRuled(Struct, frozen=True, kw_only=True):
     weakened: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    text: str = ""
 
 
 class ScopeReport(Struct, frozen=True, kw_only=True):
@@ -205,6 +210,7 @@ class CouncilReport(Struct, frozen=True, kw_only=True):
     task: str
     missing: tuple[CouncilMember, ...]
     decision: CouncilDecision | None = None
+    text: str = ""
 
 
 class CheckpointInfo(Struct, frozen=True, kw_only=True):
@@ -229,6 +235,7 @@ class RestoreReport(Struct, frozen=True, kw_only=True):
     confirm: str
     files: tuple[str, ...]
     kept: str = ""
+    text: str = ""
 
 
 class AgentInfo(Struct, frozen=True, kw_only=True):

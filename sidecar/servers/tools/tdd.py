@@ -5,8 +5,7 @@ What they answer as verified, Supervisor ran itself (systems/tdd).
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.platform.paths import lies_inside
-from sidecar.platform.ports import Clock
+from sidecar.servers.tools.steps import with_steps
 from sidecar.servers.tools.tool import (
     NoArguments,
     RefusalError,
@@ -28,8 +27,6 @@ from sidecar.servers.tools.tool import (
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
 
-BEAT_S: Final = 10.0
-"""Seconds between two progress reports; hosts give up on a call from which they hear nothing."""
 SPEC_LENGTH: Final = 8_000
 PATH_LENGTH: Final = 1_000
 COMMAND_LENGTH: Final = 4_000
@@ -125,7 +122,7 @@ async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation
     values = {name: getattr(given, name) for name in PHASE_VALUES if hasattr(given, name)}
     request = _request(context, call, given, values)
     request = msgspec.structs.replace(request, test_cmd=given.test_cmd.strip(), keep=given.keep)
-    result = await _with_progress(context.clock, call, partial(context.skills.run, phase, request))
+    result = await with_steps(context.clock, call, partial(context.skills.run, phase, request))
     if result.verified:
         after = context.words.say(f"after-{phase}", file=result.file_path)
         result = msgspec.structs.replace(result, message=f"{result.message} {after}")
@@ -134,7 +131,7 @@ async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation
 
 async def _answer_skill(context: ToolContext, call: ToolInvocation, given: SkillArguments) -> ToolAnswer:
     request = _request(context, call, given, {"request": given.request})
-    result = await _with_progress(context.clock, call, partial(context.skills.run, given.skill, request))
+    result = await with_steps(context.clock, call, partial(context.skills.run, given.skill, request))
     return ToolAnswer(result, _text(context, result))
 
 
@@ -177,24 +174,3 @@ def _text(context: ToolContext, result: SkillResult) -> str:
         message=msgspec.json.encode(result.answer).decode() if result.answer else result.message,
         output="" if result.status == "pass" else result.runner_output,
     ).strip()
-
-
-# --- progress -----------------------------------------------------------------------------------------------
-
-
-async def _with_progress(
-    clock: Clock, call: ToolInvocation, work: Callable[[Callable[[str], None]], Awaitable[SkillResult]]
-) -> SkillResult:
-    """Run a skill and report each step, and again and again while it takes."""
-    steps = [""]
-
-    async def report() -> None:
-        while True:
-            await call.report(float(len(steps)), float(len(steps) + 1), steps[-1])
-            await clock.pause(BEAT_S)
-
-    reporting = asyncio.create_task(report())
-    try:
-        return await work(steps.append)
-    finally:
-        reporting.cancel()

@@ -31,6 +31,7 @@ from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.people import CommandLineService
 
 if TYPE_CHECKING:  # a cold start does without
+    from sidecar.systems.governance.service import Governance
     from sidecar.systems.taskloop.service import TaskLoops
     from sidecar.systems.tdd.skills import Skills
 
@@ -40,6 +41,15 @@ TEXTS_FILE: Final = "tools.md"
 
 ReportProgress = Callable[[float, float, str], Awaitable[None]]
 """Reports the progress of a call: amount done, total amount, and the current activity."""
+
+
+AskPerson = Callable[[str], Awaitable[bool | None]]
+"""Asks the person at the client yes or no; None where the client cannot ask, or they did not answer."""
+
+
+async def ask_nobody(_question: str) -> bool | None:
+    """Ask nobody, so there is no answer."""
+    return None
 
 
 async def ignore_progress(_done: float, _total: float, _what: str) -> None:
@@ -71,11 +81,12 @@ class Caller(Struct, frozen=True, kw_only=True):
 
 
 class ToolInvocation(Struct, frozen=True, kw_only=True):
-    """One call: its session, its author, and a function that reports its progress."""
+    """One call: its session, its author, and functions that report its progress and ask the person."""
 
     session: Session
     author: Author
     report: ReportProgress = ignore_progress
+    ask: AskPerson = ask_nobody
 
 
 class ToolAnswer(Struct, frozen=True):
@@ -153,6 +164,7 @@ class ToolContext:
     checks: SessionChecks
     clock: Clock
     explainer: StopExplainer
+    governance: Governance
     journals: SessionJournals
     loops: TaskLoops
     people: CommandLineService

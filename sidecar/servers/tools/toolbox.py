@@ -25,6 +25,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
 from sidecar.servers.tools.tool import (
     EXCERPT_LENGTH,
+    AskPerson,
     Caller,
     JsonSchema,
     RefusalError,
@@ -36,6 +37,7 @@ from sidecar.servers.tools.tool import (
     ToolInvocation,
     ToolTexts,
     UnknownToolError,
+    ask_nobody,
     clip_printable,
     ignore_progress,
     make_input_schema,
@@ -99,6 +101,7 @@ class Toolbox:
         arguments: Mapping[str, Any],
         caller: Caller,
         report: ReportProgress = ignore_progress,
+        ask: AskPerson = ask_nobody,
     ) -> ToolAnswer:
         """Run a tool. Raises RefusalError and UnknownToolError."""
         tool = self._tools.get(name)
@@ -108,7 +111,7 @@ class Toolbox:
             raise RefusalError(self.words.say("switched-off", tool=name, toolset=tool.toolset))
         session = self._session(arguments.get(SESSION_ARGUMENT, ""), caller)
         given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION_ARGUMENT})
-        invocation = ToolInvocation(session=session, author=caller.author, report=report)
+        invocation = ToolInvocation(session=session, author=caller.author, report=report, ask=ask)
         return await self._worded(tool.work(invocation, given))
 
     def resources(self) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven
+from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent, OrderGiven
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
@@ -37,10 +40,10 @@ class SessionRemover:
         self._people.check_order("forget", asked.session, pid)
         if asked.session:
             keys: tuple[SessionKey, ...] = (self._key(asked.session),)
-            events = self._services.log.forget(EventFilter(session=keys[0]))
+            events = self._services.log.forget(wanted := EventFilter(session=keys[0]))
         elif asked.before is not None:
             keys = tuple(key for key in self._services.store.known() if self._rests_since(key, asked.before))
-            events = self._services.log.forget(EventFilter(before=asked.before))
+            events = self._services.log.forget(wanted := EventFilter(before=asked.before))
             events += sum(self._services.log.forget(EventFilter(session=key)) for key in keys)
         else:
             raise BadInputError("name a session or a time")
@@ -48,7 +51,10 @@ class SessionRemover:
         said = f"{events} event{'' if events == 1 else 's'}, {removed} session{'' if removed == 1 else 's'}"
         order = OrderGiven(name="forget", decided="done", detail=said)  # without what was forgotten
         self._services.log.append(LoggedEvent(at=self._services.clock.now(), system=SUPERVISION, data=order))
-        return f"Supervisor: forgotten: {said} with state, journal and kept files."
+        answer = f"Supervisor: forgotten: {said} with state, journal and kept files."
+        kept = len(self._services.log.read(replace(wanted, kinds=(AUDIT_KIND,)), limit=sys.maxsize))
+        stay = f"{kept} audit entr{'y stays' if kept == 1 else 'ies stay'}"
+        return f"{answer} {stay}; `supervisor audit forget` removes them." if kept else answer
 
     def _key(self, named: str) -> SessionKey:
         """The key of a session that has a state or events. Raises BadInputError."""

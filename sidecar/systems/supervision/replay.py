@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -43,7 +43,7 @@ from sidecar.kernel.events import (
     TurnRead,
 )
 from sidecar.kernel.inquiry import Inquiry
-from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.stop_history import RecordedStop, ReplayedStop, TimedFact
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
@@ -113,20 +113,7 @@ def mask_recorded_stop(stop: RecordedStop, mask: SecretMask) -> RecordedStop:
 
 
 def _mask_struct(value: S, mask: SecretMask) -> S:
-    return msgspec.convert(_mask_texts(msgspec.to_builtins(value), mask), type(value))
-
-
-def _mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - what msgspec makes of a Struct
-    """Apply the mask to every text; field names stay."""
-    match value:
-        case str():
-            return mask(value)
-        case list() | tuple():
-            return [_mask_texts(each, mask) for each in value]
-        case dict():
-            return {name: _mask_texts(each, mask) for name, each in value.items()}
-        case _:
-            return value
+    return msgspec.convert(mask_texts(msgspec.to_builtins(value), mask), type(value))
 
 
 # --- Replay of recorded stops through the real policy, under another rubric ---------------------------------

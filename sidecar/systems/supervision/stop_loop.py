@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ from sidecar.kernel.gate import GateRun
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
-from sidecar.kernel.session import Session, active_goal
+from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
@@ -61,6 +61,10 @@ MAX_FINDINGS_RECORDED = 20
 log = logging.getLogger(__name__)
 
 
+FindQuestion = Callable[[SessionKey], str]
+"""Returns what another system asks the user for a session, "" for nothing. Never raises."""
+
+
 class _JudgingProgress:
     """One judging in progress: what policy knew at `first`, what it knows `now`, and the facts between."""
 
@@ -82,6 +86,7 @@ class StopLoop:
         self._rubrics = rubrics
         self._surveyor = ProjectStateReader(services, bases)
         self._keeper = StopHistoryWriter(services)
+        self.asked_by: list[FindQuestion] = []
 
     async def rule(self, stop: AgentStopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
@@ -95,6 +100,7 @@ class StopLoop:
             stop=stop,
             settings=settings,
             off=services.switches.off(stop.project),
+            waits=next(filter(None, (find(stop.key) for find in self.asked_by)), ""),
             today=services.spending.today(),
         )
         begun, first = services.clock.now(), inquiry

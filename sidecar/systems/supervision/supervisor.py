@@ -91,6 +91,7 @@ class Supervisor:
         self.hosts = HostProcesses(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
         self._stops = StopLoop(services, self._generations, self._bases, self.steering)
+        self.asked_by = self._stops.asked_by
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
         self._approvals = GateApprovals(services)

@@ -54,6 +54,7 @@ class PlayRequest(Struct, frozen=True, kw_only=True):
     """What is to be played. Without new `tasks` the session's own go on.
 
     `criteria` and `scope` are those of every new task. `model` is used instead of the loop's choice.
+    `give_back`: halted tasks go back to the agents, as failed ones always do.
     """
 
     session: Session
@@ -64,6 +65,7 @@ class PlayRequest(Struct, frozen=True, kw_only=True):
     mode: ExecutionMode = ExecutionMode.NORMAL
     kind: CommandType = CommandType.IMPLEMENT
     model: str = ""
+    give_back: bool = False
 
 
 class Outcome(StrEnum):
@@ -85,6 +87,10 @@ class PlayEnd(Struct, frozen=True, kw_only=True):
 class _StoppedError(Exception):
     """It cannot go on. The message says why."""
 
+    def __init__(self, message: str, outcome: Outcome = Outcome.STOPPED) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
 
 class LoopPlayer:
     """Plays one session."""
@@ -101,31 +107,35 @@ class LoopPlayer:
             self._begin()
             return await self._play_tasks()
         except ToolRuleError as error:
-            why = self._loops.words.say(error.rule, **error.values)
+            why, outcome = self._loops.words.say(error.rule, **error.values), Outcome.STOPPED
         except _StoppedError as error:
-            why = str(error)
+            why, outcome = str(error), error.outcome
         except asyncio.CancelledError:
             self._pause(INTERRUPTED)
             raise
         self._pause(why)
-        return PlayEnd(outcome=Outcome.STOPPED, message=why)
+        return PlayEnd(outcome=outcome, message=why)
 
     def _pause(self, why: str) -> None:
         with suppress(ToolRuleError):  # there is nothing to pause
             self._loops.end_session(self._session, LoopStatus.PAUSED, why)
 
     def _begin(self) -> None:
-        """Begin the session or go on with it; who typed its name gives failed and halted tasks back."""
+        """Begin the session or go on with it; who typed its name gives failed tasks back."""
         asked, key = self._asked, self._session.key
         loop = self._loops.of(key)
-        if not (asked.tasks or loop.held or find_ready_tasks(self._tasks.of(key))):
+        held = [self._tasks.task(key, ident) for ident in loop.held]
+        back = [one for one in held if asked.give_back or one.status is not TaskStatus.BLOCKED]
+        if not (asked.tasks or back or find_ready_tasks(self._tasks.of(key))):
+            if held:
+                raise _StoppedError(self._loops.words.say("loop-halt", task=held[0].id), Outcome.HALTED)
             raise BadInputError(f"session {key.id} has no task that could be begun; give it one")
         if loop.state in UNBEGUN:
             command = "; ".join(asked.tasks) or loop.command
             self._loops.start_session(self._session, command, asked.kind, asked.mode)
-        for ident in loop.held:
-            self._loops.check_status(self._session, ident, TaskStatus.REMAINING, Author.USER)
-            self._tasks.put_task(key, replace(self._tasks.task(key, ident), status=TaskStatus.REMAINING))
+        for task in back:
+            self._loops.check_status(self._session, task.id, TaskStatus.REMAINING, Author.USER)
+            self._tasks.put_task(key, replace(task, status=TaskStatus.REMAINING))
         for content in asked.tasks:
             task = self._tasks.add_task(key, content, Author.USER)
             self._tasks.put_task(

@@ -17,7 +17,7 @@ from sidecar.evidence.proof import policy as proof
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
 from sidecar.evidence.reports.severities import count_severities
 from sidecar.kernel.changes import ProjectChanges
-from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.journal import Author, Task
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
 from sidecar.kernel.session import Session
@@ -81,10 +81,19 @@ def choose_gates(offered: Iterable[Gate], settings: Settings) -> tuple[tuple[Gat
     return tuple(chosen)
 
 
-def check_approved(chosen: Iterable[tuple[Gate, bool]], may: frozenset[str]) -> None:
-    """Raise LoopOrderError where only a person can let a required gate run."""
-    if blocked := [gate.id for gate, required in chosen if required and gate.id not in may]:
+def check_approved(chosen: Iterable[tuple[Gate, bool]], may: frozenset[str]) -> tuple[tuple[Gate, bool], ...]:
+    """Return them, or raise LoopOrderError where only a person can let a required gate run.
+
+    Beside a check that the user typed, one that was only detected and is not approved advises.
+    """
+    chosen = tuple(chosen)
+    typed = any(gate.origin is GateOrigin.TYPED for gate, _ in chosen)
+    known = tuple(
+        (gate, required and (gate.id in may or gate.required or not typed)) for gate, required in chosen
+    )
+    if blocked := [gate.id for gate, required in known if required and gate.id not in may]:
         raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_TOLD]))
+    return known
 
 
 class ReportExaminer:
@@ -211,6 +220,7 @@ def build_gate_result(run: GateRun, tree: str, settings: Settings, *, required: 
         low=found.low if found else 0,
         passed=max(0, run.executed - len(run.failing)) if run.executed is not None else None,
         failed=len(run.failing),
+        warnings=run.warnings,
         percent=run.percent,
         reason=clean_line(reason, ERROR_LENGTH),
     )

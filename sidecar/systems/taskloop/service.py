@@ -235,8 +235,7 @@ class TaskLoops:
             task, scope = self._services.tasks.task(key, loop.task), self._scope(session, loop)
             agent = self.states.agent(session.project, loop.agent)
             offered = await self._services.gates.list(session)
-            chosen = choose_gates(offered.gates, settings)
-            check_approved(chosen, offered.may)
+            chosen = check_approved(choose_gates(offered.gates, settings), offered.may)
             loop = self.states.save(loop)
             claimed = Claimed(
                 files=files,

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
+from sidecar.kernel.text import clean_line
 from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.systems.taskloop.policy.loop import Action, Ruling
 from sidecar.systems.taskloop.reports import Examined
@@ -18,13 +19,15 @@ NAMED: Final = 10
 TERSE: Final = 160
 """Characters of one failure in the list of what was tried."""
 ASKED: Final = "loop-asked"
+UNCHANGED: Final = "loop-complete-unchanged"
+"""A completion by checks that would have passed before: it is not refused, as there may be nothing to do."""
 ACTION_PARTS: Final = {
     Action.ITERATE: "loop-iterate",
     Action.ESCALATE: "loop-escalate",
     Action.COUNCIL: "loop-council",
 }
-"""What is said last of an action; the others have said all with their reason."""
-SEVERITIES: Final = ("critical", "high", "medium", "low")
+"""What is said last of an action, with what was tried before; the others have said all with their reason."""
+COUNTS: Final = ("critical", "high", "medium", "low", "warnings")
 
 
 class TaskFacts(NamedTuple):
@@ -64,11 +67,14 @@ class LoopWords:
             "spent": self.cents(loop),
             "why": ruling.reason,
         }
-        parts = [self.say(ASKED if asked else ruling.reason, **values)]
+        why = ASKED if asked else ruling.reason
+        if ruling.action is Action.COMPLETE and examined is not None and not examined.report.files:
+            why = UNCHANGED
+        parts = [self.say(why, **values)]
         if examined is not None:
             parts += self._findings(examined)
         if ruling.action in ACTION_PARTS:
-            parts += (self.tried(loop), self.say(ACTION_PARTS[ruling.action], **values))
+            parts.append(self.say(ACTION_PARTS[ruling.action], **values, tried=self.tried(loop)).strip())
         if ruling.action is Action.COMPLETE:
             parts.append(following)
         return "\n".join(filter(None, parts))
@@ -94,7 +100,7 @@ class LoopWords:
         lines = [f"- {line}" for line in gate.errors or (gate.reason,) if line]
         if gate.more:
             lines.append(self.say("loop-more", more=gate.more))
-        counts = ", ".join(f"{number} {name}" for name in SEVERITIES if (number := getattr(gate, name)))
+        counts = ", ".join(f"{number} {name}" for name in COUNTS if (number := getattr(gate, name)))
         head = gate.id if gate.required else f"{gate.id} (advisory)"
         said = self.say("loop-errors", gate=f"{head}, {gate.verdict}", lines="\n".join(lines))
         return f"{said}\n{self.say('loop-counts', gate=gate.id, counts=counts)}" if counts else said
@@ -168,6 +174,6 @@ class LoopWords:
 
 
 def join_names(names: tuple[str, ...]) -> str:
-    """Return the first names, and how many there are besides."""
+    """Return the first names on one line, and how many there are besides."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return ", ".join(clean_line(name) for name in names[:NAMED]) + more

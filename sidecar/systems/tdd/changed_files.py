@@ -14,7 +14,6 @@ from sidecar.evidence.proof.product_marks import find_product_marks
 from sidecar.kernel.changes import FileChange
 from sidecar.kernel.evidence import FindingSeverity
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import written_patterns
 from sidecar.systems.tdd.policy.phases import ChangedFile, FailureReasons
 
 LITERAL: Final = re.compile(r"\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'|(?<![\w.])\d{2,}(?:\.\d+)?(?![\w.])")
@@ -44,12 +43,6 @@ def find_marks(changes: Iterable[FileChange]) -> tuple[str, ...]:
         for mark in find_product_marks(changes)
         if mark.weight is not FindingSeverity.SHOWN
     )
-
-
-def without_written_files(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
-    """Leave out what tools write while they run, such as compiled files and caches."""
-    folders = {pattern.strip("/") for pattern in written_patterns() if pattern.endswith("/")}
-    return tuple(change for change in changes if folders.isdisjoint(change.path.split("/")))
 
 
 def _added_lines(old: str, new: str) -> tuple[str, ...]:

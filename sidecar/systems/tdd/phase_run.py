@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.copies import WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run
@@ -18,7 +18,6 @@ from sidecar.systems.tdd.changed_files import (
     classify_change,
     find_marks,
     repeated_values,
-    without_written_files,
 )
 from sidecar.systems.tdd.policy.phases import BrokenRule, Phase, PhaseFacts, broken_rule, misses_name
 from sidecar.systems.tdd.policy.skills import PhaseAnswer

@@ -44,6 +44,7 @@ from sidecar.systems.tdd.offer import OFFER as TDD
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository
+from support.governed import governance_over
 from support.logs import event_log, stops_in
 from support.memory_stores import ManualClock
 from support.projects import lay
@@ -113,6 +114,7 @@ class CoreRoom:
             checks=self.supervisor.checks,
             clock=self.services.clock,
             explainer=StopExplainer(self.services),
+            governance=governance_over(self.services, folder / "state", self.workers),
             journals=journals,
             loops=self.loops,
             people=people,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -12,6 +15,7 @@ from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.servers.tools.tool import TEXTS_FILE, Caller, RefusalError, ToolAnswer, ToolContext, ToolTexts
 from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
+from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.explaining import StopExplainer
@@ -22,6 +26,7 @@ from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.taskloop import loop_texts
 from support.cases import KEY, goal, session
 from support.fakes import ENVIRONMENT, Fakes, prompt
+from support.governed import governance_over
 from support.skills import skills_over
 from support.task_loops import loops_over
 
@@ -39,14 +44,16 @@ class Desk:
 
     def __init__(self) -> None:
         self.fakes = Fakes()
+        self.state = Path(gettempdir(), f"desk-{uuid4()}")
         self.fakes.store.save(session(goal=goal(CONDITION)))
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
-        self.on: tuple[str, ...] = (*DEFAULT, "tdd", "loop")
+        self.on: tuple[str, ...] = (*DEFAULT, "tdd", "loop", "governance")
         journals = SessionJournals(self.fakes.journals)
         context = ToolContext(
             checks=self.fakes.supervisor.checks,
             clock=self.fakes.clock,
             explainer=StopExplainer(self.fakes.services),
+            governance=governance_over(self.fakes.services, self.state),
             journals=journals,
             loops=loops_over(self.fakes.services, self.fakes.supervisor.checks, journals),
             people=self.people,
@@ -54,7 +61,7 @@ class Desk:
             skills=skills_over(self.fakes.services),
             words=ToolTexts(real_sections()),
         )
-        modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools)
+        modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
         self.tools, resources = load_tools(context, modules), load_resources(context, modules)
         self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on, resources)
 

@@ -104,7 +104,7 @@ async def test_every_tool_is_listed_with_whether_it_is_on(desk: Desk, door: Tool
     found = msgspec.json.decode(await door.list(Raw(b"{}"), NOBODY))
     assert [one["offer"]["name"] for one in found] == [tool.name for tool in desk.tools]
     on = {one["offer"]["toolset"]: one["on"] for one in found}
-    assert on == {"core": True, "journal": False, "tdd": False, "loop": False}
+    assert on == {"core": True, "journal": False, "tdd": False, "loop": False, "governance": False}
 
 
 @pytest.mark.parametrize(

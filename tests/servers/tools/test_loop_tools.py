@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from servers.tools.core_room import BAD, GOOD, SESSION, CoreRoom
+from servers.tools.core_room import BAD, GOOD, PROJECT, SESSION, CoreRoom
+from servers.tools.desk import as_json
 from sidecar.kernel.loop import CouncilMember
 from sidecar.servers.tools.loop_forms import (
+    CheckpointsListed,
     CompletionRuled,
     CouncilReport,
     LoopReport,
@@ -57,11 +59,13 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
         await room.ask("task_start", **ADHOC)
     task = await begun(room)
     assert (task.agent, task.model, task.enforced) == ("debugger", "haiku", False)
+    assert "call report_completion" in task.text
 
     first, said = await ruled(room)
     assert (first.action, first.exit_signal, first.blocking) == ("iterate", False, ("tests",))
     assert first.unchanged == ("doubling.py",)
     assert "test_two" in said
+    assert first.text == said, "Claude Code shows a model the fields alone"
 
     room.write("doubling.py", GOOD)
     room.write("notes.txt", "hunter2-and-more")
@@ -121,8 +125,9 @@ async def test_the_council_is_told_the_case_and_decides_when_all_were_heard(room
     for _ in range(3):
         await room.ask("escalate", reason="nothing helps")
     case = await room.ask("council_analyze")
+    assert isinstance(case.data, CouncilReport)
     for said in ("double must double", "test_two", *CouncilMember):
-        assert said in case.text
+        assert said in case.data.text
     for member in CouncilMember:
         told = member is CouncilMember.PATTERN_MATCHER
         answer = await room.ask(
@@ -146,10 +151,92 @@ async def test_a_checkpoint_brings_the_files_back_after_it_was_shown(room: CoreR
     shown = await room.ask("checkpoint_restore", checkpoint_id="C1")
     assert isinstance(shown.data, RestoreReport)
     assert (shown.data.done, shown.data.files) == (False, ("doubling.py",))
-    assert "3 * number" in shown.text
+    assert "3 * number" in shown.data.text
     assert (room.project / "doubling.py").read_text() == GOOD
     done = await room.ask("checkpoint_restore", checkpoint_id="C1", confirm=shown.data.confirm)
 
     assert isinstance(done.data, RestoreReport)
     assert (done.data.done, done.data.kept) == (True, "C2")
+    listed = await room.ask("checkpoint_list")
+    assert isinstance(listed.data, CheckpointsListed)
+    assert [one.id for one in listed.data.checkpoints] == ["C1", "C2"]
     assert (room.project / "doubling.py").read_text() == BAD
+
+
+async def test_what_was_planned_is_done_task_by_task_however_it_fails_in_between(room: CoreRoom) -> None:
+    """Plan, three tasks, a failing check, iterate, escalate, council, repaired, complete."""
+    await room.meet()
+    await room.approve()
+    await room.ask("session_start", command="doubling, halving, adding", command_type="plan")
+    await room.ask("task_batch_add", tasks=[{"content": name} for name in ("double", "halve", "add")])
+
+    async def reported(task: str, text: str = "", line: str = "") -> str:
+        if task:
+            await room.ask("task_start", task_id=task, acceptance_criteria=[f"{task} works"])
+        room.write("doubling.py", text)
+        answer, _ = await ruled(room, summary=line or "done")
+        return answer.action
+
+    seen = [await reported("T1", GOOD)]
+    halving = "\n\ndef test_halve():\n    from doubling import halve\n    assert halve(4) == 2\n"
+    await room.ask("task_start", task_id="T2")
+    room.write("tests/test_doubling.py", PROJECT["tests/test_doubling.py"] + halving)
+    wrong = [f"{GOOD}\n\ndef halve(number):\n    return number {how}\n" for how in ("* 2", "- 1", "+ 1")]
+    seen += [await reported("", text) for text in wrong]
+    while seen[-1] != "council":
+        answer = await room.ask("escalate", reason="I see no way")
+        assert isinstance(answer.data, CompletionRuled)
+        seen.append(answer.data.action)
+    for member in CouncilMember:
+        await room.ask(
+            "council_submit",
+            member=member,
+            findings=["doubling.py:6 does not divide"],
+            hypothesis="a wrong operator",
+            suggested_fix="divide by 2",
+            confidence=80,
+        )
+    assert "divide by 2" in (await room.ask("task_context")).text
+    right = f"{GOOD}\n\ndef halve(number):\n    return number // 2\n"
+    seen += [await reported("", right), await reported("T3", f"{right}\n\nadd = sum\n")]
+    ended = await room.ask("session_end", status="completed")
+
+    assert seen == [
+        *("complete", "iterate", "escalate", "escalate", "council"), *("complete", "complete")
+    ]  # fmt: skip
+    assert isinstance(ended.data, LoopReport)
+    assert ended.data.status == "completed"
+
+
+async def test_the_status_is_the_whole_session_with_its_last_ten_events(room: CoreRoom) -> None:
+    await begun(room)
+    await ruled(room)
+    for _ in range(10):
+        await room.ask("task_start", task_id="T1")
+    await room.ask("tokens_record", model="haiku", input=70, output=5)
+    status = await room.ask("session_status")
+
+    assert isinstance(status.data, LoopReport)
+    told = as_json(status.data)
+    events = told.pop("events")
+    assert told == {
+        "status": "running",
+        "state": "executing",
+        "command": "double",
+        "command_type": "bug",
+        "execution_mode": "normal",
+        "task": "T1",
+        "agent": "debugger",
+        "tier": "small",
+        "iteration": 1,
+        "consecutive_failures": 1,
+        "input_tokens": 70,
+        "output_tokens": 5,
+        "cents": None,
+        "end_reason": "",
+        "waits_for_person": [],
+    }
+    assert [one["kind"] for one in events] == ["loop-task"] * 10
+    assert "task T1, agent debugger, tier small, model haiku" in events[-1]["text"]
+    assert "iteration 1" in events[-1]["text"]
+    assert "report 1 of 10" in status.text

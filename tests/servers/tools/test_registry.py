@@ -16,7 +16,7 @@ from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
 from support.cases import KEY, session
 
 LIST_LIMIT: Final = 1_500
-"""Tokens of the default list."""
+"""Tokens of the default list, and of the task loop's."""
 BYTES_PER_TOKEN: Final = 3.5
 """The public tokenizers of two makers (see benchmarks/judge_tokens.py) get 3.7 to 4.6 bytes of each of these
 tools into a token, so this bound counts more tokens than they do."""
@@ -24,6 +24,8 @@ JOURNAL: Final = {
     "task_add", "task_batch_add", "task_status", "task_priority", "task_depends", "task_list", "task_next",
     "note_add", "note_list", "iteration_summary", "session_complete",
 }  # fmt: skip
+GOVERNED: Final = tuple(f"phase_{phase}" for phase in ("plan", "implement", "review", "test", "conduct"))
+"""Phases that need the ones before; test_governance.py shows what they give."""
 GOOD: Final[dict[str, dict[str, Any]]] = {
     "task_add": {"content": "write the parser"},
     "task_batch_add": {"tasks": [{"content": "write the parser"}]},
@@ -48,6 +50,8 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "session_start": {"command": "write the parser", "command_type": "implement"},
     "task_start": {"task_id": "T1"},
     "tokens_record": {"model": "small", "input": 10, "output": 5},
+    "phase_analyze": {"input_data": {"problem_statement": "the parser is slow"}},
+    **{name: {"context_lock_id": "gov-1", "input_data": {}} for name in GOVERNED},
     "skill_run": {"skill": "review", "request": "the parser"},
     "tdd_green": {"test_path": "tests/test_parser.py"},
     "tdd_red": {"spec": "the parser accepts comments"},
@@ -100,9 +104,12 @@ def test_the_journal_has_its_eleven_tools(desk: Desk) -> None:
     [("mcp__plugin_supervisor_supervisor__", {}), ("supervisor_", {"additionalProperties": False})],
     ids=["claude-code", "opencode"],
 )
-def test_the_default_list_is_short_as_hosts_send_it(desk: Desk, prefix: str, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize("toolsets", [DEFAULT, ("loop",)], ids=["default", "loop"])
+def test_the_list_is_short_as_hosts_send_it(
+    desk: Desk, toolsets: tuple[str, ...], prefix: str, more: dict[str, Any]
+) -> None:
     """Hosts send a model name, description and input schema of every tool; what a tool gives they do not."""
-    desk.on = DEFAULT
+    desk.on = toolsets
     sent = [
         {"name": prefix + one.name, "description": one.description, "input_schema": one.input_schema | more}
         for one in desk.toolbox.offers()
@@ -133,7 +140,7 @@ def test_what_it_takes_says_nothing_that_a_model_does_not_need(desk: Desk, name:
         assert needless not in said
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", [name for name in TOOLS if name not in GOVERNED])
 async def test_good_arguments_fit_its_schema_and_what_it_gives_does_too(desk: Desk, name: str) -> None:
     desk = await full(desk, name)
     arguments = GOOD.get(name, {})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
-from sidecar.kernel.log import EventFilter
+from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.people import CommandLineService
@@ -66,6 +67,17 @@ async def test_what_is_older_goes_with_sessions_that_were_not_seen_since(fakes: 
     await fakes.reply(command("", name="retry", key=OTHER))
     remover(fakes).forget(ForgetRequest(before=fakes.clock.now() - 500.0))
     assert (fakes.store.known(), events(fakes, KEY), events(fakes, OTHER)) == ((OTHER,), 0, 1)
+
+
+async def test_the_audit_stays_which_is_said_with_the_order_that_removes_it(fakes: Fakes) -> None:
+    entry = AuditEntry(tool="lock", lock="gov-1", mode=Mode.FULL)
+    for key in (KEY, KEY, OTHER):
+        fakes.log.append(LoggedEvent(at=fakes.clock.now(), system="governance", session=key, data=entry))
+    said = remover(fakes).forget(ForgetRequest(session=KEY.id))
+    assert said.endswith("kept files. 2 audit entries stay; `supervisor audit forget` removes them.")
+    said = remover(fakes).forget(ForgetRequest(before=fakes.clock.now() + 1.0))
+    assert "3 audit entries stay" in said
+    assert len(fakes.log.read(EventFilter(kinds=(AUDIT_KIND,)))) == 3
 
 
 async def test_a_forgotten_session_begins_anew(fakes: Fakes) -> None:

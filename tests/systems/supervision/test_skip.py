@@ -24,6 +24,7 @@ class Skipped(Struct, frozen=True, kw_only=True):
     session: Session = field(default_factory=with_goal)
     turn: Turn = field(default_factory=turn)
     off: str = ""
+    waits: str = ""
 
 
 EARLY_ROWS: dict[RestReason, Skipped] = {
@@ -32,6 +33,7 @@ EARLY_ROWS: dict[RestReason, Skipped] = {
     RestReason.OFF: Skipped(off="off for this project"),
     RestReason.PAUSED: Skipped(session=with_goal(status=GoalStatus.PAUSED)),
     RestReason.PLAN_MODE: Skipped(stop={"read_only": True}),
+    RestReason.WAITING: Skipped(waits="may the change be delivered?"),
 }
 LATE_ROWS: dict[RestReason, Skipped] = {
     RestReason.INTERRUPTED: Skipped(turn=turn(interrupted=True)),
@@ -48,7 +50,7 @@ ROWS = EARLY_ROWS | LATE_ROWS | {RestReason.BACKGROUND: Skipped(stop={"backgroun
 @over_table("reason", ROWS, ids=str)
 def test_a_stop_is_let_go_for_its_reason_without_running_or_asking_anything(reason: RestReason) -> None:
     row = ROWS[reason]
-    played = play(row.session, World(turn=row.turn), stop=stopped(**row.stop), off=row.off)
+    played = play(row.session, World(turn=row.turn), stop=stopped(**row.stop), off=row.off, waits=row.waits)
     assert played.rest.reason is reason
     assert (played.gates, played.case) == ((), None)
     assert not played.rest.alarm
@@ -57,7 +59,7 @@ def test_a_stop_is_let_go_for_its_reason_without_running_or_asking_anything(reas
 @pytest.mark.parametrize("reason", EARLY_ROWS, ids=str)
 def test_an_early_reason_needs_no_look_at_the_transcript_and_changes_nothing(reason: RestReason) -> None:
     row = EARLY_ROWS[reason]
-    played = play(row.session, stop=stopped(**row.stop), off=row.off)
+    played = play(row.session, stop=stopped(**row.stop), off=row.off, waits=row.waits)
     assert played.orders == ()
     assert played.session == row.session
 
@@ -66,7 +68,9 @@ def test_an_early_reason_needs_no_look_at_the_transcript_and_changes_nothing(rea
 @over_table("late", LATE_ROWS, ids=str)
 def test_an_early_reason_comes_before_a_late_one(reason: RestReason, late: RestReason) -> None:
     row = EARLY_ROWS[reason]
-    played = play(row.session, World(turn=LATE_ROWS[late].turn), stop=stopped(**row.stop), off=row.off)
+    played = play(
+        row.session, World(turn=LATE_ROWS[late].turn), stop=stopped(**row.stop), off=row.off, waits=row.waits
+    )
     assert played.rest.reason is reason
 
 

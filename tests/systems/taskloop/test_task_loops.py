@@ -35,6 +35,7 @@ from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
 from support.memory_stores import FixedConfiguration
 from support.scripted_gates import FAILED, PASSED
+from support.table import over_table
 from support.task_loops import loops_over
 
 TESTS = Gate(id="tests", command="pytest", why="a test", kind=Kind.TESTS, approved=True)
@@ -171,6 +172,19 @@ async def test_complete_with_the_exit_signal_and_the_next_task() -> None:
     assert refused(lambda: room.loops.end_session(SESSION, LoopStatus.COMPLETED)).rule == "loop-open-tasks"
 
 
+async def test_a_completion_with_nothing_changed_says_so() -> None:
+    room = Loops()
+    await room.begun()
+    room.fakes.workspace.changes = ProjectChanges()
+    done = await room.report("a.py")
+
+    assert done.exit_signal
+    assert "No file changed since it was begun" in done.text.partition("\n")[0]
+    await room.loops.start_task(SESSION, replace(ADHOC, description="another"))
+    room.fakes.workspace.changes = ProjectChanges(files=(FileChange(path="a.py"),))
+    assert "No file changed" not in (await room.report("a.py")).text
+
+
 async def test_iterate_with_five_errors_and_how_many_more() -> None:
     room = Loops()
     await room.begun()
@@ -268,6 +282,16 @@ async def test_what_only_a_person_can_let_run_costs_the_agent_no_report() -> Non
     assert room.loops.of(KEY).state is LoopState.EXECUTING
 
 
+async def test_beside_a_check_that_the_user_typed_an_unapproved_detected_one_advises() -> None:
+    room = Loops()
+    typed = replace(TESTS, id="check:1", required=True, origin=GateOrigin.TYPED)
+    room.fakes.catalog.gates = (typed, replace(TESTS, approved=False, origin=GateOrigin.DETECTED))
+    await room.begun()
+    done = await room.report("a.py")
+
+    assert (done.exit_signal, done.ruling.loop.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -332,6 +356,24 @@ async def test_a_pass_on_other_files_than_those_that_changed_shows_nothing() -> 
     assert (other.verdict, other.reason) == (GateVerdict.COULD_NOT_RUN, "files changed while it ran")
 
 
+COUNTED: dict[Kind, tuple[dict[str, Any], dict[str, Any]]] = {
+    Kind.TESTS: ({"executed": 12, "failing": ("a", "b")}, {"passed": 10, "failed": 2}),
+    Kind.TYPES: ({"failing": ("a",), "warnings": 3}, {"failed": 1, "warnings": 3}),
+    Kind.LINT: ({"failing": ("a", "b"), "warnings": 1}, {"failed": 2, "warnings": 1}),
+    Kind.SECURITY: ({"output": "5 low, 2 high"}, {"critical": 0, "high": 2, "medium": 0, "low": 5}),
+    Kind.COVERAGE: ({"percent": 87.5}, {"percent": 87.5}),
+}
+
+
+@over_table("kind", COUNTED)
+def test_what_a_gate_reports_is_counted(kind: Kind) -> None:
+    seen, counts = COUNTED[kind]
+    run = gate_run(replace(TESTS, kind=kind), Outcome.FAILED, **seen)
+    result = build_gate_result(run, run.tree, Settings(), required=True)
+
+    assert {name: getattr(result, name) for name in counts} == counts
+
+
 # --- the ladder ---------------------------------------------------------------------------------------------
 
 
@@ -370,6 +412,8 @@ async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     assert answer.ruling.loop.tier is Tier.MEDIUM
     assert answer.text.startswith("You asked for it: loop-halt")
     assert room.kinds()[-1] == "loop-escalated"
+    dearer = Loops(settings=Settings(loop=LoopSettings(eco_tier="medium")))
+    assert (await dearer.begun(mode=ExecutionMode.ECO)).model == "sonnet"
 
 
 async def test_tokens_cost_what_the_settings_say_and_the_limit_ends_it() -> None:

@@ -33,6 +33,7 @@ EARLY_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry], object]], ...] = (
     (RestReason.OFF, lambda q: q.off),
     (RestReason.PAUSED, _goal_is_paused),
     (RestReason.PLAN_MODE, lambda q: q.stop.read_only),
+    (RestReason.WAITING, lambda q: q.waits),
 )
 
 LATE_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry, Turn], object]], ...] = (

@@ -59,6 +59,9 @@ CHECKS_CONFIDENCE = 0.99
 def begin_inquiry(inquiry: Inquiry) -> StopStep:
     """Handle the stop itself: skip it at once, or read the turn."""
     reason = skip.early_skip_reason(inquiry)
+    if reason is RestReason.WAITING:
+        note = f"Supervisor: waiting for you: {inquiry.waits}"
+        return inquiry, Rest(reason=reason, detail=inquiry.waits, note=note)
     return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
 
 

@@ -1,0 +1,216 @@
+"""`supervisor govern` and `supervisor governance`: governed phases for people."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from string import Template
+from typing import Final
+
+import click
+import msgspec
+
+from sidecar.cli.audit import typed_by
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.printing import echo, echo_json
+from sidecar.evidence.gates.typed import TypedCatalog
+from sidecar.kernel.audit import Mode
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.governance import Action
+from sidecar.platform.apply import ChangeApplier
+from sidecar.platform.files import write_whole
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.rubric.markdown import markdown_sections
+from sidecar.systems.governance.conductor import Assignment, Conductor
+from sidecar.systems.governance.policy.table import Stage
+from sidecar.systems.governance.policy.work import Question, Work
+from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.report import write_report
+from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
+from sidecar.wiring.evidence import build_evidence
+from sidecar.wiring.governance import build_governance
+from sidecar.wiring.platform import build_platform
+from sidecar.wiring.workers import build_workers
+
+NOT_DELIVERED: Final = 1
+WAITS: Final = 3
+INTERRUPTED: Final = 130
+DIFF_LINES: Final = 40
+"""Lines of a change that the screen shows; the report holds all."""
+
+
+@click.command()
+@click.argument("problem", default="")
+@click.option(
+    "--mode", type=click.Choice([mode.value for mode in Mode]), default=None, help="How strictly; else full."
+)
+@click.option("--require", "requirements", multiple=True, help="What is required besides. May be repeated.")
+@click.option(
+    "--rule", "rules", multiple=True, help='A rule, such as "only src/*" or "never docs/*". May be repeated.'
+)
+@click.option("--lock", default=NEW, help="Go on with the work under this lock.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Write a report in Markdown to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per phase, and nothing else.")
+@click.option(
+    "--project",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    help="Another folder than this one.",
+)
+def govern(  # noqa: PLR0913 - one parameter per option
+    problem: str,
+    *,
+    mode: str | None,
+    requirements: tuple[str, ...],
+    rules: tuple[str, ...],
+    lock: str,
+    report: str | None,
+    as_json: bool,
+    project: str,
+) -> None:
+    """Solve PROBLEM in governed phases: analyze, plan, implement, review, test, deliver.
+
+    Agents work in copies of the project. Nothing comes into it before the change was reviewed and tested, and
+    all is in the audit (supervisor audit). Example: supervisor govern "slugify drops accents" --mode light
+
+    Exit codes: 0 delivered, 1 not delivered, 2 wrong usage, 3 a person must answer, 130 interrupted.
+    """
+    refuse_agents()
+    if lock == NEW and not problem.strip():
+        raise click.UsageError('say what is to be solved: supervisor govern "the problem, in a sentence"')
+    governance = _build(project)
+    caller = Caller(project=project, environment=os.environ, origin=typed_by())
+    conductor = Conductor(
+        governance,
+        caller,
+        (lambda _: None) if as_json else (lambda step: echo(f"  {step}")),
+        echo_json if as_json else _show,
+        _ask if sys.stdin.isatty() and not as_json else lambda _: None,
+    )
+    wish = Assignment(problem=problem, requirements=requirements, rules=rules, mode=mode or "", lock=lock)
+    try:
+        work = asyncio.run(conductor.conduct(wish))
+    except KeyboardInterrupt:
+        held = conductor.lock if conductor.lock != NEW else "ID (see supervisor lock list)"
+        echo(f"Interrupted; the project is as it was. Go on: supervisor govern --lock {held}", err=True)
+        sys.exit(INTERRUPTED)
+    except ToolRuleError as error:
+        raise click.ClickException(_words(error)) from error
+    if report:
+        write_whole(Path(report), write_report(work.lock, governance.entries(work.lock)).encode())
+    sys.exit(_end(work, quiet=as_json))
+
+
+@click.group()
+def governance() -> None:
+    """What governed phases ask, and your answer."""
+
+
+@governance.command()
+@click.argument("lock")
+@click.argument("said", type=click.Choice(["yes", "no"]))
+@click.argument("text", default="")
+def answer(lock: str, said: str, text: str) -> None:
+    """Answer what the work under LOCK asks, with a TEXT if you like. `status` shows the question."""
+    refuse_agents()
+    built = _build()
+    caller = Caller(project="", environment=os.environ, origin=typed_by())
+    try:
+        work = built.answer(lock, caller, yes=said == "yes", text=text)
+    except ToolRuleError as error:
+        raise click.ClickException(_words(error)) from error
+    echo(f"Answered {said}. The work is {work.stage} now.")
+
+
+@governance.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(*, as_json: bool) -> None:
+    """Show where the work under each lock stands, and what is asked."""
+    found = _build().works()
+    if as_json:
+        echo_json(found)
+        return
+    if not found:
+        echo("No project is under governance.")
+    for work in found:
+        echo(f"{work.lock}  {work.stage}, iteration {work.iteration}, mode {work.mode}: {work.problem}")
+        if work.question is not None:
+            echo(f"  asks: {work.question.message}")
+            echo(f"  supervisor governance answer {work.lock} yes|no")
+
+
+def _build(project: str = "") -> Governance:
+    """Build governed phases. The tests of `project` count as approved by who typed the command."""
+    state = user_paths().state
+    for line in ChangeApplier(state).roll_back():
+        echo(f"{line}.", err=True)
+    platform = build_platform(state)
+    workers = build_workers(state, platform.spending, platform.secrets)
+    evidence = build_evidence(state, CommandLineFiles())
+    if project:
+        typed = asyncio.run(evidence.catalog.list(project, os.environ)).gates
+        evidence = replace(evidence, catalog=TypedCatalog(evidence.catalog, typed))
+    return build_governance(state, platform, evidence, workers)
+
+
+def _words(error: ToolRuleError) -> str:
+    texts = markdown_sections((plugin_root() / "rubric" / "tools.md").read_text(encoding="utf-8"))
+    return Template(texts.get(error.rule, error.rule)).safe_substitute(error.values)
+
+
+def _show(outcome: PhaseOutcome) -> None:
+    """Show a section in a few lines."""
+    error = outcome.error
+    asked = error is not None and error.action is Action.HUMAN_INTERVENTION  # with the question, below
+    said = "ok" if error is None else "asks you" if asked else f"{error.type}: {error.message}"
+    echo(f"{outcome.section}  {said}")
+    shown = msgspec.to_builtins(outcome.payload) or {}
+    if "artifacts" in shown:
+        lines = shown["artifacts"]["diff"].splitlines()
+        for line in lines[:DIFF_LINES]:
+            echo(f"  {line}")
+        if len(lines) > DIFF_LINES:
+            echo(f"  ... and {len(lines) - DIFF_LINES} lines more")
+    for number, task in enumerate(shown.get("tasks", ()), 1):
+        echo(f"  {number}. {task['todo']}  (verified by: {task['verify_by']})")
+    for name in ("verifiability", "result", "decision"):
+        if name in shown:
+            echo(f"  {name}: {shown[name]}")
+
+
+def _ask(question: Question) -> tuple[bool, str] | None:
+    yes = click.confirm(question.message)
+    text = "" if yes else click.prompt("Why", default="", show_default=False)
+    return yes, text
+
+
+def _end(work: Work, *, quiet: bool) -> int:
+    """Say how it ended, and return the exit code."""
+    if work.stage is Stage.DELIVERED:
+        said, code = f"Delivered. supervisor audit show --lock {work.lock}", 0
+    elif work.question is not None:
+        said = (
+            f"A person must answer: {work.question.message}\n"
+            f"  - supervisor governance answer {work.lock} yes (or: no), then\n"
+            f"  - supervisor govern --lock {work.lock}"
+        )
+        code = WAITS
+    elif work.stage is Stage.STOPPED:
+        said = f"Stopped; the project is as it was. supervisor audit show --lock {work.lock}"
+        code = NOT_DELIVERED
+
+    else:
+        said = (
+            f"Not delivered: a phase failed again and again; the project is as it was.\n"
+            f"  - try again: supervisor govern --lock {work.lock}\n"
+            f"  - end it: supervisor lock break {work.lock}"
+        )
+        code = NOT_DELIVERED
+    if not quiet:
+        echo(said)
+    return code

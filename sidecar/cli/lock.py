@@ -1,0 +1,102 @@
+"""`supervisor lock`: who may change a project under governance."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import click
+
+from sidecar.cli.audit import open_governance
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.printing import echo, echo_json
+from sidecar.kernel.audit import Mode
+from sidecar.kernel.governance import ContextLock
+from sidecar.platform.paths import user_paths
+from sidecar.systems.governance.locks import LockHeldError, LockLostError, Locks
+from sidecar.wiring.platform import build_platform
+
+SHELL: Final = "shell"
+"""The holder of a lock that a person acquired."""
+
+
+@click.group()
+def lock() -> None:
+    """One holder at a time may change a project under governance."""
+
+
+@lock.command()
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    default=Mode.FULL.value,
+    show_default=True,
+    help="How strictly its phases are governed.",
+)
+@click.option("--minutes", type=click.IntRange(1, 10_080), help="When it ends; else the configured time.")
+@click.option(
+    "--project",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    help="Another folder than this one.",
+)
+def acquire(mode: str, minutes: int | None, project: str) -> None:
+    """Acquire the lock of this project for this shell. It ends with the shell, or when its time is over."""
+    minutes = minutes or build_platform(user_paths().state).configuration.load()[0].governance.lock_minutes
+    parent = os.getppid()
+    with _ordered() as locks:
+        held = locks.acquire(project, SHELL, Mode(mode), minutes * 60.0, parent if parent > 1 else 0)
+    echo(_line(held))
+
+
+@lock.command()
+@click.argument("ident", metavar="ID")
+def release(ident: str) -> None:
+    """Release a lock: its work is over."""
+    with _ordered() as locks:
+        echo(f"{locks.release(ident).id} is released.")
+
+
+@lock.command("break")
+@click.argument("ident", metavar="ID")
+def break_(ident: str) -> None:
+    """End a lock, whoever holds it. Its holder is refused from then on."""
+    with _ordered() as locks:
+        broken = locks.break_lock(ident)
+    echo(f"{broken.id} is broken. It was held by {broken.holder}.")
+
+
+@lock.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def list_(*, as_json: bool) -> None:
+    """Show the locks that are held."""
+    held = open_governance()[1].held()
+    if as_json:
+        echo_json(held)
+        return
+    for one in held:
+        echo(f"{_line(one)}, held by {one.holder}: {one.project}")
+    if not held:
+        echo("No lock is held.")
+
+
+def _line(held: ContextLock) -> str:
+    until = dt.datetime.fromtimestamp(held.expires, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"{held.id} {held.mode} until {until}"
+
+
+@contextmanager
+def _ordered() -> Iterator[Locks]:
+    """Change locks by a person's order. Raises ClickException."""
+    refuse_agents()
+    try:
+        yield open_governance()[1]
+    except LockHeldError as error:
+        said = "this project is held by {holder} until {expires}: {lock}".format_map(error.values)
+        raise click.ClickException(f"{said}\n  - supervisor lock break {error.values['lock']}") from error
+    except LockLostError as error:
+        said = f"{error.values['lock']} is not held, or not any more"
+        raise click.ClickException(f"{said}\n  - supervisor lock list") from error

@@ -1,0 +1,123 @@
+"""Tools of governed phases: six that do a phase, each with its published output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sidecar.kernel.audit import Mode
+from sidecar.kernel.governance import (
+    SECTIONS,
+    Action,
+    Analysis,
+    FinalDecision,
+    Implementation,
+    Phase,
+    PhaseError,
+    Plan,
+    Review,
+    Testing,
+)
+from sidecar.servers.tools.steps import with_steps
+from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation
+from sidecar.systems.governance.policy.phases import INPUTS
+from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest
+
+PAYLOADS: Final[dict[Phase, type[Struct]]] = {
+    Phase.ANALYZE: Analysis,
+    Phase.PLAN: Plan,
+    Phase.IMPLEMENT: Implementation,
+    Phase.REVIEW: Review,
+    Phase.TEST: Testing,
+    Phase.CONDUCT: FinalDecision,
+}
+ASKED_BY: Final = "asked by the host"
+"""The origin of an answer that the host's own form gave."""
+LockName = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+def phase_arguments(phase: Phase) -> type[Struct]:
+    """Return the Struct of what the tool of a phase takes."""
+    lock: tuple[Any, ...] = ("context_lock_id", LockName)
+    if phase is Phase.ANALYZE:
+        lock += (NEW,)
+    fields = [lock, ("input_data", INPUTS[phase]), ("mode", Mode | None, None)]
+    return msgspec.defstruct(f"{phase.title()}Arguments", fields, frozen=True, kw_only=True)
+
+
+def phase_outcome(phase: Phase) -> type[Struct]:
+    """Return the Struct of what the tool of a phase gives."""
+    fields: list[Any] = [
+        ("context_lock_id", str),
+        ("section", Literal[SECTIONS[phase]]),
+        ("payload", PAYLOADS[phase] | None),
+        ("error", PhaseError | None, None),
+    ]
+    return msgspec.defstruct(f"{phase.title()}Outcome", fields, frozen=True, kw_only=True, omit_defaults=True)
+
+
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools of the toolset `governance`."""
+    return tuple(
+        Tool(
+            name=f"phase_{phase}",
+            toolset="governance",
+            takes=phase_arguments(phase),
+            gives=(gives := phase_outcome(phase)),
+            work=partial(_answer_phase, context, phase, gives),
+            asks=True,
+        )
+        for phase in Phase
+    )
+
+
+async def _answer_phase(
+    context: ToolContext,
+    phase: Phase,
+    gives: Callable[..., Struct],
+    call: ToolInvocation,
+    given: Any,  # noqa: ANN401
+) -> ToolAnswer:
+    caller = Caller(
+        project=call.session.project,
+        environment=context.checks.permitted_environment(call.session),
+        session=call.session.key,
+    )
+    request = PhaseRequest(
+        phase=phase, lock=given.context_lock_id, given=given.input_data, mode=given.mode or ""
+    )
+    outcome = await with_steps(context.clock, call, partial(context.governance.run, request, caller))
+    error = outcome.error
+    if error is not None and error.action is Action.HUMAN_INTERVENTION:
+        asked = await _ask(context, call, outcome, caller)
+        error = msgspec.structs.replace(error, message=f"{error.message} {asked}")
+        outcome = msgspec.structs.replace(outcome, error=error)
+    return ToolAnswer(gives(**msgspec.structs.asdict(outcome)), _text(context, outcome))
+
+
+async def _ask(context: ToolContext, call: ToolInvocation, outcome: PhaseOutcome, caller: Caller) -> str:
+    """Ask the person through the host; where it cannot, say how they answer."""
+    lock = outcome.context_lock_id
+    said = await call.ask(outcome.error.message) if outcome.error else None
+    if said is None:
+        return context.words.say("governance-ask", lock=lock)
+    asked = msgspec.structs.replace(caller, origin=ASKED_BY)
+    work = context.governance.answer(lock, asked, yes=said)
+    return context.words.say("governance-answered", answer="yes" if said else "no", stage=work.stage)
+
+
+def _text(context: ToolContext, outcome: PhaseOutcome) -> str:
+    shown = msgspec.json.format(msgspec.json.encode(outcome.payload), indent=1).decode()
+    error = outcome.error
+    return context.words.say(
+        "governance-ended",
+        section=outcome.section,
+        lock=outcome.context_lock_id,
+        error=f"{error.type} ({error.action}): {error.message}" if error else "none",
+        payload=shown,
+    ).strip()

@@ -1,0 +1,285 @@
+"""The audit: entries of the event log, chained by digest, and their lines for others.
+
+Processes append at once: one lock of the folder orders them. The head, a file, is written after each entry
+and shows what was cut off at the end; after a kill between the two it is one entry behind.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.governance import ContextLock
+from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import repair_json
+from sidecar.platform.files import ensure_folder, exclusively, set_aside, write_whole
+from sidecar.platform.ports import Clock, EventLog
+from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.systems.governance.locks import EXPIRED
+from sidecar.systems.governance.policy.chain import (
+    FORGET_TOOL,
+    Head,
+    Removed,
+    RemovedRun,
+    Seal,
+    Verification,
+    line_digest,
+    verify_lines,
+)
+from sidecar.systems.governance.policy.work import LOCK_TOOL
+
+SYSTEM: Final = "governance"
+"""The system of the events, and the folder in the state folder."""
+SUPERVISOR: Final = "supervisor"
+"""The agent of an entry that nobody ordered."""
+HEAD_FILE: Final = "head.json"
+HEAD_LIMIT: Final = 4096
+PAGE: Final = 200
+"""Events that are read at a time; one may have some 100 KB."""
+CLOCK_SLACK_S: Final = 86_400.0
+"""Seconds before the head's time in which the last entry is looked for, where the clock was set back."""
+NOT_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
+
+
+class AuditLine(Struct, frozen=True, kw_only=True):
+    """An entry as it is exported. Number and previous come first, digest last: see policy.chain."""
+
+    number: int
+    previous: str
+    timestamp: str
+    session: str
+    project: str
+    origin: str
+    tool: str
+    lock: str
+    mode: Mode
+    iteration: int
+    agent: str
+    input: Raw
+    output: Raw
+    result: str
+    error: str
+    duration_ms: int
+    subject: str
+    digest: str
+
+
+class Audit:
+    """Appends to the audit and reads it. Methods raise OSError."""
+
+    def __init__(self, log: EventLog, clock: Clock, state: Path) -> None:
+        """`state`: the user's state folder."""
+        self._log = log
+        self._clock = clock
+        self._folder = state / SYSTEM
+
+    def append(
+        self, entry: AuditEntry, *, session: SessionKey | None = None, project: str = "", origin: str = ""
+    ) -> AuditEntry:
+        """Append an entry whose secrets are masked, and return it with its number and digests."""
+        ensure_folder(self._folder)
+        with exclusively(self._folder):
+            return self._append(entry, session, project, origin)
+
+    def append_lock(
+        self, lock: ContextLock, result: str, *, agent: str = SUPERVISOR, origin: str = ""
+    ) -> AuditEntry:
+        """Append what happened to a lock, as a session's entry where a session holds it.
+
+        `agent`: who ordered it; that one expired nobody did.
+        """
+        host, _, ident = lock.holder.partition(":")
+        agent = SUPERVISOR if result == EXPIRED else agent
+        entry = AuditEntry(tool=LOCK_TOOL, lock=lock.id, mode=lock.mode, agent=agent, result=result)
+        key = SessionKey(host, ident) if ident else None
+        return self.append(entry, session=key, project=lock.project, origin=origin)
+
+    def events(self, lock: str = "", wanted: EventFilter | None = None) -> Iterator[LoggedEvent]:
+        """Yield the events of the audit, or of one lock, in their order.
+
+        One that cannot be read is an UnreadableEvent, and may be of any lock.
+        """
+        wanted, after = replace(wanted or EventFilter(), kinds=(AUDIT_KIND,)), 0
+        while page := self._log.read(wanted, after=after, limit=PAGE):
+            for event in page:
+                if not isinstance(event.data, AuditEntry) or lock in {"", event.data.lock}:
+                    yield event
+            after = page[-1].position
+
+    def of(self, lock: str, project: str = "") -> tuple[AuditEntry, ...]:
+        """Return a lock's entries. The project, where it is given, makes it quicker.
+
+        Raises OSError where an event after the first entry cannot be read.
+        """
+        found: list[AuditEntry] = []
+        for event in self.events(lock, EventFilter(project=project)):
+            if isinstance(event.data, AuditEntry):
+                found.append(event.data)
+            elif found:
+                raise OSError(errno.EIO, "the audit is damaged; `supervisor audit verify` says where")
+        return tuple(found)
+
+    def lines(self, lock: str = "", since: float | None = None) -> Iterator[bytes]:
+        """Yield the lines of all entries, or of a lock's, or of those since a time."""
+        return map(audit_line, self.events(lock, EventFilter(since=since)))
+
+    def export(self, lock: str = "") -> bytes:
+        """Return all lines, or a lock's, with the seal."""
+        return seal_lines(tuple(self.lines(lock)), self._clock.now(), lock)
+
+    def verify(self) -> Verification:
+        """Verify all that is in the log."""
+        head, last = Head(), self._log.last()
+        if self._folder.exists():
+            with exclusively(self._folder):  # what is appended from here on is left out
+                head, last = self._head(), self._log.last()
+        events = takewhile(lambda event: event.position <= last, self.events())
+        return verify_lines(map(audit_line, events), head)
+
+    def forget(
+        self, wanted: EventFilter, *, lock: str = "", held: Collection[str] = (), origin: str = ""
+    ) -> int:
+        """Remove entries and return how many; one more says which. Those of locks in `held` stay.
+
+        What says that entries were removed stays, too. It is appended first: after a kill it names what is
+        still there, which is no fault.
+        """
+        ensure_folder(self._folder)
+        with exclusively(self._folder):
+            gone = {
+                event.position: entry
+                for event in self.events(lock, wanted)
+                if isinstance(entry := event.data, AuditEntry)
+                and entry.tool != FORGET_TOOL
+                and entry.lock not in held
+            }
+            if gone:
+                output = Raw(msgspec.json.encode(Removed(removed=_runs(gone.values()))))
+                said = f"removed {len(gone)}"
+                entry = AuditEntry(
+                    tool=FORGET_TOOL, lock=lock, mode=Mode.FULL, agent="person", output=output, result=said
+                )
+                self._append(entry, None, "", origin)
+                self._log.forget(EventFilter(kinds=(AUDIT_KIND,), positions=tuple(gone)))
+        return len(gone)
+
+    def _append(self, entry: AuditEntry, session: SessionKey | None, project: str, origin: str) -> AuditEntry:
+        event = LoggedEvent(
+            at=self._clock.now(), system=SYSTEM, session=session, project=project, origin=origin, data=entry
+        )
+        event = chain_event(event, self._last())
+        self._log.append(event)
+        entry = event.data if isinstance(event.data, AuditEntry) else entry
+        head = Head(number=entry.number, digest=entry.digest, at=event.at)
+        write_whole(self._folder / HEAD_FILE, msgspec.json.encode(head) + b"\n")
+        return entry
+
+    def _last(self) -> Head:
+        """Return what the next entry follows: the head, or what was appended after it."""
+        head = self._head()
+        since = head.at - CLOCK_SLACK_S if head.number else None
+        for event in self._log.newest(EventFilter(kinds=(AUDIT_KIND,), since=since), 1):
+            if isinstance(event.data, AuditEntry) and event.data.number > head.number:
+                return Head(number=event.data.number, digest=event.data.digest, at=event.at)
+        return head
+
+    def _head(self) -> Head:
+        path = self._folder / HEAD_FILE
+        try:
+            return read_state(path, Head, HEAD_LIMIT)
+        except BrokenStateError as broken:
+            set_aside(path, broken.fault, str(broken))
+            return Head()
+
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+
+def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
+    """Return the event of an entry as the one that follows `last`, with its number and digests.
+
+    Its texts become such as the log stores and gives back, so that the line remains the same.
+    """
+    entry = event.data
+    if not isinstance(entry, AuditEntry):
+        raise TypeError(f"{event.kind} is no entry of the audit")
+    entry = replace(
+        entry,
+        **{name: _storable(getattr(entry, name)) for name in ("agent", "result", "error")},
+        number=last.number + 1,
+        previous=last.digest,
+        input=_one_line(entry.input),
+        output=_one_line(entry.output),
+        digest="0" * 64,
+    )
+    digest = line_digest(audit_line(replace(event, data=entry)))
+    return replace(event, data=replace(entry, digest=digest))
+
+
+def audit_line(event: LoggedEvent) -> bytes:
+    """Return the line of an event: one JSON object, in ASCII, so that nothing on its way changes it."""
+    entry = event.data
+    if not isinstance(entry, AuditEntry):
+        return msgspec.json.encode({"unreadable": event.position})
+    key = event.session
+    line = AuditLine(
+        timestamp=dt.datetime.fromtimestamp(event.at, tz=dt.UTC).isoformat(timespec="microseconds"),
+        session=_storable(f"{key.host}:{key.id}") if key else "",
+        project=_storable(event.project),
+        origin=_storable(event.origin),
+        **msgspec.structs.asdict(entry),
+    )
+    text = msgspec.json.encode(line).decode()
+    return NOT_PLAIN.sub(_escape, text).encode()
+
+
+def seal_lines(lines: tuple[bytes, ...], now: float, lock: str = "") -> bytes:
+    """Return the lines of the whole audit, or of a lock's part of it, as a file with its seal."""
+    first, last = (
+        msgspec.json.decode(line, type=Head) for line in ((lines or (b"{}",))[at] for at in (0, -1))
+    )
+    seal = Seal(
+        entries=len(lines),
+        first=first.number,
+        last=last.number,
+        head=last.digest,
+        exported_at=dt.datetime.fromtimestamp(now, tz=dt.UTC).isoformat(timespec="seconds"),
+        lock=lock,
+    )
+    return b"".join(line + b"\n" for line in (*lines, msgspec.json.encode(seal)))
+
+
+def _runs(entries: Iterable[AuditEntry]) -> tuple[RemovedRun, ...]:
+    """Return entries, which are in their order, as runs of numbers without a gap."""
+    runs: list[RemovedRun] = []
+    for entry in entries:
+        follows = bool(runs) and runs[-1].last == entry.number - 1
+        first = runs.pop().first if follows else entry.number
+        runs.append(RemovedRun(first=first, last=entry.number, digest=entry.digest))
+    return tuple(runs)
+
+
+def _one_line(value: Raw) -> Raw:
+    """Return JSON on one line. Raises DecodeError for what is none."""
+    return Raw(msgspec.json.format(repair_json(bytes(value)), indent=-1))
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return the JSON escape of a character, or the two of one beyond the first 65,536."""
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -1,0 +1,1 @@
+"""The rules of governed phases: pure functions and tables."""

@@ -1,0 +1,202 @@
+"""Verifies the lines of an audit.
+
+Entries are numbered from 1, and each line holds the digest of the one before it and, at its end, its own:
+SHA-256 of the line without that last field. What was removed on order is named by an entry of the tool
+`forget`; any other number that is missing is a fault. Who can write the state folder could make a whole new
+chain: only a signature, or an export in other hands, shows that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+FORGET_TOOL: Final = "forget"
+"""The tool of an entry that says which entries were removed."""
+
+_START: Final = re.compile(rb'\{"number":(\d{1,15}),"previous":"([0-9a-f]{64}|)",')
+_FORGET_MARK: Final = b'"tool":"forget"'
+_TAIL: Final = len(',"digest":""}') + 64
+
+
+class Head(Struct, frozen=True, kw_only=True):
+    """The last entry that was written. `at` is its time in seconds since the epoch."""
+
+    version: int = 1
+    number: int = 0
+    digest: str = ""
+    at: float = 0.0
+
+
+class RemovedRun(Struct, frozen=True, kw_only=True):
+    """Entries that were removed, from `first` to `last`. `digest` is that of the last one."""
+
+    first: int
+    last: int
+    digest: str
+
+
+class Removed(Struct, frozen=True, kw_only=True):
+    """The output of an entry of the tool `forget`."""
+
+    removed: tuple[RemovedRun, ...]
+
+
+class Seal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The last line of an export: how many entries there are, and the number and digest of the last one.
+
+    `lock` is set where only its entries were exported. A number that is missing is no fault then.
+    """
+
+    entries: int
+    first: int
+    last: int
+    head: str
+    exported_at: str
+    lock: str = ""
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """What is wrong. `line` counts from 1, `number` is that of the entry."""
+
+    line: int
+    number: int
+    what: str
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    """The result. `first` is the least number; `forgotten` counts what was removed on order."""
+
+    entries: int
+    first: int = 0
+    forgotten: int = 0
+    faults: tuple[Fault, ...] = ()
+
+
+def line_digest(line: bytes) -> str:
+    """Return the digest of a line: that of the line without its last field, in hexadecimal."""
+    return sha256(line[:-_TAIL] + b"}").hexdigest()
+
+
+def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> Verification:
+    """Find what is wrong. `head`: what the last line must be; `part`: numbers may be missing."""
+    links: dict[int, _Link] = {}
+    faults: list[Fault] = []
+    changed: list[int] = []
+    removed: dict[int, RemovedRun] = {}
+    place = last = forgotten = 0
+    for place, line in enumerate(lines, 1):
+        link = _read_link(place, line)
+        if link is None:
+            changed.append(place)
+            faults.append(Fault(line=place, number=last + 1, what="changed"))
+        elif link.number in links:
+            what = f"added: line {links[link.number].line} is the entry of this number"
+            faults.append(Fault(line=place, number=link.number, what=what))
+        else:
+            if link.number < last:
+                what = f"out of order: entry {last} stands before it"
+                faults.append(Fault(line=place, number=link.number, what=what))
+            links[link.number], last = link, link.number
+            removed |= _removed_runs(line)
+    ordered = [_Link(), *(links[number] for number in sorted(links))]
+    for before, link in pairwise(ordered):
+        gap = range(before.number + 1, link.number)
+        if not gap:
+            if link.previous != before.digest:
+                what = f"changed: it does not follow entry {before.number}, so one of the two was replaced"
+                faults.append(Fault(line=link.line, number=link.number, what=what))
+        elif part or sum(before.line < at < link.line for at in changed) >= len(gap):
+            continue
+        elif _is_bridged(gap, link.previous, removed):
+            forgotten += len(gap)
+        else:
+            faults.append(Fault(line=link.line, number=gap[0], what=f"missing: {_named(gap)}"))
+    faults += _faults_at_end(ordered[-1], changed, head)
+    faults.sort(key=lambda fault: fault.line)
+    first = ordered[1].number if links else 0
+    return Verification(entries=place, first=first, forgotten=forgotten, faults=tuple(faults))
+
+
+def verify_export(data: bytes) -> Verification:
+    """Find what is wrong with an exported file."""
+    *lines, last = data.removesuffix(b"\n").split(b"\n")
+    end = len(lines) + 1
+    try:
+        seal = msgspec.json.decode(last, type=Seal)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        what = "cut off at the end: the last line is not the seal of an export"
+        return Verification(entries=len(lines), faults=(Fault(line=end, number=0, what=what),))
+    found = verify_lines(lines, Head(number=seal.last, digest=seal.head), part=bool(seal.lock))
+    if found.faults or (found.entries, found.first) == (seal.entries, seal.first):
+        return found
+    what = f"missing: the seal counts {seal.entries} entries from number {seal.first}"
+    return replace(found, faults=(Fault(line=end, number=seal.last, what=what),))
+
+
+class _Link(Struct, frozen=True, kw_only=True):
+    line: int = 0
+    number: int = 0
+    previous: str = ""
+    digest: str = ""
+
+
+class _ForgetLine(Struct):
+    tool: str
+    output: Removed
+
+
+def _read_link(place: int, line: bytes) -> _Link | None:
+    """Return what chains a line, None where its digest is not its own."""
+    start, digest = _START.match(line), line_digest(line)
+    if start is None or not line.endswith(b',"digest":"%s"}' % digest.encode()):
+        return None
+    return _Link(line=place, number=int(start[1]), previous=start[2].decode(), digest=digest)
+
+
+def _removed_runs(line: bytes) -> dict[int, RemovedRun]:
+    """Return what an entry says was removed, by the last number of each run."""
+    if _FORGET_MARK not in line:
+        return {}
+    try:
+        entry = msgspec.json.decode(line, type=_ForgetLine)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}  # the mark stands in another entry
+    return {run.last: run for run in entry.output.removed} if entry.tool == FORGET_TOOL else {}
+
+
+def _is_bridged(gap: range, previous: str, removed: dict[int, RemovedRun]) -> bool:
+    """Whether all of a gap was removed on order, and the entry behind it followed the last one removed."""
+    at, run = gap[-1], removed.get(gap[-1])
+    if run is None or run.digest != previous:
+        return False
+    while run is not None and at >= gap[0]:
+        at = run.first - 1
+        run = removed.get(at)
+    return at == gap[0] - 1
+
+
+def _faults_at_end(last: _Link, changed: list[int], head: Head) -> list[Fault]:
+    """Compare the greatest number with the head. After a kill between the two one more was written."""
+    cut = range(last.number + 1, head.number + 1)
+    if len(cut) > sum(at > last.line for at in changed):
+        return [Fault(line=last.line + 1, number=cut[0], what=f"cut off at the end: {_named(cut)}")]
+    if last.number > head.number + 1:
+        what = f"added: the last entry that was written is {head.number}"
+    elif last.number == head.number and last.digest != head.digest:
+        what = "changed: it is not the entry that was written last"
+    else:
+        return []
+    return [Fault(line=last.line, number=last.number, what=what)]
+
+
+def _named(numbers: range) -> str:
+    first, last = numbers[0], numbers[-1]
+    return f"entry {first}" if first == last else f"entries {first} to {last}"

@@ -1,0 +1,162 @@
+"""The rules of governed phases, as tables. docs/governance.md draws them.
+
+    new -> analyze -> plan -> implement -> review -> test -> conduct -> DELIVER
+                        ^         ^          |        |        |
+                        |         |       rejected   failed    |
+                        |         +---- ITERATE <-- conduct <--+
+                        +-- a person may ask for another plan
+
+A phase that ends with an error whose action is RETRY leaves the stage as it is. One whose action is
+HUMAN_INTERVENTION asks a person, and no phase may be called until the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.kernel.audit import Mode
+from sidecar.kernel.governance import Action, ErrorType, Phase
+from sidecar.kernel.settings import CustomMode
+
+
+class Stage(StrEnum):
+    """How far the work under a lock has come."""
+
+    NEW = "new"
+    ANALYZED = "analyzed"
+    PLANNED = "planned"
+    IMPLEMENTED = "implemented"
+    REJECTED = "rejected"
+    QUICK_FIX = "quick fix"
+    REVIEWED = "reviewed"
+    FAILED = "failed"
+    TESTED = "tested"
+    DELIVERED = "delivered"
+    STOPPED = "stopped"
+
+
+S, P = Stage, Phase
+
+MAY_CALL: Final[Mapping[Stage, tuple[Phase, ...]]] = {
+    S.NEW: (P.ANALYZE,),
+    S.ANALYZED: (P.PLAN,),
+    S.PLANNED: (P.IMPLEMENT, P.PLAN),
+    S.IMPLEMENTED: (P.REVIEW,),
+    S.REJECTED: (P.CONDUCT,),
+    S.QUICK_FIX: (P.IMPLEMENT, P.CONDUCT),
+    S.REVIEWED: (P.TEST,),
+    S.FAILED: (P.CONDUCT,),
+    S.TESTED: (P.CONDUCT,),
+    S.DELIVERED: (),
+    S.STOPPED: (),
+}
+"""The phases that may be called at a stage; the first is the one to call."""
+
+NEXT_STAGE: Final[Mapping[tuple[Phase, str], Stage]] = {
+    (P.ANALYZE, "OK"): S.ANALYZED,
+    (P.PLAN, "OK"): S.PLANNED,
+    (P.IMPLEMENT, "OK"): S.IMPLEMENTED,
+    (P.REVIEW, "APPROVED"): S.REVIEWED,
+    (P.REVIEW, "REJECTED"): S.REJECTED,
+    (P.REVIEW, "QUICK_FIX"): S.QUICK_FIX,
+    (P.TEST, "PASSED"): S.TESTED,
+    (P.TEST, "FAILED"): S.FAILED,
+    (P.CONDUCT, "DELIVER"): S.DELIVERED,
+    (P.CONDUCT, "ITERATE"): S.PLANNED,
+    (P.CONDUCT, "STOP"): S.STOPPED,
+}
+"""The stage after a phase ended with this result. Any other result leaves the stage as it is."""
+
+ACTIONS: Final[Mapping[ErrorType, Action]] = {
+    ErrorType.NON_VERIFIABLE: Action.HUMAN_INTERVENTION,
+    ErrorType.RULE_VIOLATION: Action.STOP,
+    ErrorType.EVIDENCE_UNAVAILABLE: Action.RETRY,
+    ErrorType.ITERATION_OVERFLOW: Action.HUMAN_INTERVENTION,
+    ErrorType.STRUCTURAL_VIOLATION: Action.STOP,
+    ErrorType.MAJOR_ISSUE: Action.RETRY,
+    ErrorType.FAILED_CLAUSE: Action.RETRY,
+    ErrorType.INVALID_ANSWER: Action.RETRY,
+    ErrorType.INPUT_DIFFERS: Action.CONTINUE,
+    ErrorType.PERSON_ASKED: Action.HUMAN_INTERVENTION,
+    ErrorType.CONFLICT: Action.HUMAN_INTERVENTION,
+}
+
+AFTER_ANSWER: Final[Mapping[tuple[Phase, ErrorType], tuple[Stage, Stage]]] = {
+    (P.ANALYZE, ErrorType.NON_VERIFIABLE): (S.ANALYZED, S.STOPPED),
+    (P.PLAN, ErrorType.PERSON_ASKED): (S.PLANNED, S.PLANNED),
+    (P.IMPLEMENT, ErrorType.CONFLICT): (S.PLANNED, S.STOPPED),
+    (P.REVIEW, ErrorType.PERSON_ASKED): (S.REVIEWED, S.REJECTED),
+    (P.REVIEW, ErrorType.CONFLICT): (S.IMPLEMENTED, S.STOPPED),
+    (P.TEST, ErrorType.CONFLICT): (S.REVIEWED, S.STOPPED),
+    (P.CONDUCT, ErrorType.CONFLICT): (S.TESTED, S.STOPPED),
+    (P.CONDUCT, ErrorType.PERSON_ASKED): (S.TESTED, S.STOPPED),
+    (P.CONDUCT, ErrorType.ITERATION_OVERFLOW): (S.PLANNED, S.STOPPED),
+}
+"""The stage after a person said yes, and after no, to what a phase asked.
+
+Plan asks whether commands of the plan may run; review and conduct, whether this change is good; an overflow,
+whether there may be as many iterations again; a conflict and what is not verifiable, whether to go on.
+"""
+
+
+class ModeRules(Struct, frozen=True, kw_only=True):
+    """What a mode asks for.
+
+    `nfr_check`: a review says how each non-functional requirement is met. `manual_review`: a person approves
+    each review. `forced_human_intervention`: a person approves the delivery.
+    """
+
+    nfr_check: bool
+    manual_review: bool
+    max_iterations: int
+    forced_human_intervention: bool
+
+
+MODES: Final[Mapping[Mode, ModeRules]] = {
+    Mode.FULL: ModeRules(
+        nfr_check=True, manual_review=True, max_iterations=5, forced_human_intervention=False
+    ),
+    Mode.LIGHT: ModeRules(
+        nfr_check=False, manual_review=True, max_iterations=3, forced_human_intervention=False
+    ),
+    Mode.FAST: ModeRules(
+        nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False
+    ),
+    Mode.SAFE: ModeRules(
+        nfr_check=True, manual_review=True, max_iterations=5, forced_human_intervention=True
+    ),
+}
+
+
+def mode_rules(mode: Mode, custom: CustomMode) -> ModeRules:
+    """Return the rules of a mode; those of `custom` are the user's."""
+    if mode is not Mode.CUSTOM:
+        return MODES[mode]
+    return ModeRules(
+        nfr_check=custom.nfr_check,
+        manual_review=custom.manual_review,
+        max_iterations=custom.max_iterations,
+        forced_human_intervention=custom.forced_human_intervention,
+    )
+
+
+class Rule(StrEnum):
+    """The rules that a phase shows in its payload."""
+
+    REVIEW_NOT_SKIPPED = "R001"
+    TESTS_REQUIRED = "R002"
+    NFRS_MET = "R003"
+    HUMAN_ON_ERROR = "R004"
+    EVIDENCE = "R005"
+
+
+RULES_OF: Final[Mapping[Phase, tuple[Rule, ...]]] = {
+    P.IMPLEMENT: (Rule.REVIEW_NOT_SKIPPED, Rule.TESTS_REQUIRED),
+    P.REVIEW: (Rule.NFRS_MET, Rule.HUMAN_ON_ERROR),
+    P.TEST: (Rule.EVIDENCE,),
+}
+"""Which rules are examined at which phase."""

@@ -1,0 +1,63 @@
+"""What governed phases need from the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from msgspec import Struct
+
+from sidecar.evidence.ports import GateCatalog, GateRunner, OldChecks, Workspace
+from sidecar.kernel.session import Environment, SessionKey
+from sidecar.platform.apply import ChangeApplier
+from sidecar.platform.ports import Clock, Configuration, SecretDetector
+from sidecar.systems.governance.audit import Audit
+from sidecar.systems.governance.changes import KeptChanges
+from sidecar.systems.governance.locks import Locks
+from sidecar.workers.ports import Workers
+
+
+@dataclass(frozen=True, kw_only=True)
+class GovernanceServices:
+    """The adapters that governed phases use.
+
+    `texts`: the sections of rubric/governance.md; `prompts`: the folder of the phases' prompts; `kept`: the
+    folder for evidence.
+    """
+
+    applier: ChangeApplier
+    audit: Audit
+    catalog: GateCatalog
+    changes: KeptChanges
+    clock: Clock
+    configuration: Configuration
+    gates: GateRunner
+    kept: Path
+    locks: Locks
+    old_checks: OldChecks
+    prompts: Path
+    secrets: SecretDetector
+    texts: dict[str, str]
+    workers: Workers
+    workspace: Workspace
+
+    def say(self, section: str, values: Mapping[str, str]) -> str:
+        """Fill in a section of rubric/governance.md."""
+        return Template(self.texts.get(section, section)).safe_substitute(values).strip()
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who calls a phase, and where. `session` is None for a person in a shell, whose process is `process`."""
+
+    project: str
+    environment: Environment
+    session: SessionKey | None = None
+    process: int = 0
+    origin: str = ""
+
+    @property
+    def holder(self) -> str:
+        """The caller's name as the holder of a lock."""
+        return f"{self.session.host}:{self.session.id}" if self.session else "shell"

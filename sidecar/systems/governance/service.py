@@ -1,0 +1,256 @@
+"""Carries out governed phases.
+
+    find the lock            held by the caller, not run out
+    fold its audit           where the work stands; a phase out of order is refused
+    do the work              a worker or the caller, in a copy of the project, with our own evidence
+    append to the audit      before anything is answered
+    end                      DELIVER and STOP release the lock and drop the kept change
+
+A phase that cannot be carried out changes nothing: it fails closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.evidence.tree.copies import NoCopyError
+from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.errors import BadInputError, ToolRuleError
+from sidecar.kernel.governance import SECTIONS, ContextLock, ErrorType, Phase, PhaseError
+from sidecar.kernel.masking import mask_texts
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import PhaseSettings, Settings
+from sidecar.kernel.text import encode_json
+from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork, Tell
+from sidecar.systems.governance.policy.table import ACTIONS, Stage, mode_rules
+from sidecar.systems.governance.policy.work import (
+    ANSWER_TOOL,
+    PHASE_TOOL,
+    Trouble,
+    Work,
+    check_order,
+    fold_work,
+)
+from sidecar.systems.governance.ports import Caller, GovernanceServices
+from sidecar.workers.ports import WorkerError
+
+NEW: Final = "new"
+ENDED: Final = frozenset((Stage.DELIVERED, Stage.STOPPED))
+
+
+log = logging.getLogger(__name__)
+
+
+class PhaseOutcome(Struct, frozen=True, kw_only=True):
+    """What a phase answers. `payload` is None where there is none because of `error`."""
+
+    context_lock_id: str
+    section: str
+    payload: Struct | None
+    error: PhaseError | None = None
+
+
+class PhaseRequest(Struct, frozen=True, kw_only=True):
+    """A call of a phase. `given` is its input; `lock` "new" acquires one; `mode` "" means the lock's own."""
+
+    phase: Phase
+    lock: str
+    given: Struct
+    mode: str = ""
+
+
+class _Output(Struct, frozen=True, omit_defaults=True):
+    """What the audit keeps of what a phase put out; see policy.work."""
+
+    payload: Struct | None
+    error: PhaseError | None = None
+    commands: tuple[str, ...] = ()
+    tree: str = ""
+
+
+class GovernanceError(ToolRuleError):
+    """A phase was refused, and nothing was done."""
+
+
+class Governance:
+    """Carries out phases, one at a time for each lock."""
+
+    def __init__(self, services: GovernanceServices) -> None:
+        """Use these services."""
+        self._services = services
+        self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
+
+    async def run(self, request: PhaseRequest, caller: Caller, tell: Tell) -> PhaseOutcome:
+        """Carry out a phase. Raises ToolRuleError, BadInputError, OSError; then nothing happened."""
+        settings, _ = self._services.configuration.load()
+        phase, rules = request.phase, settings.governance.phase.get(request.phase.value, PhaseSettings())
+        if not rules.enabled:
+            raise GovernanceError("governance-disabled", phase=phase)
+        if request.lock == NEW and phase is Phase.ANALYZE:
+            mode = _allowed(request.mode or rules.default_mode, request, rules)
+            lock = self._acquire(caller, mode, settings)
+            try:
+                return await self._run(lock, request, caller, settings, tell)
+            except BaseException:
+                self._services.locks.release(lock.id)
+                raise
+        lock = self._held(request.lock, caller)
+        if (mode := _allowed(request.mode or lock.mode, request, rules)) is not lock.mode:
+            raise GovernanceError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
+        return await self._run(lock, request, caller, settings, tell)
+
+    async def _run(
+        self, lock: ContextLock, request: PhaseRequest, caller: Caller, settings: Settings, tell: Tell
+    ) -> PhaseOutcome:
+        turn = self._turns[lock.id]
+        if turn.locked():
+            raise GovernanceError("governance-busy", lock=lock.id)
+        async with turn:
+            work = self.work(lock.id)
+            check_order(work, request.phase)
+            call = PhaseCall(
+                work=work,
+                given=request.given,
+                caller=caller,
+                rules=mode_rules(lock.mode, settings.governance.custom),
+                settings=settings,
+                mask=self._services.secrets.masker(caller.environment),
+                tell=tell,
+            )
+            return await self._carry_out(request.phase, lock, call)
+
+    def work(self, lock: str) -> Work:
+        """Return where the work under a lock stands. Raises OSError."""
+        return fold_work(lock, self._services.audit.of(lock))
+
+    def answer(self, lock: str, caller: Caller, *, yes: bool, text: str = "") -> Work:
+        """Write down a person's answer to what a phase asked. Raises ToolRuleError, OSError."""
+        held, work = self._held(lock, None), self.work(lock)
+        if work.question is None:
+            raise GovernanceError("governance-no-question", lock=lock)
+        entry = AuditEntry(
+            tool=ANSWER_TOOL,
+            lock=lock,
+            mode=held.mode,
+            iteration=work.iteration,
+            agent="person",
+            input=Raw(msgspec.json.encode({"text": text})),
+            result="yes" if yes else "no",
+            subject=work.question.subject,
+        )
+        self._append(entry, held, caller)
+        return self._end_if_over(held)
+
+    def entries(self, lock: str) -> tuple[AuditEntry, ...]:
+        """Return the audit of a lock. Raises OSError."""
+        return self._services.audit.of(lock)
+
+    def works(self) -> tuple[Work, ...]:
+        """Return where the work under each lock stands. Raises OSError."""
+        return tuple(self.work(lock.id) for lock in self._services.locks.held())
+
+    def waiting(self, session: SessionKey) -> str:
+        """Return what a person is asked by the work of this session, "" for nothing. Never raises."""
+        try:
+            for lock in self._services.locks.held():
+                if lock.holder == f"{session.host}:{session.id}" and (
+                    question := self.work(lock.id).question
+                ):
+                    return f"{question.message} Answer: supervisor governance answer {lock.id} yes|no"
+        except OSError as error:
+            log.warning("it is not known what governed phases ask: %s", error)
+        return ""
+
+    # --- the lock -----------------------------------------------------------------------------------------
+
+    def _acquire(self, caller: Caller, mode: Mode, settings: Settings) -> ContextLock:
+        seconds = settings.governance.lock_minutes * 60.0
+        return self._services.locks.acquire(caller.project, caller.holder, mode, seconds, caller.process)
+
+    def _held(self, ident: str, caller: Caller | None) -> ContextLock:
+        """Return a lock that the caller may use. Raises GovernanceError."""
+        if ident == NEW:
+            raise GovernanceError("governance-analyze-first")
+        lock = self._services.locks.find(ident)
+        if lock is None or (caller is not None and lock.project != caller.project):
+            raise GovernanceError("governance-no-lock", lock=ident[:40])
+        if caller is not None and lock.holder not in ("shell", caller.holder):
+            raise GovernanceError("governance-held", lock=lock.id, holder=lock.holder)
+        return lock
+
+    def _append(self, entry: AuditEntry, lock: ContextLock, caller: Caller) -> None:
+        self._services.audit.append(entry, session=caller.session, project=lock.project, origin=caller.origin)
+
+    def _end_if_over(self, lock: ContextLock) -> Work:
+        """Release the lock where the work is over and no person is asked; else keep it for longer."""
+        work, locks = self.work(lock.id), self._services.locks
+        if work.stage in ENDED and work.question is None:
+            locks.release(lock.id)
+        else:
+            settings, _ = self._services.configuration.load()
+            locks.renew(lock.id, settings.governance.lock_minutes * 60.0)
+        return work
+
+    # --- a phase ------------------------------------------------------------------------------------------
+
+    async def _carry_out(self, phase: Phase, lock: ContextLock, call: PhaseCall) -> PhaseOutcome:
+        started, services = self._services.clock.now(), self._services
+        try:
+            done = await PhaseWork(services, call).run()
+        except WorkerError as error:
+            done = PhaseDone(
+                trouble=Trouble(ErrorType.INVALID_ANSWER, "worker-failed", {"why": error.message})
+            )
+        except NoCopyError as error:
+            done = PhaseDone(trouble=Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", {"why": str(error)}))
+        told = self._worded(done.trouble)
+        entry = AuditEntry(
+            tool=f"{PHASE_TOOL}{phase}",
+            lock=lock.id,
+            mode=lock.mode,
+            iteration=call.work.iteration,
+            agent=done.agent,
+            input=_masked(call.given, call.mask),
+            output=_masked(_Output(done.payload, told, done.commands, done.tree), call.mask),
+            result=done.result,
+            error=told.type if told else "",
+            duration_ms=round((services.clock.now() - started) * 1000),
+            subject=done.subject,
+        )
+        self._append(entry, lock, call.caller)
+        self._end_if_over(lock)
+        shown = msgspec.json.decode(entry.output, type=dict[str, Any])
+        return PhaseOutcome(
+            context_lock_id=lock.id,
+            section=SECTIONS[phase],
+            payload=msgspec.convert(shown["payload"], type(done.payload)),
+            error=msgspec.convert(shown.get("error"), PhaseError | None),
+        )
+
+    def _worded(self, trouble: Trouble | None) -> PhaseError | None:
+        if trouble is None:
+            return None
+        message = self._services.say(trouble.section, trouble.values)
+        return PhaseError(type=trouble.type, message=message, action=ACTIONS[trouble.type])
+
+
+def _allowed(mode: str, request: PhaseRequest, rules: PhaseSettings) -> Mode:
+    """Return the mode. Raises BadInputError, and GovernanceError where the phase may not run in it."""
+    if mode not in set(Mode):
+        raise BadInputError(f"there is no mode {mode[:40]!r}; there are {', '.join(Mode)}")
+    if mode not in rules.modes:
+        modes = ", ".join(rules.modes)
+        raise GovernanceError("governance-mode-off", mode=mode, phase=request.phase, modes=modes)
+    return Mode(mode)
+
+
+def _masked(value: object, mask: Callable[[str], str]) -> Raw:
+    """Encode a value as JSON with each text masked."""
+    return Raw(encode_json(mask_texts(msgspec.to_builtins(value), mask)))

@@ -1,0 +1,97 @@
+"""The tools of governed phases: golden documents of what they give, and the questions they ask."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
+
+from servers.tools.desk import Desk, as_json
+from sidecar.kernel.governance import SECTIONS, ErrorType, Phase
+from sidecar.servers.tools.governance import phase_outcome
+from sidecar.systems.governance.policy.table import ACTIONS
+
+RULE: Final = {"rule": "R001", "passed": True, "why": "only a review may follow"}
+PAYLOADS: Final[dict[Phase, dict[str, Any]]] = {
+    Phase.ANALYZE: {
+        "verifiability": "NON-VERIFIABLE",
+        "nfrs": {"performance": "under 1 s", "maintainability": "", "security": "", "compatibility": ""},
+        "risks": ["the cache is stale"],
+        "unknowns": ["how big files are"],
+    },
+    Phase.PLAN: {
+        "tasks": [{"todo": "add sub", "done_when": "sub(3, 2) is 1", "verify_by": "run: pytest"}],
+        "dependencies": [[1, 2]],
+    },
+    Phase.IMPLEMENT: {
+        "artifacts": {
+            "files": ["calc.py"],
+            "diff": "--- a/calc.py\n+++ b/calc.py\n",
+            "metadata": {"iteration": 1, "changes_count": 1},
+        },
+        "rules": [RULE],
+    },
+    Phase.REVIEW: {
+        "result": "REJECTED",
+        "issues": [{"task_ref": "1", "severity": "MINOR", "description": "the name says little"}],
+        "quick_fix_trigger": "MINOR_FIX_NAMING",
+        "rules": [RULE],
+    },
+    Phase.TEST: {
+        "result": "EVIDENCE_UNAVAILABLE",
+        "evidence": {
+            "test_output": "$ pytest\npassed",
+            "metrics": {"tests_executed": 3.0},
+            "screenshots": [{"path": "a.png", "digest": "0" * 64}],
+        },
+        "failed_clauses": ["run: make check: it fails"],
+        "rules": [RULE],
+    },
+    Phase.CONDUCT: {
+        "decision": "ITERATE",
+        "reason": "the review did not approve it",
+        "next_iteration": 2,
+        "deliverables": {"files": [], "audit_log": "supervisor audit show --lock gov-1"},
+    },
+}
+"""One document per phase, as SYSTEMS.md section 5 says, with every field filled."""
+
+
+def golden(phase: Phase, error: ErrorType | None = None) -> dict[str, Any]:
+    """A whole answer of a phase."""
+    told = {"type": error, "message": "why", "action": ACTIONS[error]} if error else None
+    answer = {"context_lock_id": "gov-1", "section": SECTIONS[phase], "payload": PAYLOADS[phase]}
+    return {**answer, **({"error": told} if told else {})}
+
+
+def published(desk: Desk, phase: Phase) -> Draft202012Validator:
+    (schema,) = (one.output_schema for one in desk.toolbox.all_offers() if one.name == f"phase_{phase}")
+    return Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("error", [None, *ErrorType], ids=str)
+@pytest.mark.parametrize("phase", Phase)
+def test_each_payload_and_each_error_fits_the_published_schema_and_our_struct(
+    desk: Desk, phase: Phase, error: ErrorType | None
+) -> None:
+    document = golden(phase, error)
+    published(desk, phase).validate(document)
+    assert as_json(msgspec.convert(document, phase_outcome(phase))) == document
+    published(desk, phase).validate({**document, "payload": None})
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"section": "[OTHER]"},
+        {"payload": {}},
+        {"error": {"type": "NO_SUCH_ERROR", "message": "", "action": "STOP"}},
+        {"error": {"type": "CONFLICT", "message": "", "action": "SHRUG"}},
+    ],
+)
+def test_what_is_no_answer_does_not_fit(desk: Desk, phase: Phase, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        published(desk, phase).validate({**golden(phase), **wrong})

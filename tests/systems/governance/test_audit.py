@@ -1,0 +1,231 @@
+"""The audit in the log: chained by whoever appends, whole after a kill, and removed only on order."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from msgspec import Raw
+
+from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.governance import ContextLock
+from sidecar.kernel.log import EventFilter, LoggedEvent, SessionNoted
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.event_log import LOG_FILE, EventLogFile
+from sidecar.platform.incidents import Incidents
+from sidecar.systems.governance.audit import Audit
+from sidecar.systems.governance.policy.chain import verify_export
+from support.logs import event_log
+from support.memory_stores import ManualClock
+
+KEY = SessionKey("claude-code", "s1")
+
+
+def entry(lock: str = "gov-1", result: str = "OK", said: bytes = b"null") -> AuditEntry:
+    return AuditEntry(tool="phase_plan", lock=lock, mode=Mode.FULL, result=result, input=Raw(said))
+
+
+class Desk:
+    """An audit as a process finds it that begins now."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.clock = ManualClock()
+        self.log = EventLogFile(state, self.clock)
+        self.audit = Audit(self.log, self.clock, state)
+
+    def write(self, *locks: str) -> None:
+        for lock in locks:
+            self.audit.append(entry(lock), session=KEY, project="/p")
+
+    @property
+    def numbers(self) -> list[int]:
+        return [json.loads(line)["number"] for line in self.audit.lines()]
+
+    @property
+    def faults(self) -> list[str]:
+        return [f"{fault.number} {fault.what.split(':')[0]}" for fault in self.audit.verify().faults]
+
+    def change(self, statement: str) -> None:
+        """Change the log as anybody may who has a program for it."""
+        with contextlib.closing(sqlite3.connect(self.state / LOG_FILE)) as other, other:
+            other.execute(statement)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_nothing_is_an_audit_without_faults_and_who_only_reads_makes_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "state")
+    assert (desk.numbers, desk.faults, desk.audit.of("gov-1")) == ([], [], ())
+    assert verify_export(desk.audit.export()).faults == ()
+    assert not (tmp_path / "state").exists()
+
+
+def test_an_entry_is_a_line_that_a_stranger_can_verify(desk: Desk) -> None:
+    pretty = '{\n  "a": [1, 2.50],\n  "b": "ä\u2028🌱\u009b"\n}'.encode()
+    first = desk.audit.append(entry(said=pretty), session=KEY, project="/p\udcff", origin="zsh")
+    second = desk.audit.append(entry(result="a\udcffb"))
+    one, two = desk.audit.lines()
+    assert one.isascii()
+    assert (one + two).decode().isprintable()
+    shown = json.loads(one)
+    assert list(shown)[:2] == ["number", "previous"]
+    assert list(shown)[-1] == "digest"
+    assert (shown["session"], shown["project"], shown["origin"]) == ("claude-code:s1", "/p\\udcff", "zsh")
+    assert (shown["timestamp"][-6:], shown["input"]) == ("+00:00", json.loads(pretty))
+    body = one.decode().rpartition(',"digest":')[0] + "}"
+    assert sha256(body.encode()).hexdigest() == shown["digest"] == first.digest == second.previous
+    assert (desk.faults, desk.audit.of("gov-1")) == ([], (first, second))
+
+
+def test_processes_and_threads_append_to_one_chain(tmp_path: Path) -> None:
+    desks = [Desk(tmp_path), Desk(tmp_path)]
+    writers = [
+        threading.Thread(target=desk.write, args=[f"gov-{number}"] * 40)
+        for number, desk in enumerate((*desks, *desks))
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert desks[0].numbers == list(range(1, 161))
+    assert desks[1].faults == []
+    assert len(desks[0].audit.of("gov-1", "/p")) == 40
+    assert desks[0].audit.of("gov-1", "/q") == ()
+
+
+def test_after_a_kill_between_an_entry_and_the_head_the_chain_goes_on(desk: Desk) -> None:
+    desk.write("gov-1", "gov-1")
+    head = desk.state / "governance" / "head.json"
+    before = head.read_bytes()
+    desk.write("gov-1")
+    head.write_bytes(before)
+    assert desk.faults == []
+    Desk(desk.state).write("gov-1")
+    assert (desk.numbers, desk.faults) == ([1, 2, 3, 4], [])
+
+
+def test_the_chain_goes_on_when_the_clock_is_set_back(desk: Desk) -> None:
+    desk.write("gov-1")
+    desk.clock.advance(-1_000_000.0)
+    desk.write("gov-1")
+    desk.clock.advance(500_000.0)
+    desk.write("gov-1")
+    assert (desk.numbers, desk.faults) == ([1, 2, 3], [])
+
+
+HARMS = {
+    "DELETE FROM events WHERE position = 3": ["3 cut off at the end"],
+    "DELETE FROM events": ["1 cut off at the end"],
+    "DELETE FROM events WHERE position = 2": ["2 missing"],
+    "UPDATE events SET origin = 'me' WHERE position = 2": ["2 changed"],
+    "UPDATE events SET data = 'x' WHERE position = 2": ["2 changed"],
+    "UPDATE events SET position = 9 WHERE position = 2": ["2 out of order"],
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_what_somebody_did_to_the_log_is_found(harm: str, desk: Desk) -> None:
+    desk.write("gov-1", "gov-1", "gov-1")
+    desk.change(harm)
+    assert desk.faults == HARMS[harm]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no JSON", b'{"version":9}', None])
+def test_without_its_head_nobody_can_tell_what_was_cut_off_until_the_next_entry(
+    damage: bytes | None, desk: Desk
+) -> None:
+    desk.write("gov-1", "gov-1")
+    head = desk.state / "governance" / "head.json"
+    head.unlink() if damage is None else head.write_bytes(damage)
+    assert desk.faults == ["2 added"]
+    desk.write("gov-1")
+    assert (desk.numbers, desk.faults) == ([1, 2, 3], [])
+    assert len(list(head.parent.glob("*.why"))) == (damage is not None)
+
+
+def test_a_damaged_entry_may_be_of_any_lock_that_is_older(desk: Desk) -> None:
+    desk.write("gov-1", "gov-2")
+    desk.change("UPDATE events SET data = 'x' WHERE position = 2")
+    desk.write("gov-3")
+    with pytest.raises(OSError, match="the audit is damaged"):
+        desk.audit.of("gov-1")
+    assert [one.lock for one in desk.audit.of("gov-3")] == ["gov-3"]
+
+
+def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(desk: Desk) -> None:
+    lock = ContextLock(
+        id="gov-1", project="/p", holder="claude-code:s1", mode=Mode.SAFE, acquired=0.0, expires=9.0
+    )
+    broken = desk.audit.append_lock(lock, "broken", agent="person")
+    assert (broken.tool, broken.mode, broken.result, broken.agent) == ("lock", Mode.SAFE, "broken", "person")
+    assert desk.audit.append_lock(lock, "expired", agent="person").agent == "supervisor"
+    assert len(desk.log.read(EventFilter(session=KEY, project="/p"))) == 2
+
+
+# --- removing -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_removed_on_order_is_named_and_any_other_gap_is_a_fault(desk: Desk) -> None:
+    desk.write("gov-1", "gov-2", "gov-1", "gov-1", "gov-2")
+    assert desk.audit.forget(EventFilter(), lock="gov-1", origin="zsh") == 3
+    assert desk.numbers == [2, 5, 6]
+    (said,) = [one for one in desk.audit.of("gov-1") if one.tool == "forget"]
+    runs = json.loads(bytes(said.output))["removed"]
+    assert [(run["first"], run["last"]) for run in runs] == [(1, 1), (3, 4)]
+    assert (desk.faults, desk.audit.verify().forgotten) == ([], 3)
+    assert verify_export(desk.audit.export()).faults == ()
+    desk.write("gov-3", "gov-3")
+    assert desk.faults == []
+    desk.change("DELETE FROM events WHERE position = 5")
+    assert desk.faults == ["3 missing"]
+
+
+def test_what_is_older_goes_but_not_of_a_lock_that_is_held_nor_what_names_it(desk: Desk) -> None:
+    desk.write("gov-1", "gov-2")
+    desk.clock.advance(100.0)
+    before = EventFilter(before=desk.clock.now())
+    desk.write("gov-1")
+    assert desk.audit.forget(before, held={"gov-2"}) == 1
+    desk.clock.advance(100.0)
+    assert desk.audit.forget(EventFilter(before=desk.clock.now())) == 2
+    assert desk.audit.forget(EventFilter()) == 0
+    assert (desk.numbers, desk.faults, desk.audit.verify().forgotten) == ([4, 5], [], 3)
+
+
+def test_where_the_order_cannot_be_written_nothing_is_removed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("gov-1")
+
+    def full(*_: object) -> int:
+        raise OSError("no room")
+
+    monkeypatch.setattr(desk.log, "append", full)
+    with pytest.raises(OSError, match="no room"):
+        desk.audit.forget(EventFilter())
+    assert (desk.numbers, desk.faults) == ([1], [])
+
+
+def test_entries_that_another_process_removes_are_no_loss_of_the_record_and_hide_none(tmp_path: Path) -> None:
+    incidents = Incidents()
+    desk, log = Desk(tmp_path), event_log(tmp_path, incidents)
+    noted = LoggedEvent(at=0.0, system="supervision", session=KEY, data=SessionNoted(what="x"))
+    log.append(noted)
+    Audit(log, desk.clock, tmp_path).append(entry(), session=KEY)
+    desk.audit.forget(EventFilter())
+    log.tell_losses(KEY)
+    assert incidents.take(KEY) == ()
+    log.append(noted)
+    desk.write("gov-1")
+    desk.change("DELETE FROM events WHERE position = 1")
+    log.tell_losses(KEY)
+    assert "was cut" in incidents.take(KEY)[0]

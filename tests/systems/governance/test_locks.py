@@ -1,0 +1,234 @@
+"""One holder at a time: who gets a lock, what ends it, and what is noted of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import sidecar
+from sidecar.kernel.audit import Mode
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.governance import ContextLock
+from sidecar.platform.clock import SystemClock
+from sidecar.systems.governance.locks import LockHeldError, LockLostError, Locks
+from support.memory_stores import ManualClock
+from support.table import over_table
+
+PROJECT = "/p"
+HOLDER = "claude-code:s1"
+
+
+class Desk:
+    """Locks in a folder, with what is noted of them."""
+
+    def __init__(self, state: Path, clock: ManualClock | None = None) -> None:
+        self.noted: list[tuple[str, str]] = []
+        self.clock = clock or ManualClock()
+        self.locks = Locks(state, self.clock, lambda lock, result: self.noted.append((lock.id, result)))
+
+    def acquire(self, holder: str = HOLDER, project: str = PROJECT, process: int = 0) -> ContextLock:
+        return self.locks.acquire(project, holder, Mode.LIGHT, 60.0, process)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_lock_is_held_by_one_until_it_is_released(desk: Desk, tmp_path: Path) -> None:
+    lock = desk.acquire()
+    assert re.fullmatch("gov-[0-9a-f]{8}", lock.id)
+    assert Desk(tmp_path).locks.find(lock.id) == lock
+    with pytest.raises(LockHeldError) as refused:
+        Desk(tmp_path).acquire("shell")
+    assert (refused.value.rule, refused.value.values["lock"]) == ("governance-held", lock.id)
+    assert refused.value.values["holder"] == HOLDER
+    other = desk.acquire("shell", "/q")
+    assert desk.locks.held() == (lock, other)
+    assert desk.locks.release(lock.id) == lock
+    assert desk.locks.find(lock.id) is None
+    assert desk.acquire("shell").holder == "shell"
+    assert desk.noted[:3] == [(lock.id, "acquired"), (other.id, "acquired"), (lock.id, "released")]
+
+
+def test_the_user_breaks_it_and_its_holder_is_refused(desk: Desk) -> None:
+    lock = desk.acquire()
+    assert desk.locks.break_lock(lock.id) == lock
+    assert desk.noted[-1] == (lock.id, "broken")
+    with pytest.raises(LockLostError) as lost:
+        desk.locks.renew(lock.id, 60.0)
+    assert (lost.value.rule, lost.value.values) == ("governance-no-lock", {"lock": lock.id})
+
+
+@over_table("meet", ["acquire", "find", "renew", "release", "held"])
+def test_whoever_meets_it_when_its_time_is_over_removes_it_and_it_is_noted_once(
+    meet: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    desk = Desk(tmp_path_factory.mktemp("state"))
+    lock = desk.acquire()
+    desk.clock.advance(59.0)
+    desk.locks.renew(lock.id, 60.0)
+    desk.clock.advance(59.0)
+    assert desk.locks.held() != ()
+    desk.clock.advance(1.0)
+    if meet == "acquire":
+        assert desk.acquire("shell").id != lock.id
+    elif meet in {"find", "held"}:
+        assert not (desk.locks.find(lock.id) if meet == "find" else desk.locks.held())
+    else:
+        with pytest.raises(LockLostError):
+            desk.locks.renew(lock.id, 60.0) if meet == "renew" else desk.locks.release(lock.id)
+    desk.locks.held()
+    assert [result for ident, result in desk.noted if ident == lock.id] == ["acquired", "expired"]
+
+
+@pytest.mark.process
+def test_it_ends_with_the_process_that_holds_it(desk: Desk) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        lock = desk.acquire("shell", process=holder.pid)
+        with pytest.raises(LockHeldError):
+            desk.acquire()
+    finally:
+        holder.kill()
+        holder.wait(timeout=30)
+        if holder.stdin:
+            holder.stdin.close()
+    assert desk.acquire().holder == HOLDER
+    assert desk.noted[1] == (lock.id, "expired")
+
+
+def test_what_cannot_be_noted_does_not_happen(tmp_path: Path) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    deaf = Locks(tmp_path, ManualClock(), full)
+    with pytest.raises(OSError, match="no room"):
+        deaf.acquire(PROJECT, HOLDER, Mode.FULL, 60.0)
+    lock = Desk(tmp_path).acquire()
+    with pytest.raises(OSError, match="no room"):
+        deaf.release(lock.id)
+    assert deaf.find(lock.id) == lock
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"id": "gov-1"}', b"\xff" * 100, b"x" * 100_000])
+def test_a_damaged_lock_is_set_aside_and_holds_nobody(damage: bytes, desk: Desk, tmp_path: Path) -> None:
+    lock = desk.acquire()
+    (file,) = (tmp_path / "governance" / "locks").glob("*.json")
+    file.write_bytes(damage)
+    assert desk.locks.find(lock.id) is None
+    assert desk.acquire("shell").holder == "shell"
+    assert [path.name for path in file.parent.iterdir() if path.suffix == ".why"] == [
+        f"{file.name}.{'unreadable' if len(damage) > 99_999 else 'corrupt'}-1.why"
+    ]
+
+
+def test_what_is_no_path_of_a_project_has_no_lock_and_who_only_looks_makes_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "state")
+    assert (desk.locks.held(), desk.locks.find("gov-1")) == ((), None)
+    for project in ("p", "", "/\udcff"):
+        with pytest.raises(BadInputError, match="no absolute path"):
+            desk.acquire(project=project)
+    assert not (tmp_path / "state").exists()
+
+
+def test_two_paths_of_one_project_share_its_lock(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    desk.acquire(project=str(tmp_path / "real"))
+    with pytest.raises(LockHeldError):
+        desk.acquire(project=str(tmp_path / "link"))
+
+
+# --- races --------------------------------------------------------------------------------------------------
+
+ROUNDS = 1000
+
+
+def test_of_two_that_race_one_wins_every_time(tmp_path: Path) -> None:
+    start, end = threading.Barrier(2, timeout=60), threading.Barrier(2, timeout=60)
+    won: list[tuple[int, ContextLock]] = []
+
+    def race(holder: str) -> None:
+        locks = Locks(tmp_path, ManualClock())
+        for number in range(ROUNDS):
+            start.wait()
+            lock = None
+            try:
+                lock = locks.acquire(PROJECT, holder, Mode.FULL, 60.0)
+                won.append((number, lock))
+            except LockHeldError:
+                pass
+            end.wait()
+            if lock is not None:
+                locks.release(lock.id)
+
+    racers = [threading.Thread(target=race, args=(name,)) for name in ("one", "two")]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join(timeout=120)
+    assert sorted(number for number, _ in won) == list(range(ROUNDS))
+
+
+RACER = """
+import os, pathlib, sys
+from sidecar.kernel.audit import Mode
+from sidecar.platform.clock import SystemClock
+from sidecar.systems.governance.locks import LockHeldError, Locks
+locks = Locks(pathlib.Path(sys.argv[1]), SystemClock())
+print("ready", flush=True)
+for line in sys.stdin:
+    try:
+        lock = locks.acquire("/p", str(os.getpid()), Mode.FULL, 600.0, os.getpid())
+        print(lock.id, flush=True)
+    except LockHeldError:
+        print("held", flush=True)
+"""
+
+
+@pytest.mark.process
+def test_of_processes_that_race_one_wins_and_when_it_is_killed_the_next_one(tmp_path: Path) -> None:
+    home = str(Path(sidecar.__file__).parents[1])
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": home},
+        )
+        for _ in range(4)
+    ]
+    locks = Locks(tmp_path, SystemClock())
+    try:
+        for racer in racers:
+            assert racer.stdout is not None
+            assert racer.stdout.readline() == "ready\n"
+        while racers:
+            for racer in racers:
+                assert racer.stdin is not None
+                racer.stdin.write("go\n")
+                racer.stdin.flush()
+            said = [racer.stdout.readline().strip() for racer in racers if racer.stdout]
+            (held,) = locks.held()
+            assert sorted(said) == sorted([held.id, *["held"] * (len(racers) - 1)])
+            winner = racers.pop(said.index(held.id))
+            assert held.process == winner.pid
+            end(winner)
+            assert locks.held() == ()
+    finally:
+        for racer in racers:
+            end(racer)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate(timeout=30)

@@ -1,0 +1,409 @@
+"""Governed phases on a real project with its real tests; only the workers are played."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from sidecar.kernel.errors import BadInputError, ToolRuleError
+from sidecar.kernel.governance import Decision, ErrorType, FinalDecision, Phase, Review, ReviewResult, Testing
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.steering import UNHELD
+from sidecar.systems.governance.conductor import Assignment, Conductor
+from sidecar.systems.governance.locks import Locks
+from sidecar.systems.governance.policy.phases import (
+    AnalyzeInput,
+    ConductInput,
+    ImplementInput,
+    PlanInput,
+    ReviewInput,
+    TestInput,
+)
+from sidecar.systems.governance.policy.table import Stage
+from sidecar.systems.governance.policy.work import Question, Work
+from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.service import Governance, PhaseOutcome, PhaseRequest
+from sidecar.wiring.evidence import build_evidence
+from sidecar.wiring.governance import build_governance
+from sidecar.wiring.platform import build_platform
+from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.scripted_workers import ScriptedWorkers, Step
+from support.tdd_projects import PYTHON, SUB, SUB_TEST, contents, lay_out
+
+pytestmark = pytest.mark.process
+
+NO_NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
+ANALYSIS = {"verifiability": "HARD", "nfrs": NO_NFRS, "risks": [], "unknowns": []}
+TASK = {"todo": "add sub", "done_when": "sub(3, 2) is 1", "verify_by": "text: calc.py contains def sub"}
+PLAN = {"tasks": [TASK], "dependencies": []}
+DONE = PYTHON | {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
+BROKEN = {"calc.py": "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"}
+MADE = {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
+APPROVED = {"result": "APPROVED", "issues": [], "nfrs": NO_NFRS}
+REJECTED = {
+    "result": "REJECTED",
+    "issues": [{"task_ref": "1", "severity": "MAJOR", "description": "sub(0) is not handled"}],
+    "nfrs": NO_NFRS,
+}
+PASSED = {"result": "PASSED", "clauses": []}
+
+
+def answers(**answer: Any) -> Step:
+    return lambda _: answer
+
+
+def implements(files: dict[str, str], listed: tuple[str, ...] | None = None) -> Step:
+    """Write files, and list them (or others) as done for task 1."""
+
+    def step(folder: Path) -> dict[str, Any]:
+        lay_out(folder, files)
+        named = files if listed is None else listed
+        return {"files": [{"path": path, "task_ref": "1"} for path in named], "message": "done"}
+
+    return step
+
+
+GOOD = (answers(**ANALYSIS), answers(**PLAN), implements(MADE), answers(**APPROVED), answers(**PASSED))
+
+
+class Room:
+    """A project under governance, by workers that do what a test wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.state, self.config = folder / "project", folder / "state", folder / "config"
+        self.state.mkdir()
+        lay_out(self.project, PYTHON)
+        self.workers = ScriptedWorkers(())
+        self.outcomes: list[PhaseOutcome] = []
+        self.asked: list[Question] = []
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        self.caller = Caller(project=str(self.project), environment=self.environment)
+
+    def governance(self, *steps: Step) -> Governance:
+        self.workers = ScriptedWorkers(steps)
+        platform, evidence = build_platform(self.state), build_evidence(self.state, UNHELD)
+        return build_governance(self.state, platform, evidence, self.workers)
+
+    async def approve(self) -> None:
+        """The user approves the project's checks."""
+        catalog = build_evidence(self.state, UNHELD).catalog
+        found = await catalog.list(str(self.project), self.environment)
+        catalog.approve(str(self.project), found.gates)
+
+    async def conduct(
+        self, *steps: Step, mode: str = "fast", says: str = "", wish: Assignment | None = None, **more: Any
+    ) -> Work:
+        """Conduct it all; `says`: the person answers so to everything, "" nobody is there."""
+
+        def ask(question: Question) -> tuple[bool, str] | None:
+            self.asked.append(question)
+            return (says == "yes", "not so") if says else None
+
+        await self.approve()
+        conductor = Conductor(self.governance(*steps), self.caller, lambda _: None, self.outcomes.append, ask)
+        return await conductor.conduct(wish or Assignment(problem="sub is missing", mode=mode, **more))
+
+    @property
+    def errors(self) -> list[ErrorType | None]:
+        return [one.error.type if one.error else None for one in self.outcomes]
+
+    def last(self) -> FinalDecision:
+        final = self.outcomes[-1].payload
+        assert isinstance(final, FinalDecision)
+        return final
+
+    def holds(self, files: dict[str, str]) -> bool:
+        return contents(self.project, but=(".git",)) == files
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+async def test_a_change_is_delivered_at_once_with_all_in_the_audit(room: Room) -> None:
+    work = await room.conduct(*GOOD)
+
+    assert (work.stage, room.last().decision) == (Stage.DELIVERED, Decision.DELIVER)
+    assert room.errors == [None] * 6
+    assert not [task for task in room.workers.tasks if re.search(r"\$[a-z]", task.prompt)]
+    assert room.last().deliverables.files == ("calc.py", "tests/test_sub.py")
+    assert room.holds(DONE)
+    entries = room.governance().entries(work.lock)
+    assert [entry.tool.removeprefix("phase_") for entry in entries] == ["lock", *Phase, "lock"]
+    assert [entry.result for entry in entries] == [
+        *("acquired", "OK", "OK", "OK", "APPROVED", "PASSED", "DELIVER", "released"),
+    ]
+    assert room.governance().works() == ()
+
+
+async def test_what_is_rejected_is_made_again_by_what_the_review_says(room: Room) -> None:
+    work = await room.conduct(
+        *GOOD[:3], answers(**REJECTED), implements({"calc.py": f"{SUB}# twice\n"}), *GOOD[3:]
+    )
+    assert (work.stage, work.iteration) == (Stage.DELIVERED, 2)
+    assert "sub(0) is not handled" in room.workers.tasks[4].prompt
+    assert room.holds(DONE | {"calc.py": f"{SUB}# twice\n"})
+
+
+async def test_a_worker_that_says_passed_while_the_tests_fail_is_not_believed(room: Room) -> None:
+    lying = (*GOOD[:2], implements(BROKEN), *GOOD[3:])
+    work = await room.conduct(*lying, implements(MADE), *GOOD[3:])
+
+    testing = room.outcomes[4].payload
+    assert isinstance(testing, Testing)
+    assert testing.result == "FAILED"
+    assert any("test_add" in testing.evidence.test_output for _ in (1,))
+    assert (work.stage, work.iteration) == (Stage.DELIVERED, 2)
+    assert room.holds(DONE)
+
+
+async def test_when_the_iterations_are_spent_a_person_decides(room: Room) -> None:
+    bad = (*GOOD[:3], answers(**REJECTED), implements({"calc.py": f"{SUB}# 2\n"}), answers(**REJECTED))
+    waiting = await room.conduct(*bad)
+    assert waiting.question is not None
+    assert (waiting.question.error, room.last().decision) == (ErrorType.ITERATION_OVERFLOW, Decision.STOP)
+    assert room.holds(PYTHON)
+
+    go_on = Assignment(lock=waiting.lock)
+    work = await room.conduct(implements(MADE | {"calc.py": SUB}), *GOOD[3:], says="yes", wish=go_on)
+    assert (work.stage, work.iteration) == (Stage.DELIVERED, 3)
+
+
+@pytest.mark.parametrize("says", ["yes", "no"])
+async def test_what_nobody_could_tell_asks_a_person(room: Room, says: str) -> None:
+    vague = answers(**ANALYSIS | {"verifiability": "NON-VERIFIABLE"})
+    work = await room.conduct(vague, *GOOD[1:], says=says)
+    assert [one.error for one in room.asked] == [ErrorType.NON_VERIFIABLE]
+    assert work.stage is (Stage.DELIVERED if says == "yes" else Stage.STOPPED)
+
+
+@pytest.mark.parametrize(
+    ("step", "rules"),
+    [
+        (implements(MADE | {"README": "me too"}, listed=tuple(MADE)), ()),
+        (implements(MADE), ("only calc.py",)),
+        (implements(MADE), ("never tests",)),
+    ],
+    ids=["beyond the tasks", "only", "never"],
+)
+async def test_a_file_beyond_the_tasks_or_a_rule_ends_the_work(
+    room: Room, step: Step, rules: tuple[str, ...]
+) -> None:
+    work = await room.conduct(*GOOD[:2], step, rules=rules)
+    assert (work.stage, room.errors[-1]) == (Stage.STOPPED, ErrorType.RULE_VIOLATION)
+    assert room.holds(PYTHON)
+
+
+async def test_a_project_that_moved_on_is_merged_and_tested_again(room: Room) -> None:
+    def meanwhile(_: Path) -> dict[str, Any]:
+        (room.project / "calc.py").write_text(f'"""Sums."""\n\n{PYTHON["calc.py"]}')
+        return PASSED
+
+    work = await room.conduct(*GOOD[:4], meanwhile)
+    assert work.stage is Stage.DELIVERED
+    assert "merged with what changed meanwhile: calc.py" in room.last().reason
+    assert room.holds(DONE | {"calc.py": f'"""Sums."""\n\n{SUB}'})
+
+
+async def test_a_project_that_moved_on_so_that_the_tests_fail_gets_nothing(room: Room) -> None:
+    def meanwhile(_: Path) -> dict[str, Any]:
+        (room.project / "tests" / "test_more.py").write_text("def test_more():\n    assert False\n")
+        return PASSED
+
+    work = await room.conduct(*GOOD[:4], meanwhile, *[implements(MADE), *GOOD[3:]] * 2)
+    delivered = [one.payload.decision for one in room.outcomes if isinstance(one.payload, FinalDecision)]
+    assert delivered == [Decision.ITERATE, Decision.STOP]
+    assert work.question is not None
+    assert "test_sub.py" not in str(contents(room.project))
+
+
+async def test_lines_that_conflict_at_delivery_ask_a_person_and_nothing_is_half_applied(room: Room) -> None:
+    def meanwhile(_: Path) -> dict[str, Any]:
+        (room.project / "calc.py").write_text("def add(*numbers):\n    return sum(numbers)\n")
+        return PASSED
+
+    change = {"calc.py": "def add(a, b):\n    return b + a\n\n\ndef sub(a, b):\n    return a - b\n"}
+    made = implements(MADE | change)
+    work = await room.conduct(*GOOD[:2], made, GOOD[3], meanwhile)
+    assert room.errors[-1] is ErrorType.CONFLICT
+    assert room.holds(PYTHON | {"calc.py": "def add(*numbers):\n    return sum(numbers)\n"})
+
+    (room.project / "calc.py").write_text(PYTHON["calc.py"])  # the person mends it
+    work = await room.conduct(says="yes", wish=Assignment(lock=work.lock))
+    assert work.stage is Stage.DELIVERED
+    assert room.holds(DONE | change)
+
+
+async def test_commands_of_a_plan_run_only_if_a_person_says_so(room: Room) -> None:
+    ran = room.state / "ran"
+    plan = {"tasks": [{**TASK, "verify_by": f"run: touch {ran}"}]}
+    steps = (GOOD[0], answers(**plan), *GOOD[2:])
+    work = await room.conduct(*steps, says="no")
+    assert room.errors[-1] is ErrorType.EVIDENCE_UNAVAILABLE
+    assert work.stage is Stage.REVIEWED
+    assert not ran.exists()
+    Locks(room.state, SystemClock()).break_lock(work.lock)  # the user gives it up
+
+    work = await room.conduct(*steps, says="yes")
+    assert work.stage is Stage.DELIVERED
+    assert ran.exists()
+
+
+async def test_a_judged_clause_must_name_what_shows_it(room: Room) -> None:
+    clause = "the names are clear"
+    plan = {"tasks": [{**TASK, "verify_by": clause}]}
+    bare = answers(result="PASSED", clauses=[{"clause": clause, "holds": True, "evidence": "I am sure"}])
+    backed = answers(result="PASSED", clauses=[{"clause": clause, "holds": True, "evidence": "calc.py:5"}])
+    work = await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], bare, backed)
+    assert room.errors[4:6] == [ErrorType.EVIDENCE_UNAVAILABLE, None]
+    assert work.stage is Stage.DELIVERED
+
+
+async def test_a_weakened_test_is_a_failed_clause(room: Room) -> None:
+    weak = BROKEN | {
+        "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2)\n"
+    }
+    work = await room.conduct(*GOOD[:2], implements(weak), *GOOD[3:], implements(MADE | PYTHON), *GOOD[3:])
+    testing = room.outcomes[4].payload
+    assert isinstance(testing, Testing)
+    assert testing.result == "FAILED"
+    assert work.iteration == 2
+
+
+async def test_safe_mode_asks_for_the_review_and_for_the_delivery(room: Room) -> None:
+    work = await room.conduct(*GOOD, mode="safe", says="yes")
+    assert [one.phase for one in room.asked] == [Phase.REVIEW, Phase.CONDUCT]
+    assert (work.stage, room.holds(DONE)) == (Stage.DELIVERED, True)
+
+
+async def test_who_says_no_to_every_review_gets_nothing_and_each_no_reaches_the_worker(room: Room) -> None:
+    work = await room.conduct(*GOOD[:4], *GOOD[2:4] * 2, mode="light", says="no")
+    assert [one.phase for one in room.asked] == [*[Phase.REVIEW] * 3, Phase.CONDUCT]
+    assert "not so" in room.workers.tasks[4].prompt
+    assert (work.stage, room.holds(PYTHON)) == (Stage.STOPPED, True)
+
+
+async def test_each_requirement_must_be_shown_to_be_met_where_the_mode_checks_them(room: Room) -> None:
+    asks = answers(**ANALYSIS | {"nfrs": {**NO_NFRS, "performance": "under 1 ms"}})
+    met = answers(**APPROVED | {"nfrs": {**NO_NFRS, "performance": "calc.py: one subtraction"}})
+    again = implements({"calc.py": f"{SUB}# 2\n"})
+    work = await room.conduct(asks, *GOOD[1:3], GOOD[3], again, met, GOOD[4], mode="full", says="yes")
+    review = room.outcomes[3].payload
+    assert isinstance(review, Review)
+    assert [(rule.rule, rule.passed) for rule in review.rules] == [("R003", False), ("R004", True)]
+    assert work.stage is Stage.DELIVERED
+
+
+async def test_minor_issues_may_be_mended_at_once_and_once(room: Room) -> None:
+    minor = {
+        "result": "REJECTED",
+        "issues": [{"task_ref": "1", "severity": "MINOR", "description": "name it difference"}],
+        "nfrs": NO_NFRS,
+        "quick_fix_trigger": "MINOR_FIX_NAMING",
+    }
+    mended = [implements({"calc.py": f"{SUB}# {number}\n"}) for number in range(2)]
+    work = await room.conduct(*GOOD[:3], answers(**minor), mended[0], answers(**minor), mended[1], *GOOD[3:])
+    reviews = [one.payload for one in room.outcomes if isinstance(one.payload, Review)]
+    assert [one.quick_fix_trigger for one in reviews] == ["MINOR_FIX_NAMING", None, None]
+    assert (work.stage, work.iteration) == (Stage.DELIVERED, 2)
+
+
+async def test_a_worker_that_fails_is_tried_again_and_then_given_up(room: Room) -> None:
+    def fails(_: Path) -> dict[str, Any]:
+        raise WorkerError(WorkerFailure.EXITED, "the agent ended with 1")
+
+    work = await room.conduct(*GOOD[:2], fails)
+    assert room.errors[2:] == [ErrorType.INVALID_ANSWER] * 3
+    assert work.stage is Stage.PLANNED
+    assert room.holds(PYTHON)
+
+
+# --- one phase at a time ------------------------------------------------------------------------------------
+
+
+async def call(
+    governance: Governance, caller: Caller, phase: Phase, lock: str, given: Struct
+) -> PhaseOutcome:
+    return await governance.run(PhaseRequest(phase=phase, lock=lock, given=given), caller, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "claim", [ConductInput(review_result=ReviewResult.APPROVED), ConductInput(iteration_count=7)]
+)
+async def test_a_claim_that_the_audit_contradicts_ends_the_work(room: Room, claim: ConductInput) -> None:
+    await room.approve()
+    governance = room.governance(*GOOD[:3], answers(**REJECTED))
+    begun = await call(
+        governance, room.caller, Phase.ANALYZE, "new", AnalyzeInput(problem_statement="sub is missing")
+    )
+    lock = begun.context_lock_id
+    await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
+    await call(governance, room.caller, Phase.IMPLEMENT, lock, ImplementInput())
+    await call(governance, room.caller, Phase.REVIEW, lock, ReviewInput())
+    outcome = await call(governance, room.caller, Phase.CONDUCT, lock, claim)
+    assert outcome.error is not None
+    assert outcome.error.type is ErrorType.STRUCTURAL_VIOLATION
+    assert room.governance().works() == ()
+
+
+async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refused(room: Room) -> None:
+    governance = room.governance(GOOD[0], GOOD[1])
+    session = Caller(
+        project=str(room.project), environment=room.environment, session=SessionKey("claude-code", "s1")
+    )
+    other = msgspec.structs.replace(session, session=SessionKey("opencode", "s2"))
+    await room.approve()
+    begun = AnalyzeInput(problem_statement="sub is missing")
+    outcome = await call(governance, session, Phase.ANALYZE, "new", begun)
+    lock = outcome.context_lock_id
+    for caller, phase, ident, given, why in (
+        (session, Phase.REVIEW, lock, ReviewInput(), "governance-order"),
+        (session, Phase.TEST, "gov-0", TestInput(), "governance-no-lock"),
+        (session, Phase.TEST, "new", TestInput(), "governance-analyze-first"),
+        (other, Phase.ANALYZE, "new", begun, "governance-held"),
+        (other, Phase.REVIEW, lock, ReviewInput(), "governance-held"),
+    ):
+        with pytest.raises(ToolRuleError, match=why):
+            await call(governance, caller, phase, ident, given)
+    with pytest.raises(ToolRuleError, match="governance-mode"):
+        await governance.run(
+            PhaseRequest(phase=Phase.PLAN, lock=lock, given=ReviewInput(), mode="fast"),
+            session,
+            lambda _: None,
+        )
+
+
+async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schema(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
+    (room.config / "supervisor").mkdir(parents=True)
+    (room.config / "supervisor" / "config.toml").write_text("[governance]\nworkers = false\n")
+    governance = room.governance()
+    for answer, why in (
+        (None, "do the work of analyze yourself"),
+        ({"risks": 1}, "does not fit the phase analyze"),
+    ):
+        with pytest.raises(BadInputError, match=why):
+            await call(
+                governance,
+                room.caller,
+                Phase.ANALYZE,
+                "new",
+                AnalyzeInput(problem_statement="sub is missing", answer=answer),
+            )
+        assert governance.works() == ()
+    begun = AnalyzeInput(problem_statement="sub is missing", answer=ANALYSIS)
+    outcome = await call(governance, room.caller, Phase.ANALYZE, "new", begun)
+    assert outcome.error is None
+    assert room.workers.tasks == []

@@ -1,0 +1,44 @@
+"""Every trouble and every refusal of governed phases has its words, and none is left over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sidecar.kernel.governance import Phase
+from sidecar.kernel.instructions import parse_instructions
+from sidecar.platform.installation import plugin_root
+from sidecar.rubric.markdown import markdown_sections
+from sidecar.systems import governance
+from sidecar.systems.governance.agents import PhaseHead
+from sidecar.systems.governance.policy.phases import ANSWERS
+
+SOURCES = "\n".join(
+    path.read_text(encoding="utf-8") for path in Path(governance.__file__).parent.rglob("*.py")
+)
+RUBRIC = plugin_root() / "rubric"
+
+
+def sections(name: str) -> set[str]:
+    return set(markdown_sections((RUBRIC / name).read_text(encoding="utf-8")))
+
+
+def test_every_trouble_has_its_section_and_no_section_is_left_over() -> None:
+    named = set(re.findall(r'Trouble\(\s*ErrorType\.\w+,\s*"([a-z-]+)"', SOURCES))
+    chosen = set(re.findall(r'section = "([a-z-]+)" if faults else "([a-z-]+)"', SOURCES).pop())
+    assert named | chosen == sections("governance.md") - {"what-governed-phases-say"}
+
+
+def test_every_refusal_has_its_section() -> None:
+    named = set(re.findall(r'"(governance-[a-z-]+)"', SOURCES))
+    assert named <= sections("tools.md")
+    assert len(named) >= 10
+
+
+@pytest.mark.parametrize("phase", ANSWERS)
+def test_every_phase_of_a_worker_has_its_prompt(phase: Phase) -> None:
+    path = RUBRIC / "governance" / f"{phase}.md"
+    head, _ = parse_instructions(path.read_text(encoding="utf-8"), str(path), PhaseHead, "name")
+    assert head.name is phase

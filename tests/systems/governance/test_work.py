@@ -1,0 +1,278 @@
+"""Where the work under a lock stands, and what becomes of a change, for any order of events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.governance import Decision, ErrorType, Phase, ReviewResult, TestingResult
+from sidecar.kernel.settings import CustomMode
+from sidecar.systems.governance.policy.table import (
+    ACTIONS,
+    AFTER_ANSWER,
+    MAY_CALL,
+    NEXT_STAGE,
+    Stage,
+    mode_rules,
+)
+from sidecar.systems.governance.policy.work import check_order, decide, fold_work
+
+NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
+PAYLOADS: dict[Phase, dict[str, Any]] = {
+    Phase.ANALYZE: {"verifiability": "HARD", "nfrs": NFRS, "risks": [], "unknowns": []},
+    Phase.PLAN: {"tasks": [{"todo": "a", "done_when": "b", "verify_by": "run: c"}], "dependencies": []},
+    Phase.IMPLEMENT: {
+        "artifacts": {"files": ["a"], "diff": "", "metadata": {"iteration": 1, "changes_count": 1}}
+    },
+    Phase.REVIEW: {"result": "APPROVED", "issues": []},
+    Phase.TEST: {"result": "PASSED", "evidence": {"test_output": ""}, "failed_clauses": []},
+    Phase.CONDUCT: {"decision": "ITERATE", "reason": ""},
+}
+NOTHING_SAID = (None, None, None)
+
+
+def ended(
+    phase: Phase, result: str = "OK", *, error: ErrorType | None = None, subject: str = "", **more: Any
+) -> AuditEntry:
+    """What the audit holds after a phase ended so."""
+    payload: dict[str, Any] | None = {**PAYLOADS[phase], **more}
+    if payload and phase in (Phase.REVIEW, Phase.TEST):
+        payload["result"] = "REJECTED" if result == "QUICK_FIX" else result
+    payload = None if result == "ERROR" else payload
+    told = {"type": error, "message": "why", "action": ACTIONS[error]} if error else None
+    output = {"payload": payload, "error": told, "commands": ["make c"]}
+    return AuditEntry(
+        tool=f"phase_{phase}",
+        lock="gov-1",
+        mode=Mode.FULL,
+        input=msgspec.Raw(b'{"problem_statement":"it is slow"}'),
+        output=msgspec.Raw(msgspec.json.encode(output)),
+        result=result,
+        subject=subject,
+    )
+
+
+def said(answer: str, text: str = "") -> AuditEntry:
+    return AuditEntry(
+        tool="answer",
+        lock="gov-1",
+        mode=Mode.FULL,
+        input=msgspec.Raw(msgspec.json.encode({"text": text})),
+        result=answer,
+    )
+
+
+VAGUE = ended(Phase.ANALYZE, "NON-VERIFIABLE", error=ErrorType.NON_VERIFIABLE)
+PLANNED = (ended(Phase.ANALYZE), ended(Phase.PLAN))
+MADE = (*PLANNED, ended(Phase.IMPLEMENT, subject="d1"))
+APPROVED = (*MADE, ended(Phase.REVIEW, "APPROVED", subject="d1"))
+TESTED = (*APPROVED, ended(Phase.TEST, "PASSED", subject="d1"))
+ITERATED = (
+    *MADE,
+    ended(Phase.REVIEW, "REJECTED", subject="d1", error=ErrorType.MAJOR_ISSUE),
+    ended(Phase.CONDUCT, "ITERATE", subject="d1", error=ErrorType.MAJOR_ISSUE),
+)
+ASKED = (*MADE, ended(Phase.REVIEW, "APPROVED", subject="d1", error=ErrorType.PERSON_ASKED))
+OVERFLOWN = (*ITERATED[:-1], ended(Phase.CONDUCT, "STOP", error=ErrorType.ITERATION_OVERFLOW))
+
+
+@pytest.mark.parametrize(
+    ("entries", "stage"),
+    [
+        ((), Stage.NEW),
+        (PLANNED[:1], Stage.ANALYZED),
+        (PLANNED, Stage.PLANNED),
+        (MADE, Stage.IMPLEMENTED),
+        (APPROVED, Stage.REVIEWED),
+        (TESTED, Stage.TESTED),
+        (ITERATED, Stage.PLANNED),
+        ((*MADE, ended(Phase.REVIEW, "QUICK_FIX", subject="d1")), Stage.QUICK_FIX),
+        ((*APPROVED, ended(Phase.TEST, "FAILED", error=ErrorType.FAILED_CLAUSE)), Stage.FAILED),
+        (
+            (*APPROVED, ended(Phase.TEST, "EVIDENCE_UNAVAILABLE", error=ErrorType.EVIDENCE_UNAVAILABLE)),
+            Stage.REVIEWED,
+        ),
+        ((*PLANNED, ended(Phase.IMPLEMENT, "ERROR", error=ErrorType.RULE_VIOLATION)), Stage.STOPPED),
+        ((*PLANNED, ended(Phase.IMPLEMENT, "ERROR", error=ErrorType.INVALID_ANSWER)), Stage.PLANNED),
+        ((VAGUE, said("yes")), Stage.ANALYZED),
+        ((VAGUE, said("no")), Stage.STOPPED),
+        ((*ASKED, said("yes")), Stage.REVIEWED),
+        ((*ASKED, said("no")), Stage.REJECTED),
+        ((*OVERFLOWN, said("yes")), Stage.PLANNED),
+        ((*OVERFLOWN, said("no")), Stage.STOPPED),
+        ((*TESTED, ended(Phase.CONDUCT, "ERROR", error=ErrorType.CONFLICT), said("yes")), Stage.TESTED),
+        ((*TESTED, ended(Phase.CONDUCT, "DELIVER")), Stage.DELIVERED),
+        ((*MADE, AuditEntry(tool="lock", lock="gov-1", mode=Mode.FULL, result="expired")), Stage.STOPPED),
+    ],
+)
+def test_the_stage_follows_from_the_audit(entries: tuple[AuditEntry, ...], stage: Stage) -> None:
+    assert fold_work("gov-1", entries).stage is stage
+
+
+@pytest.mark.parametrize("entries", [ASKED, OVERFLOWN])
+def test_nothing_may_be_called_while_a_person_is_asked(entries: tuple[AuditEntry, ...]) -> None:
+    work = fold_work("gov-1", entries)
+    assert work.question is not None
+    for phase in Phase:
+        with pytest.raises(ToolRuleError, match="governance-waits"):
+            check_order(work, phase)
+
+
+def test_a_person_who_says_no_rejects_the_review_with_their_words() -> None:
+    review = fold_work("gov-1", (*ASKED, said("no", "the name is wrong"))).review
+    assert review is not None
+    assert review.result is ReviewResult.REJECTED
+    (issue,) = review.issues
+    assert (issue.task_ref, issue.description) == ("person", "the name is wrong")
+
+
+def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan() -> None:
+    work = fold_work("gov-1", (*OVERFLOWN, said("yes")))
+    assert (work.iteration, work.extra) == (2, 1)
+    asked = (PLANNED[0], ended(Phase.PLAN, error=ErrorType.PERSON_ASKED))
+    assert fold_work("gov-1", (*asked, said("yes"))).commands == {"make c"}
+    assert fold_work("gov-1", (*asked, said("no"))).commands == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("entries", "mode", "claims", "decision", "error"),
+    [
+        (TESTED, Mode.FAST, NOTHING_SAID, Decision.DELIVER, None),
+        (TESTED, Mode.FAST, (ReviewResult.APPROVED, TestingResult.PASSED, 1), Decision.DELIVER, None),
+        (TESTED, Mode.SAFE, NOTHING_SAID, Decision.STOP, ErrorType.PERSON_ASKED),
+        (ITERATED[:-1], Mode.FAST, NOTHING_SAID, Decision.ITERATE, ErrorType.MAJOR_ISSUE),
+        (
+            (*APPROVED, ended(Phase.TEST, "FAILED", subject="d1")),
+            Mode.FAST,
+            NOTHING_SAID,
+            Decision.ITERATE,
+            ErrorType.FAILED_CLAUSE,
+        ),
+        (
+            ITERATED[:-1],
+            Mode.FAST,
+            (ReviewResult.APPROVED, None, None),
+            Decision.STOP,
+            ErrorType.STRUCTURAL_VIOLATION,
+        ),
+        (
+            ITERATED[:-1],
+            Mode.FAST,
+            (None, TestingResult.PASSED, None),
+            Decision.STOP,
+            ErrorType.STRUCTURAL_VIOLATION,
+        ),
+        (TESTED, Mode.FAST, (None, None, 2), Decision.STOP, ErrorType.STRUCTURAL_VIOLATION),
+        (
+            (*ITERATED, *ITERATED[2:-1]),
+            Mode.FAST,
+            NOTHING_SAID,
+            Decision.STOP,
+            ErrorType.ITERATION_OVERFLOW,
+        ),
+        ((*ITERATED, *TESTED[2:]), Mode.FAST, NOTHING_SAID, Decision.DELIVER, None),
+    ],
+)
+def test_the_decision(
+    entries: tuple[AuditEntry, ...], mode: Mode, claims: Any, decision: Decision, error: ErrorType | None
+) -> None:
+    """The last two rows are the last iteration of the mode: it delivers what holds, and asks else."""
+    found, trouble = decide(fold_work("gov-1", entries), mode_rules(mode, CustomMode()), claims)
+    assert (found, trouble and trouble.type) == (decision, error)
+
+
+def test_every_question_has_a_stage_for_both_answers_and_every_stage_its_phases() -> None:
+    asking = {error for error, action in ACTIONS.items() if action == "HUMAN_INTERVENTION"}
+    assert {error for _, error in AFTER_ANSWER} == asking
+    assert set(MAY_CALL) == set(Stage)
+    assert {stage for stage in NEXT_STAGE.values() if not MAY_CALL[stage]} == {Stage.DELIVERED, Stage.STOPPED}
+
+
+OUTCOMES: dict[Phase, list[tuple[str, ErrorType | None]]] = {
+    Phase.ANALYZE: [("OK", None), ("NON-VERIFIABLE", ErrorType.NON_VERIFIABLE)],
+    Phase.PLAN: [("OK", None), ("OK", ErrorType.PERSON_ASKED), ("ERROR", ErrorType.INVALID_ANSWER)],
+    Phase.IMPLEMENT: [
+        ("OK", None),
+        ("OK", None),
+        ("ERROR", ErrorType.INVALID_ANSWER),
+        ("ERROR", ErrorType.RULE_VIOLATION),
+    ],
+    Phase.REVIEW: [
+        ("APPROVED", None),
+        ("APPROVED", ErrorType.PERSON_ASKED),
+        ("REJECTED", ErrorType.MAJOR_ISSUE),
+        ("QUICK_FIX", ErrorType.MAJOR_ISSUE),
+        ("ERROR", ErrorType.CONFLICT),
+    ],
+    Phase.TEST: [
+        ("PASSED", None),
+        ("FAILED", ErrorType.FAILED_CLAUSE),
+        ("EVIDENCE_UNAVAILABLE", ErrorType.EVIDENCE_UNAVAILABLE),
+    ],
+}
+
+
+@given(data=st.data(), mode=st.sampled_from(Mode))
+def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data: Any, mode: Mode) -> None:
+    """Any legal history: a change that is delivered was approved and tested after it was made."""
+    rules, made, approved, passed, agreed = mode_rules(mode, CustomMode()), 0, 0, 0, 0
+    entries: list[AuditEntry] = []
+    for _ in range(30):
+        work = fold_work("gov-1", entries)
+        if work.question is not None:
+            answer = data.draw(st.sampled_from(["yes", "no"]))
+            if work.question.phase is Phase.REVIEW and work.question.error is ErrorType.PERSON_ASKED:
+                approved = made if answer == "yes" else 0
+            if work.question.phase is Phase.CONDUCT and work.question.error is ErrorType.PERSON_ASKED:
+                agreed = made if answer == "yes" else agreed
+            entries.append(said(answer))
+            continue
+        if not MAY_CALL[work.stage]:
+            break
+        phase = data.draw(st.sampled_from(MAY_CALL[work.stage]))
+        check_order(work, phase)
+        if phase is not Phase.CONDUCT:
+            result, error = data.draw(st.sampled_from(OUTCOMES[phase]))
+            made += phase is Phase.IMPLEMENT and result == "OK"
+            if phase is Phase.REVIEW:
+                approved = made if (result, error) == ("APPROVED", None) else 0
+            if phase is Phase.TEST:
+                passed = made if result == "PASSED" else 0
+            entries.append(ended(phase, result, error=error, subject=f"d{made}"))
+            continue
+        decision, trouble = decide(work, rules, NOTHING_SAID)
+        if decision is Decision.DELIVER:
+            assert made == approved == passed
+            assert not rules.forced_human_intervention or agreed == made
+        error = trouble.type if trouble else None
+        entries.append(ended(phase, decision, error=error, subject=work.subject, decision=decision))
+
+
+AGAIN = (*TESTED, ended(Phase.IMPLEMENT, subject="d2"))
+AGREED = (*TESTED, ended(Phase.CONDUCT, "STOP", subject="d1", error=ErrorType.PERSON_ASKED), said("yes"))
+REVIEWED_AGAIN = ended(Phase.REVIEW, "APPROVED", subject="d2")
+TESTED_AGAIN = ended(Phase.TEST, "PASSED", subject="d2")
+
+
+@pytest.mark.parametrize(
+    ("entries", "mode", "decision"),
+    [
+        ((*AGAIN, REVIEWED_AGAIN), Mode.FAST, Decision.ITERATE),
+        ((*AGAIN, TESTED_AGAIN), Mode.FAST, Decision.ITERATE),
+        ((*AGAIN, REVIEWED_AGAIN, TESTED_AGAIN), Mode.FAST, Decision.DELIVER),
+        (AGREED, Mode.SAFE, Decision.DELIVER),
+        ((*AGREED, AGAIN[-1], REVIEWED_AGAIN, TESTED_AGAIN), Mode.SAFE, Decision.STOP),
+    ],
+)
+def test_a_change_that_was_made_again_needs_evidence_and_leave_of_its_own(
+    entries: tuple[AuditEntry, ...], mode: Mode, decision: Decision
+) -> None:
+    """Also in orders that the table does not allow."""
+    found, _ = decide(fold_work("gov-1", entries), mode_rules(mode, CustomMode()), NOTHING_SAID)
+    assert found is decision
