@@ -84,7 +84,7 @@ async def test_what_a_tool_may_do_is_told_to_hosts(bench: Bench, echo: Echo) -> 
     client = await begun(bench)
     reading, writing = (await client.ask("tools/list"))["result"]["tools"]
     same = {"destructiveHint": False, "openWorldHint": False}
-    assert reading["annotations"] == {"readOnlyHint": True, "idempotentHint": False, **same}
+    assert reading["annotations"] == {"readOnlyHint": True, "idempotentHint": True, **same}
     assert writing["annotations"] == {"readOnlyHint": False, "idempotentHint": True, **same}
 
 
