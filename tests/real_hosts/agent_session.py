@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -23,14 +24,33 @@ from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
 from support.tdd_projects import lay_out
 
+FREE = ("--permission-mode", "bypassPermissions")
+
 
 class AgentSession(Struct, frozen=True):
-    """`prefix` is how the host names our tools; `agent` are that agent's requests, `goal` gives it a goal."""
+    """`prefix` is how the host names our tools; `agent` are that agent's requests.
+
+    `arguments` are those of the host that give it a goal.
+    """
 
     under: supervised.Supervised | opencode_supervised.Supervised
     prefix: str
     agent: RequestMatch
-    goal: Callable[[str], object]
+    arguments: Callable[[str], Sequence[str]]
+
+    @contextmanager
+    def started(self, goal: str) -> Iterator[subprocess.Popen[str]]:
+        """Start the host, and give its agent a goal."""
+        with self.under.host.started(*self.arguments(goal)) as process:
+            if process.stdin is not None:
+                process.stdin.close()
+                process.stdin = None
+            yield process
+
+    def goal(self, goal: str) -> None:
+        """Let the agent work for a goal until it rests."""
+        with self.started(goal) as process:
+            process.communicate(timeout=240.0)
 
     def calls(self, tool: str, **given: object) -> None:
         self.under.script(ReplyRule(reply_with_calls(ReplyToolCall(self.prefix + tool, given)), self.agent))
@@ -61,13 +81,17 @@ def agent_session(
                 claude,
                 "mcp__plugin_supervisor_supervisor__",
                 agent,
-                lambda goal: claude.ask(f"/supervisor:goal {goal}"),
+                lambda goal: ("-p", f"/supervisor:goal {goal}", *claude.plugin, *FREE),
             )
     else:
         with opencode_supervised.supervised(host, model) as opencode:
             _lay_out(opencode.host, files, toolset)
             agent = RequestMatch(has_tool="supervisor_status")
-            yield AgentSession(opencode, "supervisor_", agent, lambda goal: opencode.command("goal", goal))
+            yield AgentSession(opencode, "supervisor_", agent, _opencode_goal)
+
+
+def _opencode_goal(goal: str) -> Sequence[str]:
+    return ("run", "--command", "supervisor:goal", goal)
 
 
 def _lay_out(host: Host | OpenCode, files: Mapping[str, str], toolset: str) -> None:

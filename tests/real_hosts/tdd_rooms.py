@@ -8,21 +8,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import shlex
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from real_hosts import opencode_supervised, supervised
+from real_hosts.agent_session import AgentSession, agent_session
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
+from real_hosts.worker_processes import LIMIT_S, worker_processes
 from sidecar.cli.scripted.model_script import (
     EndlessReply,
     HttpErrorReply,
@@ -32,7 +32,6 @@ from sidecar.cli.scripted.model_script import (
     reply_structured,
     reply_with_calls,
     reply_with_text,
-    request_matches,
 )
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
@@ -40,8 +39,6 @@ from support.tdd_projects import NODE, PYTHON, SPEC, SUB, SUB_JS, SUB_TEST, SUB_
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 LEFT: Final = (".git", ".gitignore", "__pycache__", ".pytest_cache")
-LIMIT_S: Final = 120.0
-"""Bound of every wait here, in seconds."""
 DISCIPLINE: Final = "step of test-driven development"
 WORKER: Final = RequestMatch(tools="some", any=DISCIPLINE)
 """Requests of a worker: not those for a title, nor of the agent that called for it."""
@@ -217,116 +214,41 @@ class Room(Struct, frozen=True):
     def working(self, number: int = 1) -> int:
         """Wait until so many workers have asked their model, and return the process of the newest."""
         self.model.wait_for(lambda _: len(self.prompts) >= number, timeout=LIMIT_S)
-        return workers(self.host.home)[0]
-
-
-def workers(home: Path) -> list[int]:
-    """The processes of workers of this home, oldest first."""
-    wanted = {f"HOME={home}".encode(), b"SUPERVISOR_WORKER=1"}
-    pids = sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))))  # noqa: PTH208 - names only
-    return [pid for pid in pids if wanted <= variables(pid)]
-
-
-def variables(pid: int) -> set[bytes]:
-    """The environment of a process, nothing where it has ended."""
-    with suppress(OSError):
-        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
-    return set()
-
-
-def nobody_is_left(home: Path) -> bool:
-    """Whether all workers of this home have ended, or do now without anybody's doing."""
-    for pid in workers(home):
-        with suppress(ProcessLookupError):
-            watched = os.pidfd_open(pid)
-            select.select([watched], [], [], LIMIT_S)
-            os.close(watched)
-    return not workers(home)
+        return worker_processes(self.host.home)[0]
 
 
 class Session(Struct, frozen=True):
-    """A host with our plugin, in whose session an agent is given a goal and calls the tools.
-
-    `prefix` is how the host names them; `agent` are that agent's requests; `goal` gives the host's arguments.
-    """
+    """An agent that has a goal and calls the tools, in the project of a room."""
 
     room: Room
-    under: supervised.Supervised | opencode_supervised.Supervised
-    prefix: str
-    agent: RequestMatch
-    goal: Callable[[str], Sequence[str]]
+    its: AgentSession
 
     def calls(self, phase: str) -> None:
         language = self.room.language
         given = {"spec": SPEC} if phase == "red" else {"test_path": language.test}
         given |= {"impl_path": language.code} if phase == "refactor" else {}
-        call = ReplyToolCall(f"{self.prefix}tdd_{phase}", {**given, "test_cmd": language.command})
-        self.under.script(ReplyRule(reply_with_calls(call), self.agent))
-
-    def says(self, text: str) -> None:
-        self.under.script(ReplyRule(reply_with_text(text), self.agent, None))
-
-    @contextmanager
-    def started(self) -> Iterator[subprocess.Popen[str]]:
-        """Start the host with the goal that the tests pass."""
-        goal = self.goal(f"sub works --check '{self.room.language.command}'")
-        with self.under.host.started(*goal) as process:
-            if process.stdin is not None:
-                process.stdin.close()
-                process.stdin = None
-            yield process
+        self.its.calls(f"tdd_{phase}", **given, test_cmd=language.command)
 
     @property
-    def told(self) -> list[str]:
-        """What the agent was told after each call."""
-        asked = [request for request in self.room.model.requests if request_matches(self.agent, request)]
-        return [request.last for request in asked[1:]]
+    def goal(self) -> str:
+        return f"sub works --check '{self.room.language.command}'"
 
     def sidecar(self) -> int:
         """The process of the sidecar."""
-        found = re.search(r"process (\d+)", self.under.supervisor("doctor", "--no-probe").stdout)
+        found = re.search(r"process (\d+)", self.its.under.supervisor("doctor", "--no-probe").stdout)
         assert found is not None
         return int(found[1])
 
     def kinds_logged(self) -> list[str]:
         """The kinds of all events, of a log that is whole and never was set aside."""
-        beside = {path.name for path in self.under.state.glob("*events*")}
+        beside = {path.name for path in self.its.under.state.glob("*events*")}
         assert beside <= {"events.sqlite3", "events.sqlite3-wal", "events.sqlite3-shm"}
-        with closing(sqlite3.connect(self.under.state / "events.sqlite3")) as connection:
+        with closing(sqlite3.connect(self.its.under.state / "events.sqlite3")) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             return [kind for (kind,) in connection.execute("SELECT kind FROM events ORDER BY position")]
 
 
 @contextmanager
-def claude_session(host: Host, model: ScriptedModel) -> Iterator[Session]:
-    """A session that is told to wait for its servers, as a scripted model waits for nothing."""
-    with supervised.supervised(host, model, environment={"MCP_CONNECTION_NONBLOCKING": "0"}) as under:
-        free = (*under.plugin, "--permission-mode", "bypassPermissions")
-        yield Session(
-            room=in_session(Room(under.host, model, PYTHON_PROJECT)),
-            under=under,
-            prefix="mcp__plugin_supervisor_supervisor__",
-            agent=RequestMatch(has_tool="Bash", lacks_tool="StructuredOutput"),
-            goal=lambda goal: ("-p", f"/supervisor:goal {goal}", *free),
-        )
-
-
-@contextmanager
-def opencode_session(host: OpenCode, model: ScriptedModel) -> Iterator[Session]:
-    with opencode_supervised.supervised(host, model) as under:
-        yield Session(
-            room=in_session(Room(under.host, model, NODE_PROJECT)),
-            under=under,
-            prefix="supervisor_",
-            agent=RequestMatch(has_tool="supervisor_tdd_red"),
-            goal=lambda goal: ("run", "--command", "supervisor:goal", goal),
-        )
-
-
-def in_session(room: Room) -> Room:
-    """Lay out the project in place of the usual one, and let the tools be offered."""
-    for name in ("shop.py", "test_shop.py"):
-        (room.host.project / name).unlink()
-    lay_out(room.host.home, {".config/supervisor/config.toml": 'toolsets = ["core", "tdd"]\n'})
-    room.begin()
-    return room
+def tdd_session(host: Host | OpenCode, model: ScriptedModel, language: Language) -> Iterator[Session]:
+    with agent_session(host, model, language.files, "tdd") as its:
+        yield Session(Room(its.under.host, model, language), its)

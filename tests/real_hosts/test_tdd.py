@@ -15,17 +15,8 @@ from msgspec.structs import replace
 
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
-from real_hosts.tdd_rooms import (
-    LIMIT_S,
-    NODE_PROJECT,
-    PYTHON_PROJECT,
-    Room,
-    Session,
-    claude_session,
-    nobody_is_left,
-    opencode_session,
-    workers,
-)
+from real_hosts.tdd_rooms import NODE_PROJECT, PYTHON_PROJECT, Room, Session, tdd_session
+from real_hosts.worker_processes import LIMIT_S, nobody_is_left, worker_processes
 from sidecar.cli.scripted.model_server import ScriptedModel
 from support.git_projects import everything
 from support.tdd_projects import SPEC, lay_out
@@ -69,11 +60,9 @@ def crossed_room(room: Room) -> Room:
 def session(
     request: pytest.FixtureRequest, host: Host, opencode_host: OpenCode, model: ScriptedModel
 ) -> Iterator[Session]:
-    made = (
-        claude_session(host, model) if request.param == "claude" else opencode_session(opencode_host, model)
-    )
-    with made as under:
-        yield under
+    chosen = (host, PYTHON_PROJECT) if request.param == "claude" else (opencode_host, NODE_PROJECT)
+    with tdd_session(chosen[0], model, chosen[1]) as made:
+        yield made
 
 
 # --- `supervisor tdd` ---------------------------------------------------------------------------------------
@@ -129,7 +118,7 @@ def test_a_worker_that_hangs_is_ended_at_the_deadline_and_said_so(room: Room) ->
     done = room.tdd(SPEC)
     assert done.returncode == 2
     assert "not verified: the worker did not end within 5 s" in done.stdout
-    assert workers(room.host.home) == []
+    assert worker_processes(room.host.home) == []
     assert everything(room.host.project) == before
 
 
@@ -164,15 +153,14 @@ def test_an_agent_calls_for_red_and_green_stops_and_is_judged_on_the_whole(sessi
     for phase in ("red", "green"):
         session.calls(phase)
         session.room.plays(phase)
-    session.says("sub is there, and tested.")
-    with session.started() as process:
-        process.communicate(timeout=2 * LIMIT_S)
-    red, green = session.told
+    session.its.says("sub is there, and tested.")
+    session.its.goal(session.goal)
+    red, green = session.its.told
     assert f"fails for the right reason. Next: tdd_green with test_path {language.test}" in red
     assert f"{language.test} passes, and every other test ends as before" in green
     assert session.room.holds(language.after(files, "red", "green"))
-    assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
-    assert len(list(session.under.state.glob("sessions/*.json"))) == 1, "a worker became a session"
+    assert (session.its.under.report().status, session.its.under.continuations()) == ("achieved", [])
+    assert len(list(session.its.under.state.glob("sessions/*.json"))) == 1, "a worker became a session"
 
 
 @pytest.mark.parametrize("phase", ["red", "green", "refactor"])
@@ -183,17 +171,17 @@ def test_kill_9_of_worker_sidecar_and_host_leaves_the_project_and_the_log_whole(
     session.calls(phase)
     session.calls(phase)
     room.hangs()
-    with session.started() as host:
+    with session.its.started(session.goal) as host:
         os.kill(room.working(), signal.SIGKILL)
         room.working(2)
         assert "ended with exit code -9" in room.prompts[1]
         os.kill(session.sidecar(), signal.SIGKILL)
         assert nobody_is_left(room.host.home)
         room.working(3)
-        assert "ended during this call" in session.told[0]
+        assert "ended during this call" in session.its.told[0]
         assert room.holds(files)
         host.kill()
         assert nobody_is_left(room.host.home)
     assert room.holds(files)
-    session.under.supervisor("stop")
+    session.its.under.supervisor("stop")
     assert session.kinds_logged() == ["order-given", "worker-ran", "worker-ran", "order-given"]
