@@ -38,7 +38,11 @@ TEXT_ONLY: Final = "our tools answer with text and structured data, never with i
 NO_LOG: Final = (
     "we declare no `logging`: the sidecar's log is a file of its user's, and 2026-07-28 deprecates it"
 )
-NO_ASKING: Final = "we ask clients nothing; 2026-07-28 takes such requests out of the protocol"
+NO_FIELDS: Final = (
+    "we ask a client's user yes or no, in a form without fields; "
+    "2026-07-28 takes such requests out of the protocol"
+)
+NO_ASKING: Final = "we ask no client's model; 2026-07-28 takes such requests out of the protocol"
 NO_RESOURCES: Final = (
     "we declare no `resources` while the toolset `loop` is off: "
     "Claude Code would add three tools of its own to every request"
@@ -47,8 +51,8 @@ NO_PROMPTS: Final = "we declare no `prompts`: our commands are the hosts' own sl
 NO_RESUMING: Final = "we keep no answers to be fetched later; the suite only recommends it, and warns"
 NOT_APPLICABLE: Final = {
     "completion-complete": "it completes arguments of prompts and resources, and we complete none",
-    "elicitation-sep1034-defaults": NO_ASKING,
-    "elicitation-sep1330-enums": NO_ASKING,
+    "elicitation-sep1034-defaults": NO_FIELDS,
+    "elicitation-sep1330-enums": NO_FIELDS,
     "logging-set-level": NO_LOG,
     "prompts-get-embedded-resource": NO_PROMPTS,
     "prompts-get-simple": NO_PROMPTS,
@@ -63,7 +67,7 @@ NOT_APPLICABLE: Final = {
     "resources-unsubscribe": NO_RESOURCES,
     "server-sse-polling": NO_RESUMING,
     "tools-call-audio": TEXT_ONLY,
-    "tools-call-elicitation": NO_ASKING,
+    "tools-call-elicitation": NO_FIELDS,
     "tools-call-embedded-resource": TEXT_ONLY,
     "tools-call-image": TEXT_ONLY,
     "tools-call-mixed-content": TEXT_ONLY,

@@ -98,9 +98,14 @@ def told(response: httpx2.Response) -> list[Any]:
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 
-async def shaken(client: httpx2.AsyncClient, version: str = LATEST_WITH_HANDSHAKE) -> dict[str, str]:
-    """Shake hands; the headers of what comes next."""
-    response = await client.post("", json=message("initialize", {**HELLO, "protocolVersion": version}))
+async def shaken(
+    client: httpx2.AsyncClient,
+    version: str = LATEST_WITH_HANDSHAKE,
+    offers: Mapping[str, object] | None = None,
+) -> dict[str, str]:
+    """Shake hands; the headers of what comes next. `offers`: the client's capabilities."""
+    hello = {**HELLO, "protocolVersion": version, "capabilities": offers or {}}
+    response = await client.post("", json=message("initialize", hello))
     assert response.status_code == 200, response.text
     assert told(response)[0]["result"]["protocolVersion"] == version
     headers = {"Mcp-Session-Id": response.headers["mcp-session-id"], "MCP-Protocol-Version": version}

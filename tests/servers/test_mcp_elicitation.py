@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Final
@@ -9,9 +10,10 @@ from typing import Final
 import pytest
 from mcp.types import INTERNAL_ERROR, ElicitRequestParams, ElicitResult
 
+from servers.bench import LIMIT_S
 from servers.conftest import Start
 from servers.mcp_clients import Echo, begun, call, speaking
-from servers.mcp_web import Web, client_of
+from servers.mcp_web import Web, calling, client_of, shaken, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.servers.mcp.http_door import McpFiles
 
@@ -76,3 +78,16 @@ async def test_the_packages_client_is_asked_over_http_where_its_protocol_can(
         found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
     assert found.structured_content == {"text": counts}
     assert heard == ([QUESTION] if mode == "legacy" else [])
+
+
+async def test_who_listens_to_the_answer_of_its_call_alone_is_asked_there(access: McpAccess) -> None:
+    async with asyncio.timeout(LIMIT_S), visitor(access) as client:
+        headers = await shaken(client, offers={"elicitation": {}})
+        body = calling(session="s1", ask=QUESTION)
+        async with client.stream("POST", "", json=body, headers=headers) as response:
+            told = (json.loads(line[6:]) async for line in response.aiter_lines() if line[6:].startswith("{"))
+            asked = await anext(told)
+            assert asked["params"]["message"] == QUESTION
+            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}}
+            assert (await client.post("", json=answer, headers=headers)).status_code == 202
+            assert (await anext(told))["result"]["structuredContent"] == {"text": "True"}

@@ -33,6 +33,7 @@ from mcp.types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    RequestId,
     Resource,
     ResourcesCapability,
     ResourceTemplate,
@@ -204,7 +205,7 @@ class McpSpeaker:
             return _error_result(self._toolbox.words.say("too-many-calls", most=str(visit.limit)))
         self._calls[visit.client] = under_way + 1
         try:
-            answer = await self._worked(visit, params, context.session)
+            answer = await self._worked(visit, params, context.session, context.request_id)
         except UnknownToolError as error:
             raise MCPError(INVALID_PARAMS, f"there is no tool {error}: see tools/list") from error
         except RefusalError as refusal:
@@ -222,7 +223,11 @@ class McpSpeaker:
         return CallToolResult(content=[TextContent(text=answer.text)], structured_content=data)
 
     async def _worked(
-        self, visit: McpRequest, params: CallToolRequestParams, session: ServerSession
+        self,
+        visit: McpRequest,
+        params: CallToolRequestParams,
+        session: ServerSession,
+        request: RequestId | None,
     ) -> ToolAnswer:
         """Run a tool in its own task, which is cancelled when this call is, or when its client leaves."""
 
@@ -230,7 +235,7 @@ class McpSpeaker:
             await session.report_progress(done, total or None, what or None)
 
         async def ask(question: str) -> bool | None:
-            return await _ask_person(session, question)
+            return await _ask_person(session, question, request)
 
         given = params.arguments or {}
         work = self._start(self._toolbox.call(params.name, given, visit.caller, tell, ask))
@@ -255,13 +260,16 @@ class McpSpeaker:
             task.exception()  # marks it as retrieved; whoever awaits the task gets it
 
 
-async def _ask_person(session: ServerSession, question: str) -> bool | None:
-    """Ask yes or no through the client; None where it cannot ask, or nobody answered."""
+async def _ask_person(session: ServerSession, question: str, request: RequestId | None) -> bool | None:
+    """Ask yes or no through the client; None where it cannot ask, or nobody answered.
+
+    The question goes where the answer to `request` will go: not every client listens anywhere else.
+    """
     offered = session.client_capabilities
     if offered is None or offered.elicitation is None:
         return None
     try:
-        said = await session.elicit_form(question, ASKED)
+        said = await session.elicit_form(question, ASKED, request)
     except (MCPError, ValueError) as error:  # a ValueError: the answer fits no form
         log.debug("nobody could be asked: %s", type(error).__name__)
         return None
