@@ -137,6 +137,7 @@ class TaskReport(Struct, frozen=True, kw_only=True):
     complexity: int
     acceptance_criteria: tuple[str, ...]
     scope_files: tuple[str, ...]
+    sprint: str = ""
     agent: str
     role: str = ""
     can_modify: tuple[str, ...]

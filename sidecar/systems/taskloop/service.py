@@ -54,6 +54,7 @@ class TaskRequest(Struct, frozen=True, kw_only=True):
     description: Text = ""
     acceptance_criteria: Texts = ()
     scope_files: Texts = ()
+    sprint: Annotated[str, Meta(max_length=200)] = ""
 
 
 class Briefing(TaskWork, frozen=True, kw_only=True):
@@ -282,6 +283,7 @@ class TaskLoops:
                 filter(None, (mask(one).strip() for one in asked.acceptance_criteria))
             ),
             "scope_files": tuple(filter(None, map(str.strip, asked.scope_files))),
+            "sprint": mask(asked.sprint).strip(),
         }
         journal, ident, content = self._services.tasks.of(session.key), asked.task_id, mask(asked.description)
         if ident.strip().lower() == ADHOC:

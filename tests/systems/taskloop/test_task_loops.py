@@ -48,6 +48,7 @@ ADHOC = TaskRequest(
     description="make the parser accept comments",
     acceptance_criteria=("a comment is skipped",),
     scope_files=("*.py",),
+    sprint="S1",
 )
 
 
@@ -137,6 +138,7 @@ async def test_a_task_gets_an_agent_a_tier_and_a_model() -> None:
     assert brief.agent is not None
     assert brief.agent.id == "implementer-python"
     assert (brief.loop.tier, brief.model) == (Tier.SMALL, "haiku")
+    assert room.journals.task(KEY, "T1").sprint == "S1"
     for said in ("a comment is skipped", "*.py", "enforced: false", brief.agent.role):
         assert said in brief.text
     assert room.kinds() == ["loop-session", "loop-task"]

@@ -23,6 +23,7 @@ from sidecar.systems.governance.policy.rules import missing_nfrs, rule_result
 from sidecar.systems.governance.policy.table import ModeRules, Rule
 from sidecar.systems.governance.policy.work import Trouble
 
+UNSURE: Final = ("what the agent that tested was to find out: it could not",)
 TOLD: Final = 5
 """Points that a message names; the payload holds all."""
 
@@ -142,6 +143,7 @@ def rule_on_tests(
             if run.outcome in NOTHING_SHOWN
         ),
         *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is None),
+        *(UNSURE if word is TestingResult.EVIDENCE_UNAVAILABLE else ()),
         *(() if runs or clauses else ("anything: there is neither a check nor a clause",)),
     )
     result = (

@@ -1,0 +1,90 @@
+"""What review and tests amount to, whatever the worker says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.kernel.governance import MinorFix, Nfrs, ReviewIssue, ReviewResult, Severity, TestingResult
+from sidecar.systems.governance.policy.clauses import ClauseResult, parse_clause
+from sidecar.systems.governance.policy.phases import ReviewAnswer
+from sidecar.systems.governance.policy.table import ModeRules
+from sidecar.systems.governance.policy.verdicts import gate_issues, rule_on_review, rule_on_tests
+
+LAX = ModeRules(nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False)
+PASSED, FAILED, SILENT = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
+
+
+def ran(outcome: Outcome, kind: Kind = Kind.TESTS) -> GateRun:
+    gate = Gate(id=kind.value, command=f"make {kind}", why="a test", kind=kind, approved=True)
+    return GateRun(gate=gate, outcome=outcome, tree="t", output="1 failed")
+
+
+def clause(*, holds: bool | None) -> ClauseResult:
+    return ClauseResult(clause=parse_clause("file: a.py"), holds=holds, why="so")
+
+
+@pytest.mark.parametrize(
+    ("runs", "weakened", "clauses", "word", "result"),
+    [
+        ([PASSED], [], [True], "PASSED", "PASSED"),
+        ([PASSED], [], [], "PASSED", "PASSED"),
+        ([], [], [True], "PASSED", "PASSED"),
+        ([], [], [], "PASSED", "EVIDENCE_UNAVAILABLE"),
+        ([FAILED], [], [True], "PASSED", "FAILED"),
+        ([SILENT], [], [True], "PASSED", "EVIDENCE_UNAVAILABLE"),
+        ([PASSED], ["an expectation changed"], [True], "PASSED", "FAILED"),
+        ([PASSED], [], [False], "PASSED", "FAILED"),
+        ([PASSED], [], [None], "PASSED", "EVIDENCE_UNAVAILABLE"),
+        ([FAILED], [], [None], "PASSED", "FAILED"),
+        ([PASSED], [], [True], "FAILED", "FAILED"),
+        ([PASSED], [], [True], "EVIDENCE_UNAVAILABLE", "EVIDENCE_UNAVAILABLE"),
+    ],
+)
+def test_the_word_of_a_worker_can_only_lower_what_our_evidence_shows(
+    runs: list[Outcome], weakened: list[str], clauses: list[bool | None], word: str, result: str
+) -> None:
+    ruling = rule_on_tests(
+        map(ran, runs), weakened, [clause(holds=one) for one in clauses], TestingResult(word)
+    )
+    assert ruling.result == result
+    assert (ruling.trouble is None) == (result == "PASSED")
+
+
+def test_a_linter_that_advises_lowers_nothing_in_a_test() -> None:
+    runs = [ran(PASSED), ran(FAILED, Kind.COVERAGE)]
+    assert rule_on_tests(runs, (), (), TestingResult.PASSED).result == "PASSED"
+
+
+MAJOR = ReviewIssue(task_ref="1", severity=Severity.MAJOR, description="it loses data")
+MINOR = ReviewIssue(task_ref="1", severity=Severity.MINOR, description="the name")
+TYPES = gate_issues([ran(FAILED, Kind.TYPES)], ())
+PROOF = gate_issues((), ["a test was dropped"])
+
+
+@pytest.mark.parametrize(
+    ("word", "said", "ours", "quick", "result", "fix"),
+    [
+        ("APPROVED", (), (), True, "APPROVED", None),
+        ("APPROVED", (MINOR,), (), True, "APPROVED", None),
+        ("APPROVED", (MAJOR,), (), True, "REJECTED", None),
+        ("APPROVED", (), PROOF, True, "REJECTED", None),
+        ("APPROVED", (), TYPES, True, "APPROVED", None),
+        ("REJECTED", (MINOR,), (), True, "REJECTED", MinorFix.NAMING),
+        ("REJECTED", (MINOR,), (), False, "REJECTED", None),
+        ("REJECTED", (MINOR, MAJOR), (), True, "REJECTED", None),
+        ("REJECTED", (), (), True, "REJECTED", MinorFix.NAMING),
+    ],
+)
+def test_a_review_approves_only_what_nobody_has_something_grave_against(  # noqa: PLR0913 - a column each
+    word: str, said: Any, ours: Any, *, quick: bool, result: str, fix: MinorFix | None
+) -> None:
+    """The types are checked by a gate that is not required, so it only advises."""
+    answer = ReviewAnswer(
+        result=ReviewResult(word), issues=said, nfrs=Nfrs(), quick_fix_trigger=MinorFix.NAMING
+    )
+    review, trouble = rule_on_review(answer, ours, None, LAX, quick_fix=quick)
+    assert (review.result, review.quick_fix_trigger) == (result, fix)
+    assert (trouble is None) == (result == "APPROVED")
