@@ -102,7 +102,7 @@ def run_command(arguments: Sequence[str] | None = None, *, serve: Callable[[], i
         try:
             code = main.main(arguments, prog_name="supervisor", standalone_mode=False, obj=serve)
         finally:
-            if sys.stdout is not None:  # as it is where a shell closed it
+            if sys.stdout is not None and not sys.stdout.closed:  # by a shell, or the language server
                 sys.stdout.flush()
     except click.ClickException as error:
         _show_click_error(error)

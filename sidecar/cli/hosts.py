@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,7 +12,13 @@ CLAUDE_CODE: Final = "claude-code"
 OPENCODE: Final = "opencode"
 
 
-class HostChoice(click.Choice[str]):
+if TYPE_CHECKING:
+    WordChoice = click.Choice[str]
+else:
+    WordChoice = click.Choice  # click 8.1 knows no type of choices
+
+
+class HostChoice(WordChoice):
     """A choice among hosts, and other words, which also takes the aliases of hosts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - click's signature

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from string import Template
 from typing import Final
 
-import msgspec
-
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Fill in a template by paragraph; leave out each paragraph with an empty placeholder."""
@@ -140,6 +138,8 @@ def repair_json(raw: bytes) -> bytes:
 
 def encode_json(value: object) -> bytes:
     """Encode as JSON; a lone surrogate, as in a path that is not UTF-8, is replaced."""
+    import msgspec  # noqa: PLC0415 - what a command prints needs none of it
+
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
