@@ -8,6 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
+from sidecar.kernel.governance import Analysis, Phase, Plan
+from sidecar.systems.governance.policy.phases import ImplementAnswer, ReviewAnswer, TestAnswer
 from sidecar.systems.governance.service import Governance
 from sidecar.systems.supervision.ports import Services
 from sidecar.wiring.governance import build_governance
@@ -15,6 +19,14 @@ from sidecar.workers.ports import Workers
 from support.scripted_workers import ScriptedWorkers
 from support.tdd_projects import SUB, SUB_TEST
 
+ANSWERS: Final[dict[Phase, type[Struct]]] = {
+    Phase.ANALYZE: Analysis,
+    Phase.PLAN: Plan,
+    Phase.IMPLEMENT: ImplementAnswer,
+    Phase.REVIEW: ReviewAnswer,
+    Phase.TEST: TestAnswer,
+}
+"""What the worker of a phase answers; conduct has none."""
 PROBLEM: Final = "sub is missing"
 NO_NFRS: Final = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
 ANALYSIS: Final = {"verifiability": "HARD", "nfrs": NO_NFRS, "risks": [], "unknowns": []}

@@ -49,12 +49,11 @@ class GovernanceServices:
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who calls a phase, and where. `session` is None for a person in a shell, whose process is `process`."""
+    """Who calls a phase, and where. `session` is None for a person in a shell."""
 
     project: str
     environment: Environment
     session: SessionKey | None = None
-    process: int = 0
     origin: str = ""
 
     @property

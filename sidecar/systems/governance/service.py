@@ -128,7 +128,8 @@ class Governance:
 
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""
-        return fold_work(lock, self._services.audit.of(lock))
+        held = self._services.locks.find(lock)
+        return fold_work(lock, self._services.audit.of(lock, held.project if held else ""))
 
     def answer(self, lock: str, caller: Caller, *, yes: bool, text: str = "") -> Work:
         """Write down a person's answer to what a phase asked. Raises ToolRuleError, OSError."""
@@ -141,7 +142,7 @@ class Governance:
             mode=held.mode,
             iteration=work.iteration,
             agent="person",
-            input=Raw(msgspec.json.encode({"text": text})),
+            input=_masked({"text": text}, self._services.secrets.masker(caller.environment)),
             result="yes" if yes else "no",
             subject=work.question.subject,
         )
@@ -172,7 +173,7 @@ class Governance:
 
     def _acquire(self, caller: Caller, mode: Mode, settings: Settings) -> ContextLock:
         seconds = settings.governance.lock_minutes * 60.0
-        return self._services.locks.acquire(caller.project, caller.holder, mode, seconds, caller.process)
+        return self._services.locks.acquire(caller.project, caller.holder, mode, seconds)
 
     def _held(self, ident: str, caller: Caller | None) -> ContextLock:
         """Return a lock that the caller may use. Raises GovernanceError."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -52,7 +50,7 @@ class SessionRemover:
         order = OrderGiven(name="forget", decided="done", detail=said)  # without what was forgotten
         self._services.log.append(LoggedEvent(at=self._services.clock.now(), system=SUPERVISION, data=order))
         answer = f"Supervisor: forgotten: {said} with state, journal and kept files."
-        kept = len(self._services.log.read(replace(wanted, kinds=(AUDIT_KIND,)), limit=sys.maxsize))
+        kept = self._services.log.count(replace(wanted, kinds=(AUDIT_KIND,)))
         stay = f"{kept} audit entr{'y stays' if kept == 1 else 'ies stay'}"
         return f"{answer} {stay}; `supervisor audit forget` removes them." if kept else answer
 

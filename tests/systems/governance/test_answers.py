@@ -15,8 +15,8 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import Phase
 from sidecar.platform.apply import ChangeApplier
 from sidecar.systems.governance.agents import write_answer
-from sidecar.systems.governance.policy.phases import ANSWERS, WrittenAnswer
-from support.governed import ANALYSIS, APPROVED, PASSED, PLAN, implemented
+from sidecar.systems.governance.policy.phases import WrittenAnswer
+from support.governed import ANALYSIS, ANSWERS, APPROVED, PASSED, PLAN, implemented
 from support.tdd_projects import contents, lay_out
 
 GOLDEN: Final[dict[Phase, dict[str, Any]]] = {

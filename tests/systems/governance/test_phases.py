@@ -490,6 +490,15 @@ async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
     assert "hunter2-and-more" in (room.project / "calc.py").read_text(), "what is delivered is not masked"
 
 
+async def test_a_secret_in_a_persons_answer_is_masked(room: Room) -> None:
+    environment = {**room.environment, "MY_TOKEN": "hunter2-and-more"}
+    work = await room.conduct(answers(**ANALYSIS | {"verifiability": "NON-VERIFIABLE"}))
+    caller = msgspec.structs.replace(room.caller, environment=environment)
+    room.governance().answer(work.lock, caller, yes=False, text="not with hunter2-and-more")
+    said = [bytes(one.input) for one in room.governance().entries(work.lock) if one.tool == "answer"]
+    assert said == [b'{"text":"not with [masked]"}']
+
+
 @pytest.mark.parametrize(
     ("settings", "mode", "why"),
     [

@@ -13,7 +13,7 @@ from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems import governance
 from sidecar.systems.governance.agents import PhaseHead
-from sidecar.systems.governance.policy.phases import ANSWERS
+from support.governed import ANSWERS
 
 SOURCES = "\n".join(
     path.read_text(encoding="utf-8") for path in Path(governance.__file__).parent.rglob("*.py")

@@ -13,7 +13,6 @@ from sidecar.kernel.governance import (
     Name,
     Nfrs,
     Phase,
-    Plan,
     PlannedTask,
     ReviewIssue,
     ReviewResult,
@@ -156,11 +155,3 @@ INPUTS: Final[dict[Phase, type[Struct]]] = {
     Phase.TEST: TestInput,
     Phase.CONDUCT: ConductInput,
 }
-ANSWERS: Final[dict[Phase, type[Struct]]] = {
-    Phase.ANALYZE: Analysis,
-    Phase.PLAN: Plan,
-    Phase.IMPLEMENT: ImplementAnswer,
-    Phase.REVIEW: ReviewAnswer,
-    Phase.TEST: TestAnswer,
-}
-"""What the worker of a phase answers; conduct has none."""

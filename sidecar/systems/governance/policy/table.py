@@ -152,11 +152,3 @@ class Rule(StrEnum):
     NFRS_MET = "R003"
     HUMAN_ON_ERROR = "R004"
     EVIDENCE = "R005"
-
-
-RULES_OF: Final[Mapping[Phase, tuple[Rule, ...]]] = {
-    P.IMPLEMENT: (Rule.REVIEW_NOT_SKIPPED, Rule.TESTS_REQUIRED),
-    P.REVIEW: (Rule.NFRS_MET, Rule.HUMAN_ON_ERROR),
-    P.TEST: (Rule.EVIDENCE,),
-}
-"""Which rules are examined at which phase."""
