@@ -24,6 +24,7 @@ OFFER: Final = SystemOffer(
         ("goal", Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session.")),
         ("retry", Verb("sidecar.cli.goal:retry", "Set or show how often an agent may be sent back.")),
         ("status", Verb("sidecar.cli.status:status", "Show where a session stands, and why.")),
+        ("check", Verb("sidecar.cli.check:check", "Judge what an agent just did here, without an install.")),
         ("explain", Verb("sidecar.cli.history:explain", "Tell how the last stop was decided, step by step.")),
         ("history", Verb("sidecar.cli.history:history", "List what was decided, and whether it was right.")),
         ("stats", Verb("sidecar.cli.history:stats", "Count stops, time and cost by day, project or check.")),

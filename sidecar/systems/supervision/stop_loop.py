@@ -135,6 +135,10 @@ class StopLoop:
         self._write(inquiry, ruling, begun)
         return ruling
 
+    async def idle(self) -> None:
+        """Wait until every stop is kept."""
+        await self._keeper.idle()
+
     def _now(self, session: Session) -> Session:
         """Return the session as last saved, or as given where that cannot be read."""
         try:
