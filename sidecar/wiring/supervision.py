@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 from msgspec import Raw
@@ -54,9 +55,9 @@ class Supervision:
     toasts: link.Toasts
 
 
-def build_services() -> Services:
-    """Build every port with its real adapter."""
-    texts, state = plugin_root() / "rubric", user_paths().state
+def build_services(state: Path | None = None) -> Services:
+    """Build every port with its real adapter. `state`: another state folder than the user's."""
+    texts, state = plugin_root() / "rubric", state or user_paths().state
     platform = build_platform(state)
     evidence = build_evidence(state, platform.steering)
     return Services(

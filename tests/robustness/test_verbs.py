@@ -116,6 +116,21 @@ async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
     assert "continue" in shown
     assert "gates" in shown
     assert "test_a_tenth_is_taken_off" in shown.replace("\n", "")
+    agent.edit("shop.py", REPAIRED_SOURCE)
+    agent.say("Repaired.")
+    await agent.stop()
+    told = stage.supervisor("explain", "--last", "2").stdout
+    ended = [line.partition(": ")[2] for line in told.splitlines() if line.startswith("20")]
+    assert ended == ["sent back by gates", "achieved by gates"]
+    assert "ran: python -m pytest -q" in told
+    assert "then a check that had failed passed" in told
+    (back, achieved) = json.loads(stage.supervisor("history", "--json").stdout)
+    assert (back["decided"], back["afterwards"], achieved["decided"]) == ("sent back", "repaired", "achieved")
+    (header, row) = stage.supervisor("stats", "--by", "host", "--csv").stdout.splitlines()
+    assert header.startswith("name,stops,sent_back,right,nothing,achieved,")
+    assert row.startswith("claude-code,2,1,1,0,1,")
+    shown = stage.supervisor("stats").stdout
+    assert "stops  sent back  right" in shown
 
 
 async def test_off_for_a_project_says_how_to_switch_it_on_there(stage: Stage) -> None:

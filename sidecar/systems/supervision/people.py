@@ -181,7 +181,7 @@ class CommandLineService:
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
         """Return the sessions in a folder, above and below it; first those whose goal is held now."""
         known = (self._load(key) for key in self._keys(SessionSelector(host=host)))
-        related = (one for one in known if one is not None and _are_related(folder, one.project))
+        related = (one for one in known if one is not None and are_related(folder, one.project))
         found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
         inside = [(one, does) for one, does in found if _is_inside_project(folder, one.project)]
         below = [(one, does) for one, does in found if not _is_inside_project(folder, one.project)]
@@ -367,7 +367,7 @@ def _summarize(session: Session, activity: Activity) -> SessionSummary:
     )
 
 
-def _are_related(one: str, other: str) -> bool:
+def are_related(one: str, other: str) -> bool:
     """Whether one of the folders is in the other."""
     return _is_inside_project(one, other) or _is_inside_project(other, one)
 

@@ -135,6 +135,10 @@ class StopLoop:
         self._write(inquiry, ruling, begun)
         return ruling
 
+    async def idle(self) -> None:
+        """Wait until every stop is kept."""
+        await self._keeper.idle()
+
     def _now(self, session: Session) -> Session:
         """Return the session as last saved, or as given where that cannot be read."""
         try:
@@ -347,6 +351,7 @@ class StopLoop:
             stage=inquiry.stage,
             tree=inquiry.project_state.tree,
             gates=tuple(_gate_line(run) for run in inquiry.runs),
+            gate_seconds=tuple(0.0 if run.cached else round(run.seconds, 2) for run in inquiry.runs),
             findings=tuple(map(describe_finding, inquiry.project_state.findings[:MAX_FINDINGS_RECORDED])),
             claims=tuple(mask(f"{claim.said}: {claim.standing}") for claim in inquiry.claims),
             rule=inquiry.rule,
