@@ -92,7 +92,9 @@ def govern(  # noqa: PLR0913 - one parameter per option
         echo_json if as_json else _show,
         _ask if sys.stdin.isatty() and not as_json else lambda _: None,
     )
-    wish = Assignment(problem=problem, requirements=requirements, rules=rules, mode=mode or "", lock=lock)
+    wish = Assignment(
+        problem=problem, requirements=requirements, rules=rules, mode=Mode(mode) if mode else None, lock=lock
+    )
     try:
         work = asyncio.run(conductor.conduct(wish))
     except KeyboardInterrupt:

@@ -6,7 +6,6 @@ import datetime as dt
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 import click
 
@@ -16,11 +15,8 @@ from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import ContextLock
 from sidecar.platform.paths import user_paths
-from sidecar.systems.governance.locks import LockHeldError, LockLostError, Locks
+from sidecar.systems.governance.locks import SHELL, LockHeldError, LockLostError, Locks
 from sidecar.wiring.platform import build_platform
-
-SHELL: Final = "shell"
-"""The holder of a lock that a person acquired."""
 
 
 @click.group()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from msgspec.structs import asdict, replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.proof import policy as proof
-from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
+from sidecar.evidence.proof.policy import describe_findings, grave_findings
+from sidecar.evidence.proof.weakening import find_weakenings
 from sidecar.evidence.reports.severities import Severities, count_severities
 from sidecar.kernel.changes import ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
@@ -110,8 +111,6 @@ class Examination:
 
         Words of a task of the user's own may ask for that; those of an agent's may not.
         """
-        from sidecar.evidence.proof.product_marks import find_product_marks  # noqa: PLC0415 - a cold start does without
-
         services, session, task, loop = self.services, self.session, self.work.task, self.work.loop
         base, environment = loop.base, services.gates.permitted_environment(session)
         if loop.accepted.snapshot not in ("", base.snapshot):
@@ -119,15 +118,12 @@ class Examination:
             if not since.unseen:  # else it was kept for too long
                 base, changes = loop.accepted, since
         asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
-        kinds = {run.gate.kind for run in passed}
-        found = proof.relevant_findings(find_product_marks(changes.files), kinds)
-        if passed and may_bear_on_checks(changes.files):
-            at = GateContext(project=session.project, tree=changes.tree, environment=environment, base=base)
-            seconds, upgraded = self.work.settings.gates.seconds, changes_dependencies(changes.files)
-            for one in await services.evidence.old_checks.compare(base, at, tuple(passed), float(seconds)):
-                found += proof.rate_comparison(one, asked, upgraded=upgraded)
+        at = GateContext(project=session.project, tree=changes.tree, environment=environment, base=base)
+        seconds = float(self.work.settings.gates.seconds)
+        compare = partial(services.evidence.old_checks.compare, base, at, seconds=seconds)
+        found = await find_weakenings(compare, changes.files, passed, asked)
         mask = services.gates.mask(session)
-        return tuple(mask(line) for line in proof.describe_findings(proof.grave_findings(found)))
+        return tuple(mask(line) for line in describe_findings(grave_findings(found)))
 
 
 def build_gate_result(run: GateRun, tree: str, settings: Settings, *, required: bool) -> GateResult:
