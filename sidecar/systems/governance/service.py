@@ -27,7 +27,7 @@ from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
-from sidecar.systems.governance.locks import SHELL
+from sidecar.systems.governance.locks import SHELL, LockHeldError, LockLostError
 from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork
 from sidecar.systems.governance.policy.table import ACTIONS, MODES, Stage
 from sidecar.systems.governance.policy.work import (
@@ -175,14 +175,14 @@ class Governance:
     # --- the lock -----------------------------------------------------------------------------------------
 
     def _held(self, ident: str, caller: Caller | None) -> ContextLock:
-        """Return a lock that the caller may use. Raises GovernanceError."""
+        """Return a lock that the caller may use. Raises ToolRuleError."""
         if ident == NEW:
             raise GovernanceError("governance-analyze-first")
         lock = self._services.locks.find(ident)
         if lock is None or (caller is not None and lock.project != caller.project):
-            raise GovernanceError("governance-no-lock", lock=ident[:40])
+            raise LockLostError(ident[:40])
         if caller is not None and lock.holder not in (SHELL, caller.holder):
-            raise GovernanceError("governance-held", lock=lock.id, holder=lock.holder)
+            raise LockHeldError(lock)
         return lock
 
     def _append(self, entry: AuditEntry, lock: ContextLock, caller: Caller) -> None:
