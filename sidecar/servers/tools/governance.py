@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import FORMS, Action, Phase, PhaseError
-from sidecar.servers.tools.steps import with_steps
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation
 from sidecar.systems.governance.ports import Caller
 from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest
@@ -69,7 +69,8 @@ async def _answer_phase(
         session=call.session.key,
     )
     request = PhaseRequest(phase=phase, lock=given.context_lock_id, given=given.input_data, mode=given.mode)
-    outcome = await with_steps(context.clock, call, partial(context.governance.run, request, caller))
+    run = partial(context.governance.run, request, caller)
+    outcome = await with_progress(context.clock, call, lambda told: run(told.tell_step))
     error = outcome.error
     if error is not None and error.action is Action.HUMAN_INTERVENTION:
         # In the message, as some hosts show an agent the data alone.

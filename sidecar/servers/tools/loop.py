@@ -18,7 +18,7 @@ from sidecar.kernel.loop import CouncilProposal, GateVerdict, Loop, LoopCheckpoi
 from sidecar.kernel.models import model_prices, resolve_model
 from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools import loop_forms as forms
-from sidecar.servers.tools.gates import with_gate_progress
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -160,7 +160,7 @@ class LoopTools:
     async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
         claim = Claim(given.files_changed, given.summary)
         report = partial(self._loops.report_completion, call.session, claim)
-        return _completion_answer(await with_gate_progress(self._clock, call, report))
+        return _completion_answer(await with_progress(self._clock, call, lambda told: report(told.tell_gate)))
 
     async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
         return _completion_answer(self._loops.escalate(call.session, given.reason))
