@@ -16,6 +16,7 @@ import msgspec
 from sidecar.cli.audit import typed_by
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.audit import Mode
@@ -56,12 +57,7 @@ DIFF_LINES: Final = 40
 @click.option("--lock", default=NEW, help="Go on with the work under this lock.")
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report in Markdown to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per phase, and nothing else.")
-@click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
-)
+@PROJECT
 def govern(  # noqa: PLR0913 - one parameter per option
     problem: str,
     *,
@@ -92,7 +88,9 @@ def govern(  # noqa: PLR0913 - one parameter per option
         echo_json if as_json else _show,
         _ask if sys.stdin.isatty() and not as_json else lambda _: None,
     )
-    wish = Assignment(problem=problem, requirements=requirements, rules=rules, mode=mode or "", lock=lock)
+    wish = Assignment(
+        problem=problem, requirements=requirements, rules=rules, mode=Mode(mode) if mode else None, lock=lock
+    )
     try:
         work = asyncio.run(conductor.conduct(wish))
     except KeyboardInterrupt:

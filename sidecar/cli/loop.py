@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 
 from sidecar.cli.events import event_line
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.names import checked_session_id
@@ -79,12 +80,6 @@ class DefaultRun(click.Group):
 
 SESSION: Final = click.option(
     "--session", default="", help="A session's name, or HOST:ID; else the newest here."
-)
-PROJECT: Final = click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from sidecar.kernel.text import INVISIBLE_CHARACTER, clean_text
+from sidecar.kernel.text import INVISIBLE_CHARACTER, clean_text, json_escape
 
 PREFIX: Final = "Supervisor: "
 """What a message begins with on a host's screen, where others write too. In a shell it is left out."""
@@ -32,11 +32,5 @@ def echo_json(value: object) -> None:
 
 def echo_json_text(text: str) -> None:
     """Print JSON, with the same values but without what a screen would obey or hide."""
-    shown = INVISIBLE_CHARACTER.sub(_json_escape, JSON_CONTROL.sub(_json_escape, text))
+    shown = INVISIBLE_CHARACTER.sub(json_escape, JSON_CONTROL.sub(json_escape, text))
     click.echo(shown)  # noqa: TID251 - as above
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    """Return the escape of a character, or the two of one beyond the first 65,536."""
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.apply import ChangeApplier
@@ -34,12 +35,7 @@ OUTPUT_LINES: Final = 15
 
 @click.command()
 @click.argument("spec", default="")
-@click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
-)
+@PROJECT
 @click.option(
     "--phase",
     "phases",

@@ -54,18 +54,13 @@ def build_governance(
         GovernanceServices(
             applier=ChangeApplier(state),
             audit=audit,
-            catalog=evidence.catalog,
             changes=changes,
-            clock=platform.clock,
-            configuration=platform.configuration,
-            gates=evidence.gates,
+            evidence=evidence,
             kept=state / "governance" / "evidence",
             locks=locks,
-            old_checks=evidence.old_checks,
+            platform=platform,
             prompts=texts / "governance",
-            secrets=platform.secrets,
             texts=markdown_sections((texts / TEXTS_FILE).read_text(encoding="utf-8")),
             workers=workers,
-            workspace=evidence.workspace,
         )
     )

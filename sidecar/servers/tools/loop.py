@@ -6,6 +6,7 @@ The rules are in sidecar/systems/taskloop; this module only offers them as tools
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +18,7 @@ from sidecar.kernel.loop import CouncilProposal, GateVerdict, Loop, LoopCheckpoi
 from sidecar.kernel.models import model_prices, resolve_model
 from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools import loop_forms as forms
-from sidecar.servers.tools.gates import with_gate_progress
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -30,6 +31,7 @@ from sidecar.servers.tools.tool import (
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.policy.loop import Report
+from sidecar.systems.taskloop.reports import Claim
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
 
@@ -61,7 +63,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         make("report_completion", forms.CompletionReport, forms.CompletionRuled, asks=True),
         make("escalate", forms.Reason, forms.CompletionRuled),
         make("council_analyze", NoArguments, forms.CouncilReport, **reads),
-        make("council_submit", forms.Proposal, forms.CouncilReport),
+        make("council_submit", CouncilProposal, forms.CouncilReport),
         make("checkpoint_save", forms.CheckpointText, forms.CheckpointInfo),
         make("checkpoint_restore", forms.CheckpointChoice, forms.RestoreReport, asks=True),
         make("checkpoint_list", NoArguments, forms.CheckpointsListed, **reads),
@@ -156,15 +158,9 @@ class LoopTools:
     # --- reports ---
 
     async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
-        return _completion_answer(
-            await with_gate_progress(
-                self._clock,
-                call,
-                lambda hear: self._loops.report_completion(
-                    call.session, given.files_changed, given.summary, hear
-                ),
-            )
-        )
+        claim = Claim(given.files_changed, given.summary)
+        report = partial(self._loops.report_completion, call.session, claim)
+        return _completion_answer(await with_progress(self._clock, call, lambda told: report(told.tell_gate)))
 
     async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
         return _completion_answer(self._loops.escalate(call.session, given.reason))
@@ -177,8 +173,8 @@ class LoopTools:
         case = self._loops.councils.prompt_in_turn(call.session)
         return _answer(found, self._say("loop-analyze", found, case=case))
 
-    async def council_submit(self, call: ToolInvocation, given: forms.Proposal) -> ToolAnswer:
-        loop = self._loops.councils.submit(call.session, fill_struct(CouncilProposal, given))
+    async def council_submit(self, call: ToolInvocation, given: CouncilProposal) -> ToolAnswer:
+        loop = self._loops.councils.submit(call.session, given)
         found = fill_struct(forms.CouncilReport, loop, missing=missing_members(loop))
         if found.missing:
             return _answer(found, self._say("loop-submitted", given, found))

@@ -21,7 +21,7 @@ from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
 from sidecar.kernel.instructions import parse_instructions
 from sidecar.kernel.log import LoopCouncil
-from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, Loop
+from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
@@ -29,7 +29,6 @@ from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
 from sidecar.systems.taskloop.policy.council import (
     LEAST_PROPOSALS,
-    CouncilAnswer,
     CouncilEstimate,
     council_facts,
     decide_council,
@@ -265,10 +264,10 @@ class _Meeting:
 
 
 def clean_proposal(said: CouncilProposal, mask: Callable[[str], str]) -> CouncilProposal:
-    """Return a proposal with its texts masked and bounded."""
+    """Return a proposal with its texts masked and bounded, and none of them empty."""
 
     def clean(text: str) -> str:
-        return truncate_middle(clean_text(mask(text)), TEXT_LENGTH)
+        return truncate_middle(clean_text(mask(text)), TEXT_LENGTH) or "-"
 
     return replace(
         said,

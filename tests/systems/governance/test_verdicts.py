@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
-from sidecar.kernel.governance import MinorFix, Nfrs, ReviewIssue, ReviewResult, Severity, TestingResult
+from sidecar.kernel.governance import (
+    MinorFix,
+    Nfrs,
+    ReviewAnswer,
+    ReviewIssue,
+    ReviewResult,
+    Severity,
+    TestingResult,
+)
+from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseResult, parse_clause
-from sidecar.systems.governance.policy.phases import ReviewAnswer
-from sidecar.systems.governance.policy.table import ModeRules
 from sidecar.systems.governance.policy.verdicts import gate_issues, rule_on_review, rule_on_tests
 
 LAX = ModeRules(nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False)
