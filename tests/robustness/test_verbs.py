@@ -79,6 +79,11 @@ async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage)
         "goal set: it works\nWill be run at each stop: `grep -q \"a b\" 'x\\y'`. The project's checks"
     )
     assert "Budget: 4 continuations, 5 minutes of work, " in done.stdout
+    told = stage.supervisor("retry", "--json")
+    assert told.returncode == 0, told.stderr
+    asked = json.loads(told.stdout)
+    assert (asked["continuations"], asked["used"]) == (4, 0)
+    assert json.loads(stage.supervisor("accept", "--json").stdout) == []
 
 
 @pytest.mark.parametrize("words", [("",), ("pause",), (" ",)])
