@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from servers.tools.desk import Desk
 from sidecar.cli import main
 from sidecar.judging.rules.every import STOP_RULES
+from sidecar.systems.supervision.policy.goal_endings import GOAL_ENDINGS
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -139,3 +142,43 @@ def test_the_page_on_the_command_line_has_the_exit_codes_of_every_command() -> N
         name: {*codes} for name, codes in said.items()
     }
     assert len(said) > 10
+
+
+@over_table("page", ["README.md", "docs/start.md", "docs/how-it-decides.md", "docs/budgets.md"])
+def test_the_first_pages_need_no_words_of_ours(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = re.sub(r"\]\([^)]*\)|`[^`]*`|^ {4,}.*$", " ", text, flags=re.MULTILINE)
+    assert re.findall(r"\b(?:sidecars?|gates?|advis\w+|relay|verdicts?|ledger)\b", shown, re.IGNORECASE) == []
+
+
+def test_every_message_on_the_page_of_troubles_is_one_of_the_program() -> None:
+    page = (ROOT / "docs" / "trouble.md").read_text(encoding="utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| `")]
+    sources = [*(ROOT / "sidecar").rglob("*.py"), ROOT / "hooks" / "opencode.js", ROOT / "hooks" / "mcp.py"]
+    said = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    said = re.sub(r'"\s*\n\s*f?"', "", said)  # a text in several lines
+    unsaid = [
+        part
+        for row in rows
+        for message in re.findall(r"`([^`]+)`", row.split(" | ")[0])
+        for part in re.split(r"\s*\.\.\.[\s/]*", message)
+        if part.strip(" :();,") not in said
+    ]
+    assert unsaid == []
+    assert {words for _, words in GOAL_ENDINGS.values() if words.split(";")[0] not in page} == set()
+    assert len(rows) > 30
+
+
+def test_the_list_of_all_messages_holds_each_with_a_page_about_it() -> None:
+    site = runpy.run_path(str(ROOT / ".ci" / "site.py"))
+    pages = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["extra"]["message_pages"]
+    assert [page for page in pages.values() if not (ROOT / "docs" / page).is_file()] == []
+    assert [place for place in pages if not list((ROOT / "sidecar").glob(f"{place}*"))] == []
+    told = site["messages_page"](pages)
+    for message, page in {
+        "no session is known as ...; name it HOST:ID": "trouble",  # an f-string
+        "the state folder ... cannot be written": "trouble",  # a finding of the doctor
+        "this stop was not judged: .... The goal stays active.": "trouble",  # a note at a stop
+        "there is no gate ... here; there are: ...": "gates",
+    }.items():
+        assert f"| {message} | [{page}]({page}.md) |" in told
