@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
-import yaml
 
 from servers.tools.desk import Desk
 from sidecar.cli import main
@@ -171,7 +171,7 @@ def test_every_message_on_the_page_of_troubles_is_one_of_the_program() -> None:
 
 def test_the_list_of_all_messages_holds_each_with_a_page_about_it() -> None:
     site = runpy.run_path(str(ROOT / ".ci" / "site.py"))
-    pages = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["extra"]["message_pages"]
+    pages = msgspec.yaml.decode((ROOT / "mkdocs.yml").read_bytes())["extra"]["message_pages"]
     assert [page for page in pages.values() if not (ROOT / "docs" / page).is_file()] == []
     assert [place for place in pages if not list((ROOT / "sidecar").glob(f"{place}*"))] == []
     told = site["messages_page"](pages)
