@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar import cli
+from sidecar import __version__, cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli import doctor_hosts as doctor_opencode
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
@@ -247,7 +247,10 @@ async def test_a_file_without_its_host_is_a_warning(here: Here) -> None:
     ("change", "what"),
     [
         (lambda text: text + "// mine\n", "was changed by hand"),
-        (lambda text: text.replace("0.1.0", "0.0.9", 1), "is not what this version of Supervisor installs"),
+        (
+            lambda text: text.replace(__version__, "0.0.9", 1),
+            "is not what this version of Supervisor installs",
+        ),
     ],
     ids=["changed", "older"],
 )

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.markers.codec import HOST as MARKER
 from sidecar.hosts.names import HOST_ALIASES
+from sidecar.kernel.budget import continuation_budget
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
@@ -82,6 +83,15 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class BudgetReport(Struct, frozen=True, kw_only=True):
+    """How many continuations a session's goal may have, and has had."""
+
+    host: str
+    session: str
+    continuations: int
+    used: int
+
+
 class SessionReport(Struct, frozen=True, kw_only=True):
     """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
@@ -97,6 +107,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     status: str = "none"
     text: str = ""
     exit_code: int = 3
+    budget: BudgetReport | None = None
     off: str = ""
     rubric: str = ""
     spending: Spending = Spending()
@@ -169,6 +180,12 @@ class CommandLineService:
             )
             + self._shared_id_note(session.key),
             exit_code=session_exit_code(session).value,
+            budget=BudgetReport(
+                host=session.key.host,
+                session=session.key.id,
+                continuations=continuation_budget(session, settings),
+                used=goal.spent.continuations if goal else 0,
+            ),
             off=off,
             story=read_record(self._services.log, session.key),
             set_aside=self._services.store.set_aside(session.key),
