@@ -24,7 +24,7 @@ from sidecar.systems.supervision.decisions import read_decisions
 from sidecar.systems.supervision.explaining import find_replay
 from sidecar.systems.supervision.policy.decision_story import Story, tell_decision
 from sidecar.systems.supervision.policy.history import Decision
-from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.ports import NoOtherSystems, Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.sessions import RunningJudgings
 from sidecar.systems.supervision.steering import SteeringWatch
@@ -62,7 +62,8 @@ async def check_session(
         key=found.key, project=found.project, environment=environment, transcript=found.transcript
     )
     goal = await _goal(services, stop, base, found.began, wish)
-    loop = StopLoop(services, RunningJudgings(), Baselines(services), SteeringWatch(services))
+    bases, steering = Baselines(services), SteeringWatch(services)
+    loop = StopLoop(services, RunningJudgings(), bases, steering, NoOtherSystems())
     await loop.rule(stop, Session(key=found.key, project=found.project, goal=goal))
     await loop.idle()
     decision = read_decisions(services.log)[-1]
