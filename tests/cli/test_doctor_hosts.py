@@ -13,6 +13,7 @@ from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli import doctor_hosts as doctor_opencode
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
 from sidecar.hosts.claude_code import permissions
+from sidecar.hosts.claude_code.user_settings import user_settings_file
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
@@ -63,7 +64,7 @@ class Here:
         (self.home / "listed").write_text(listed, encoding="utf-8")
         folders = user_paths()
         rules = permissions.deny_rules(folders, folders.recorded_runtime())
-        permissions.replace_deny_rules(permissions.user_settings_file({}), (), rules)
+        permissions.replace_deny_rules(user_settings_file({}), (), rules)
 
     def has_opencode(self) -> None:
         self.has("opencode", OPENCODE)
