@@ -10,7 +10,13 @@ from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
 from sidecar.kernel.log import JournalChanged, LoggedEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import Clock, EventLog, JournalStore
-from sidecar.systems.iteration.policy.journal import add_tasks, find_task, journal_change, put_task
+from sidecar.systems.iteration.policy.journal import (
+    add_tasks,
+    find_task,
+    journal_change,
+    put_task,
+    stamp_tasks,
+)
 
 T = TypeVar("T")
 
@@ -37,6 +43,8 @@ class SessionJournals:
         before = self.of(key)
         after, made = change(before)
         if after != before:
+            if self._clock is not None and after.tasks != before.tasks:
+                after = stamp_tasks(before, after, self._clock.now())
             self._store.save(key, after)
             self._note(key, journal_change(before, after))
         return made

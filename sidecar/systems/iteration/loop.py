@@ -28,6 +28,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.runs import (
     MCP_SERVER_NAME,
     AgentEnded,
+    AgentPrinted,
     HookRan,
     IterationStarted,
     RunFinished,
@@ -44,6 +45,7 @@ from sidecar.kernel.runs import (
 from sidecar.kernel.session import Environment
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.platform.ports import Clock
+from sidecar.systems.iteration.output import AgentOutput
 from sidecar.systems.iteration.policy import loop as policy
 
 END_NOTICE_SECONDS = 5.0
@@ -86,9 +88,10 @@ class RunHookRunner(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RunParticipants:
-    """What a run needs. `word` builds the prompt; `tell` and `hear` inform observers; `mask` masks both.
+    """What a run needs. `word` builds the prompt; `tell` informs observers; `mask` masks what they are told.
 
-    `longest`: seconds that one agent may take. `spec` and `extra`: see RunPromptInputs.
+    `hear` gets the line that the agent is writing. `longest`: seconds that one agent may take. `spec` and
+    `extra`: see RunPromptInputs.
     """
 
     overseer: SidecarSession
@@ -119,6 +122,12 @@ class AgentLoop:
         self._feedback = ""
         self._printed = ""
         self._token = ""
+        self._pausing = False
+
+    def pause(self) -> bool:
+        """End the run after this iteration, or no longer; return which."""
+        self._pausing = not self._pausing
+        return self._pausing
 
     @property
     def count(self) -> int:
@@ -209,9 +218,11 @@ class AgentLoop:
         await self._completed(before, now)
         await self._hooks("after_iteration", decision=ruled.decision, reason=ruled.reason)
         self._failures = self._failures + 1 if trouble else 0
-        return policy.run_end_after_stop(
-            ruled, now, self._allowed, self._count
-        ) or policy.run_end_after_failure(trouble, self._failures, self._count)
+        return (
+            policy.run_end_after_stop(ruled, now, self._allowed, self._count)
+            or policy.run_end_after_failure(trouble, self._failures, self._count)
+            or (policy.paused_run_end(self._asked.session, self._count) if self._pausing else None)
+        )
 
     async def _agent(self, standing: RunStatus, printed: str) -> AgentResult:
         """Start a fresh agent and wait until it rests."""
@@ -238,7 +249,9 @@ class AgentLoop:
             access=access,
         )
         begun = crew.clock.now()
-        rest = await crew.agent.run(errand, lambda said: crew.hear(self._mask(said)))
+        output = AgentOutput(self._mask, crew.clock.now, self._printed_line, crew.hear)
+        rest = await crew.agent.run(errand, output.feed)
+        output.close()
         rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
         crew.tell(
             AgentEnded(
@@ -247,9 +260,14 @@ class AgentLoop:
                 exit_code=rest.exit_code,
                 said=rest.said,
                 trouble=rest.trouble,
+                tokens=rest.tokens,
+                cents=rest.cents,
             )
         )
         return rest
+
+    def _printed_line(self, line: str) -> None:
+        self._crew.tell(AgentPrinted(iteration=self._number, text=line))
 
     async def _access(self) -> McpAccess | None:
         try:
