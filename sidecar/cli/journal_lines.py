@@ -38,7 +38,8 @@ def journal_lines(journal: Journal, most: int, now: float) -> list[StyledLine]:
     ranks = list(ORDER)
     tasks = sorted((task for task in journal.tasks if task.open), key=lambda task: ranks.index(task.status))
     first = [task for task in tasks if ranks.index(task.status) < STUCK_RANK]
-    stuck = [note for note in journal.notes if note.kind is NoteKind.STUCK]
+    closed = journal.closed_at or 0.0
+    stuck = [note for note in journal.notes if note.kind is NoteKind.STUCK and note.at > closed]
     lines = [
         *(_task_line(task, done, now) for task in first),
         *(

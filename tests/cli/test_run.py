@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -76,6 +77,16 @@ async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(ru
     assert "T1 [remaining, medium] by agent: write the changelog" in prompt
     assert "The task that is ready:\n```text\nT1: write the changelog\n```" in prompt
     assert "1: I was number 0." in prompt
+    status = runs.stage.supervisor("status", "--session", "demo").stdout
+    assert "tasks: 1 of 1 completed" in status
+    listed = runs.stage.supervisor("run", "log").stdout.splitlines()
+    assert re.fullmatch(r"1 .{19} \d\d:\d\d; T1 remaining; continue: .*", listed[1])
+    assert re.fullmatch(r"2 .{19} \d\d:\d\d; T1 completed; achieved.*", listed[2])
+    second_log = runs.stage.supervisor("run", "log", "demo", "2").stdout
+    assert f"--- prompt ---\n{prompt}" in second_log
+    assert "--- output ---\nStopped.\n" in second_log
+    refused = runs.stage.supervisor("run", "log", "demo", "3")
+    assert (refused.returncode, "no iteration" in refused.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

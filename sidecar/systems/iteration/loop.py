@@ -24,6 +24,7 @@ from sidecar.hosts.ports import AgentResult, AgentRunner, AgentTask, McpAccess
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, CommandRefusal
 from sidecar.kernel.journal import find_ready_tasks
+from sidecar.kernel.log import RunHistoryEvent, RunIterationBegan, RunIterationEnded
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.runs import (
     MCP_SERVER_NAME,
@@ -68,6 +69,9 @@ class SidecarSession(Protocol):
 
     async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
         """Have a stop judged. `arrived`: the id of the continuation that the agent was given, "" for none."""
+
+    async def note(self, event: RunHistoryEvent) -> None:
+        """Keep an event of the run in the log."""
 
     async def end(self, why: str) -> None:
         """Report that the run is over."""
@@ -123,6 +127,7 @@ class AgentLoop:
         self._printed = ""
         self._token = ""
         self._pausing = False
+        self._at_work = RunIterationEnded(number=0, decided="")
 
     def pause(self) -> bool:
         """End the run after this iteration, or no longer; return which."""
@@ -157,6 +162,8 @@ class AgentLoop:
         with suppress(OSError, BadInputError, TimeoutError):
             async with asyncio.timeout(END_NOTICE_SECONDS):
                 await self._crew.overseer.end(outcome)
+                if self._at_work.number:
+                    await self._crew.overseer.note(replace(self._at_work, decided=outcome))
         await self._hooks("after_session", outcome=outcome)
 
     async def _open(self) -> None:
@@ -215,6 +222,14 @@ class AgentLoop:
                 budget=now.budget,
             )
         )
+        ended = replace(
+            self._at_work,
+            decided=ruled.reason if ruled.decision == "rest" else ruled.decision,
+            detail=self._mask(ruled.detail or ruled.note),
+            moved=policy.moved_tasks(before.journal, now.journal),
+        )
+        self._at_work = replace(ended, number=0)
+        await crew.overseer.note(ended)
         await self._completed(before, now)
         await self._hooks("after_iteration", decision=ruled.decision, reason=ruled.reason)
         self._failures = self._failures + 1 if trouble else 0
@@ -241,22 +256,39 @@ class AgentLoop:
             tools=MCP_SERVER_NAME if access else "",
             journal=standing.journal,
         )
+        prompt, number = crew.word(material), standing.journal.iteration
+        await crew.overseer.note(
+            RunIterationBegan(
+                number=number, iteration=self._number, most=self._allowed, prompt=self._mask(prompt)
+            )
+        )
+        self._at_work = RunIterationEnded(number=number, decided="")
         errand = AgentTask(
-            prompt=crew.word(material),
+            prompt=prompt,
             project=asked.project,
             environment={**crew.environment, "SUPERVISOR_SESSION": asked.session},
             seconds=policy.next_agent_seconds(standing, crew.longest),
             access=access,
         )
-        begun = crew.clock.now()
+        started, rest = crew.clock.now(), AgentResult()
         output = AgentOutput(self._mask, crew.clock.now, self._printed_line, crew.hear)
-        rest = await crew.agent.run(errand, output.feed)
-        output.close()
-        rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
+        try:
+            rest = await crew.agent.run(errand, output.feed)
+        finally:
+            rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
+            self._at_work = replace(
+                self._at_work,
+                seconds=round(crew.clock.now() - started, 1),
+                exit_code=rest.exit_code,
+                trouble=rest.trouble,
+                tokens=rest.tokens,
+                cents=rest.cents,
+                output=output.close(),
+            )
         crew.tell(
             AgentEnded(
                 iteration=self._number,
-                seconds=round(crew.clock.now() - begun, 1),
+                seconds=self._at_work.seconds,
                 exit_code=rest.exit_code,
                 said=rest.said,
                 trouble=rest.trouble,

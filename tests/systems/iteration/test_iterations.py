@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import TaskStatus
+from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
 from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
@@ -209,6 +210,8 @@ async def test_the_next_agent_sees_the_tasks_and_a_completed_one_is_told(fakes: 
     ]
     assert [started.task for started in scene.all(IterationStarted)] == ["", "write the lexer"]
     assert [(done.id, done.content) for done in scene.all(TaskCompleted)] == [("T1", "write the lexer")]
+    kept = [one for one in scene.overseer.kept if isinstance(one, RunIterationEnded)]
+    assert [one.moved for one in kept] == [("T1 remaining",), ("T1 completed",)]
     assert ("on_task_completed", "write the lexer") in [
         (name, facts.get("task")) for name, facts in scene.hooks.ran
     ]
@@ -240,10 +243,23 @@ async def test_neither_a_secret_nor_the_token_of_the_tools_is_shown(fakes: Fakes
         return AgentResult(said=f"{SECRET} and {TOKEN}", exit_code=1, trouble=f"{TOKEN} is refused")
 
     scene = Scene(fakes, leaking)
+    scene.words = f"{SECRET} by {TOKEN}"
     await scene.play()
     (rested,) = scene.all(AgentEnded)
+    assert scene.overseer.kept == [
+        RunIterationBegan(number=1, iteration=1, most=17, prompt="*** by ***"),
+        RunIterationEnded(
+            number=1,
+            decided="achieved",
+            detail=scene.all(StopJudged)[0].detail or scene.all(StopJudged)[0].note,
+            exit_code=1,
+            trouble="*** is refused",
+            output="*** and ***",
+        ),
+    ]
     assert (rested.said, rested.trouble) == ("*** and ***", "*** is refused")
-    assert not any(SECRET in str(each) or TOKEN in str(each) for each in (*scene.told, *scene.hooks.ran))
+    seen = (*scene.told, *scene.hooks.ran, *scene.overseer.kept)
+    assert not any(SECRET in str(each) or TOKEN in str(each) for each in seen)
 
 
 async def test_a_sidecar_that_fails_in_the_middle_ends_the_run_with_a_word(fakes: Fakes) -> None:

@@ -206,6 +206,12 @@ def broken_run_end(why: str, count: int) -> RunFinished:
     return RunFinished(outcome="broken", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
 
 
+def moved_tasks(before: Journal, now: Journal) -> tuple[str, ...]:
+    """Return "ID STATUS" of each task that is new or has another status than before."""
+    statuses = {task.id: task.status for task in before.tasks}
+    return tuple(f"{task.id} {task.status}" for task in now.tasks if statuses.get(task.id) != task.status)
+
+
 def newly_completed_tasks(before: Journal, now: Journal) -> tuple[Task, ...]:
     """Return the tasks that were open or missing before and are completed now."""
     closed = {task.id for task in before.tasks if not task.open}
