@@ -19,7 +19,6 @@ PAUSING: Final = "PAUSES after this iteration (p: no)   a task   n note to the n
 ASKED: Final = {"a": ("task_add", "new task"), "n": ("note_add", "note to the next iteration")}
 """Keys that ask for a text: the tool that takes it, and what is asked."""
 ENTER, ESCAPE, RUBOUT = "\r\n", "\x1b", "\x7f\b"
-CLEAR: Final = "\x15"
 READ_SIZE: Final = 4096
 """Bytes read at once; pasted text may come in one piece."""
 TEXT_LENGTH: Final = 4_000
@@ -82,9 +81,7 @@ class RunKeys:
             self._asked = ""
         elif key in RUBOUT:
             self._typed = self._typed[:-1]
-        elif key == CLEAR:
-            self._typed = ""
-        elif key.isprintable() or key == "\t":
+        elif key.isprintable():
             self._typed = (self._typed + key)[:TEXT_LENGTH]
 
     async def _wrote(self, tool: str, text: str) -> None:

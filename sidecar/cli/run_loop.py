@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,7 @@ from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, NoteKind
-from sidecar.kernel.runs import RUN_HOST, RunFinished, RunRequest
+from sidecar.kernel.runs import RUN_HOST, RunFinished, RunRequest, RunWarning
 from sidecar.platform.client import SidecarError
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
@@ -151,7 +151,8 @@ def run(  # noqa: PLR0913 - one for each option
     if not acp and not _program_exists(command[0], asked.project):
         raise BadInputError(f"there is no program {command[0]!r} on PATH. Example: -- claude -p")
     greet_sidecar()
-    with hold_run_lock(folders.run, asked.session), RunJsonLines() if as_json else RunTerminalView() as show:
+    show = RunJsonLines() if as_json else RunTerminalView()
+    with hold_run_lock(folders.run, asked.session), closing(show):
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
         sys.exit(asyncio.run(_run_to_end(wish, folders, show)))
 
@@ -179,8 +180,9 @@ async def _steered(run: AgentLoop, crew: RunParticipants, session: str, show: Ru
     if show.board is None:
         yield
         return
+    stop = partial(signal.raise_signal, signal.SIGINT)
     keys = RunKeys(
-        run.pause, partial(signal.raise_signal, signal.SIGINT), partial(_write_down, session), show.say
+        run.pause, stop, partial(_write_down, session), lambda said: show.tell(RunWarning(text=said))
     )
     following = asyncio.create_task(_follow(crew, show.board))
     try:

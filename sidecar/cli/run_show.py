@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Protocol, Self
 
 import msgspec
 from rich.console import Console
@@ -37,20 +35,10 @@ SAID_LENGTH = 2_000
 """Characters of an agent's output that are kept, from its end."""
 
 
-class RunView(Protocol):
-    """Shows the events of a run, as a context manager."""
+class RunView:
+    """Shows the events of a run; this one shows none. `board` is what stays on a terminal, None elsewhere."""
 
-    @property
-    def board(self) -> RunBoard | None:
-        """What stays below the lines, None where nothing does."""
-
-    def __enter__(self) -> Self:
-        """Begin."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End, whatever happened."""
+    board: RunBoard | None = None
 
     def tell(self, what: RunProgressEvent) -> None:
         """Show an event."""
@@ -58,41 +46,25 @@ class RunView(Protocol):
     def hear(self, line: str) -> None:
         """Show the line that the agent is writing."""
 
-    def say(self, text: str) -> None:
-        """Show a line of our own."""
+    def close(self) -> None:
+        """End, whatever happened."""
 
 
-class RunJsonLines:
+class RunJsonLines(RunView):
     """JSON lines on standard output, as docs/run.md describes them."""
-
-    board = None
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         """`now`: seconds since the epoch."""
         self._now = now
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
 
     def tell(self, what: RunProgressEvent) -> None:
         if isinstance(what, AgentEnded):
             what = msgspec.structs.replace(what, said=what.said[-SAID_LENGTH:])
         echo_json_text(f'{{"at":{self._now():.3f},{msgspec.json.encode(what).decode()[1:]}')
 
-    def hear(self, line: str) -> None:
-        pass
 
-    def say(self, text: str) -> None:
-        pass
-
-
-class RunTerminalView:
-    """Lines for a person. On a terminal `board` stays below them; elsewhere it is None."""
+class RunTerminalView(RunView):
+    """Lines for a person. On a terminal `board` stays below them."""
 
     def __init__(self, console: Console | None = None, now: Callable[[], float] = time.time) -> None:
         """`console`: used instead of the terminal's, for tests. `now`: seconds since the epoch."""
@@ -101,21 +73,13 @@ class RunTerminalView:
         self.board = RunBoard(now) if self._console.is_terminal else None
         self._live = Live(self.board, console=self._console, transient=True) if self.board else None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         if self._live:
             self._live.stop()
 
     def hear(self, line: str) -> None:
         if self.board:
             self.board.hear(line)
-
-    def say(self, text: str) -> None:
-        self._print(f"  [yellow]{_escape_line(text)}[/]")
 
     def tell(self, what: RunProgressEvent) -> None:
         if self.board:
@@ -159,8 +123,7 @@ class RunTerminalView:
         )
 
     def _ended(self, what: RunFinished) -> None:
-        if self._live:
-            self._live.stop()
+        self.close()
         good = what.outcome == "achieved"
         mark = "[bold green]✔" if good else "[bold red]✘"
         times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"

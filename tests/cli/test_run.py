@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import signal
+import termios
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from sidecar.cli.scripted.model_server import ScriptedModel
+from support.at_terminal import AtTerminal
 from support.run_agents import (
     COMPLETE,
     FINISHES,
@@ -133,6 +135,23 @@ async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) 
     again = runs.run("--json")
     assert again.returncode == 0, again.stderr
     assert events(again)[0]["resumed"]
+
+
+async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause(runs: Runs) -> None:
+    runs.agent("print('I begin.', flush=True); hang(); print('Stopped.')")
+    scene = runs.stage.scene
+    with runs.wire() as wire, AtTerminal(runs.command(), scene.project, scene.environment) as terminal:
+        hangs(wire)
+        terminal.wait_for("│ I begin.")
+        terminal.press("abuild it\n")
+        terminal.wait_for("T1 remaining, by user, .*: build it")
+        terminal.press("p")
+        terminal.wait_for("PAUSES after this iteration")
+        with (runs.home / "go").open("w") as go:
+            go.write("g")
+        terminal.wait_for("paused after 1 iteration")
+        assert terminal.code() == 1
+        assert terminal.modes[3] & (termios.ICANON | termios.ECHO) == termios.ICANON | termios.ECHO
 
 
 async def test_n_iterations_are_exactly_n_agents(runs: Runs) -> None:

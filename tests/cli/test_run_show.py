@@ -6,6 +6,7 @@ import io
 import json
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ EVENTS: tuple[RunProgressEvent, ...] = (
 def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  # noqa: FBT001 - a parameter
     output = io.StringIO()
     console = Console(file=output, force_terminal=terminal, color_system=None, width=100, soft_wrap=True)
-    with RunTerminalView(console) as story:
+    with closing(RunTerminalView(console)) as story:
         for event in EVENTS:
             story.tell(event)
             story.hear(EVIL)
@@ -65,7 +66,7 @@ def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  #
 
 def test_a_story_says_where_the_run_stands() -> None:
     output = io.StringIO()
-    with RunTerminalView(Console(file=output, width=100), lambda: NOON) as story:
+    with closing(RunTerminalView(Console(file=output, width=100), lambda: NOON)) as story:
         story.tell(RunStarted(session="demo", project="/shop", goal="all tests pass", most=3, resumed=True))
         story.tell(IterationStarted(iteration=2, most=3, task="write the lexer"))
         story.tell(AgentPrinted(iteration=2, text="[Bash] make"))
@@ -86,7 +87,7 @@ def test_a_story_says_where_the_run_stands() -> None:
 def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with RunJsonLines(lambda: NOON) as lines:
+    with closing(RunJsonLines(lambda: NOON)) as lines:
         for event in EVENTS:
             lines.tell(event)
             lines.hear("not told")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from string import Template
 from typing import Final
 
-from sidecar.kernel.journal import Author, Journal, Task, find_ready_tasks
+from sidecar.kernel.journal import Journal, Task, find_ready_tasks
 from sidecar.kernel.runs import RunPromptInputs
 from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block
 
@@ -99,13 +99,8 @@ def _format_task(task: Task) -> str:
 def _note_lines(journal: Journal) -> Iterable[str]:
     """Format the notes, the newest first."""
     return (
-        f"{note.id} [{note.kind}]{_by_user(note.by)}: {_one_line(note.content)}"
-        for note in reversed(journal.notes)
+        f"{note.id} [{note.kind}] by {note.by}: {_one_line(note.content)}" for note in reversed(journal.notes)
     )
-
-
-def _by_user(author: Author) -> str:
-    return " by user" if author is Author.USER else ""
 
 
 def _summary_lines(journal: Journal) -> Iterable[str]:
