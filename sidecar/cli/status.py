@@ -56,7 +56,7 @@ def _print_report(report: SessionReport) -> None:
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
     if report.spending.calls:
-        console.print(_spending_line(report.spending), markup=False)
+        console.print(spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))
     if others := other_sessions(report):
@@ -86,8 +86,8 @@ def _session_line(one: SessionSummary, at: float) -> str:
     return escape_unprintable(f"  {one.host}:{one.session} in {one.project}: {doing}; {goal}")
 
 
-def _spending_line(today: Spending) -> str:
-    """The cost of judging today; calls without a known price are counted separately."""
+def spending_line(today: Spending) -> str:
+    """Return the cost of judging today; calls without a known price are counted separately."""
     unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
     calls = f"{today.calls} call{'' if today.calls == 1 else 's'}"
     return f"Judging today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
