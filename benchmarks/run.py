@@ -18,6 +18,7 @@ import cold
 import decision
 import events
 import gates
+import iterations
 import lsp
 import mcp_tools
 import memory
@@ -44,6 +45,7 @@ BENCHMARKS: Final = {
     "proof": proof.measured,
     "tree": tree.measured,
     "checkpoints": checkpoints.measured,
+    "iterations": iterations.measured,
     "lsp": lsp.measured,
     "mcp": mcp_tools.measured,
 }

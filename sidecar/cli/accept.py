@@ -46,8 +46,7 @@ def _accept_held(asked: HeldEditsRequest, held: tuple[HeldEdit, ...], *, yes: bo
         echo("Nothing is held.")
         return
     for edit in held:
-        echo(f"{escape_unprintable(edit.path)}: {escape_unprintable(edit.summary)}")
-        for line in _diff_lines(edit):
+        for line in held_edit_lines(edit):
             echo(line)
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
@@ -60,6 +59,12 @@ def _accept_held(asked: HeldEditsRequest, held: tuple[HeldEdit, ...], *, yes: bo
         echo(escape_unprintable(accepted))
     if len(lines) < len(held):
         raise click.ClickException("what is held has changed since it was shown; look at it again")
+
+
+def held_edit_lines(edit: HeldEdit) -> Iterator[str]:
+    """Return the edit for a terminal: where, what, and the difference."""
+    yield f"{escape_unprintable(edit.path)}: {escape_unprintable(edit.summary)}"
+    yield from _diff_lines(edit)
 
 
 def _diff_lines(edit: HeldEdit) -> Iterator[str]:

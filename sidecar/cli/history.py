@@ -88,6 +88,15 @@ def explain(session: str, *, last: int, markdown: bool, as_json: bool, everywher
         echo(("\n" if number else "") + "\n".join(_markdown(story) if markdown else _plain(story)))
 
 
+def explain_last(session: str) -> str:
+    """Return the story of a session's last decision. Raises ClickException where none is known."""
+    log = _open_log()
+    decisions = _found(log, session, None, everywhere=True)[-1:]
+    return "\n".join(
+        line for story in asyncio.run(_tell(StopHistory(log), decisions)) for line in _plain(story)
+    )
+
+
 async def _tell(kept: StopHistory, decisions: Sequence[Decision]) -> list[Story]:
     return [
         tell_decision(

@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.run_board import RunBoard
+from sidecar.cli.run_keys import RunKeys, typed_keys
+from sidecar.cli.run_log import run_log
 from sidecar.cli.run_show import RunJsonLines, RunTerminalView, RunView
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.runs import RunFinished, RunRequest
+from sidecar.kernel.journal import Author, NoteKind
+from sidecar.kernel.runs import RUN_HOST, RunFinished, RunRequest, RunWarning
 from sidecar.platform.client import SidecarError
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
@@ -31,7 +37,7 @@ from sidecar.platform.paths import Paths, user_paths
 from sidecar.platform.processes import find_program
 from sidecar.platform.secrets import SecretForms
 from sidecar.rubric.markdown import markdown_sections
-from sidecar.servers.tools.door import ToolListing
+from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
 from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME, AgentLoop, RunParticipants
 from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
@@ -44,6 +50,8 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT: Final = 1024 * 1024
 """Largest specification or template, in bytes."""
+FOLLOW_S: Final = 1.0
+"""Seconds between two looks at the session's status for the terminal."""
 PERMISSION_MODES: Final = ("all", "edits", "none")
 """The values of `hosts.acp.link.PermissionLevel`."""
 
@@ -58,7 +66,26 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     leave: str
 
 
-@click.command()
+class RunCommand(click.Command):
+    """`run`, in which the name of a command of ours stands in the place of an agent's: `run log`."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - click's signature
+    ) -> click.Context:
+        if args and args[0] in OWN_COMMANDS:
+            own = OWN_COMMANDS[args[0]]
+            return own.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+OWN_COMMANDS: Final = {"log": run_log}
+
+
+@click.command(cls=RunCommand)
 @click.option("--goal", default="", help="The condition. Without it the session's own goal goes on.")
 @click.option(
     "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
@@ -100,6 +127,7 @@ def run(  # noqa: PLR0913 - one for each option
 
     Each iteration starts COMMAND afresh, with a prompt on its standard input (or where it says {prompt}), and
     is judged as any stop of an agent is. Ctrl-c ends it; the same --session goes on.
+    `supervisor run log [SESSION] [NUMBER]` shows its iterations.
 
     Exit codes: 0 achieved, 1 not, 2 unverified, 3 no goal any more, 130 interrupted.
     """
@@ -123,15 +151,19 @@ def run(  # noqa: PLR0913 - one for each option
     if not acp and not _program_exists(command[0], asked.project):
         raise BadInputError(f"there is no program {command[0]!r} on PATH. Example: -- claude -p")
     greet_sidecar()
-    with hold_run_lock(folders.run, asked.session), RunJsonLines() if as_json else RunTerminalView() as show:
+    show = RunJsonLines() if as_json else RunTerminalView()
+    with hold_run_lock(folders.run, asked.session), closing(show):
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
         sys.exit(asyncio.run(_run_to_end(wish, folders, show)))
 
 
 async def _run_to_end(wish: RunOptions, folders: Paths, show: RunView) -> int:
     """Run the loop and return the exit code; an interrupted run has told the sidecar, and tells the user."""
-    run = AgentLoop(_build_crew(wish, folders, show), wish.asked)
-    if (end := await work_until_signal(run.run())) is not None:
+    crew = _build_crew(wish, folders, show)
+    run = AgentLoop(crew, wish.asked)
+    async with _steered(run, crew, wish.asked.session, show):
+        end = await work_until_signal(run.run())
+    if end is not None:
         return end.exit_code
     detail = f"go on with it: --session {wish.asked.session}"
     show.tell(
@@ -140,6 +172,52 @@ async def _run_to_end(wish: RunOptions, folders: Paths, show: RunView) -> int:
         )
     )
     return INTERRUPTED_CODE
+
+
+@asynccontextmanager
+async def _steered(run: AgentLoop, crew: RunParticipants, session: str, show: RunView) -> AsyncIterator[None]:
+    """Let a person at a terminal watch and steer the run while the block lasts."""
+    if show.board is None:
+        yield
+        return
+    stop = partial(signal.raise_signal, signal.SIGINT)
+    keys = RunKeys(
+        run.pause, stop, partial(_write_down, session), lambda said: show.tell(RunWarning(text=said))
+    )
+    following = asyncio.create_task(_follow(crew, show.board))
+    try:
+        with typed_keys(keys.press) as typed:
+            show.board.keys = keys.line if typed else str
+            yield
+    finally:
+        following.cancel()
+        await keys.finish()
+
+
+async def _follow(crew: RunParticipants, board: RunBoard) -> None:
+    """Keep the board's status new, until cancelled."""
+    while True:
+        with suppress(OSError, BadInputError):
+            board.status = await crew.overseer.look()
+        await crew.clock.pause(FOLLOW_S)
+
+
+async def _write_down(session: str, tool: str, text: str) -> None:
+    """Add a task or a note of the person's to the journal. Raises OSError, BadInputError."""
+    kind = {"type": NoteKind.TIP.value} if tool == "note_add" else {}
+    call = ToolCall(
+        name=tool,
+        arguments={"content": text, **kind},
+        session=f"{RUN_HOST}:{session}",
+        project="",
+        author=Author.USER,
+    )
+    try:
+        done = await asyncio.to_thread(call_sidecar, "tool", call, ToolOutcome)
+    except SidecarError as error:
+        raise BadInputError(str(error)) from error
+    if done.refused:
+        raise BadInputError(done.text)
 
 
 def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipants:

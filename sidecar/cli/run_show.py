@@ -1,18 +1,21 @@
-"""Output of `supervisor run`: text for people, one JSON object a line for scripts."""
+"""Output of `supervisor run`: text for people, one JSON object a line for scripts, each with its time."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Protocol, Self
+import time
+from collections.abc import Callable
 
 import msgspec
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 
 from sidecar.cli.printing import echo_json_text
+from sidecar.cli.run_board import RunBoard
 from sidecar.cli.screen import Screen
 from sidecar.kernel.runs import (
     AgentEnded,
+    AgentPrinted,
     HookRan,
     IterationStarted,
     RunFinished,
@@ -32,122 +35,119 @@ SAID_LENGTH = 2_000
 """Characters of an agent's output that are kept, from its end."""
 
 
-class RunView(Protocol):
-    """Shows the events of a run, as a context manager."""
+class RunView:
+    """Shows the events of a run; this one shows none. `board` is what stays on a terminal, None elsewhere."""
 
-    def __enter__(self) -> Self:
-        """Begin."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End, whatever happened."""
+    board: RunBoard | None = None
 
     def tell(self, what: RunProgressEvent) -> None:
         """Show an event."""
 
-    def hear(self, said: str) -> None:
-        """Show output of the agent."""
+    def hear(self, line: str) -> None:
+        """Show the line that the agent is writing."""
+
+    def close(self) -> None:
+        """End, whatever happened."""
 
 
-class RunJsonLines:
+class RunJsonLines(RunView):
     """JSON lines on standard output, as docs/run.md describes them."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        """`now`: seconds since the epoch."""
+        self._now = now
 
     def tell(self, what: RunProgressEvent) -> None:
         if isinstance(what, AgentEnded):
             what = msgspec.structs.replace(what, said=what.said[-SAID_LENGTH:])
-        echo_json_text(msgspec.json.encode(what).decode())
-
-    def hear(self, said: str) -> None:
-        pass
+        echo_json_text(f'{{"at":{self._now():.3f},{msgspec.json.encode(what).decode()[1:]}')
 
 
-class RunTerminalView:
-    """Lines for a person. On a terminal the last one is live: the iteration and the agent's output."""
+class RunTerminalView(RunView):
+    """Lines for a person. On a terminal `board` stays below them."""
 
-    def __init__(self, console: Console | None = None) -> None:
-        """`console`: used instead of the terminal's, for tests."""
+    def __init__(self, console: Console | None = None, now: Callable[[], float] = time.time) -> None:
+        """`console`: used instead of the terminal's, for tests. `now`: seconds since the epoch."""
         self._console = console or Screen(highlight=False, soft_wrap=True)
-        self._status = self._console.status("")
-        self._now = ""
-        self._heard = ""
+        self._now = now
+        self.board = RunBoard(now) if self._console.is_terminal else None
+        self._live = Live(self.board, console=self._console, transient=True) if self.board else None
 
-    def __enter__(self) -> Self:
-        return self
+    def close(self) -> None:
+        if self._live:
+            self._live.stop()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._status.stop()
-
-    def hear(self, said: str) -> None:
-        *_, last = (self._heard + said[-SAID_LENGTH:]).rstrip().split("\n")
-        self._heard = last[-SAID_LENGTH:]
-        self._status.update(f"{self._now}  [dim]{_escape_line(last)}[/]")
+    def hear(self, line: str) -> None:
+        if self.board:
+            self.board.hear(line)
 
     def tell(self, what: RunProgressEvent) -> None:
+        if self.board:
+            self.board.tell(what)
         match what:
             case RunStarted():
                 self._opened(what)
-            case IterationStarted():
-                self._heard, self._now = "", f"[bold]iteration {what.iteration}/{what.most}[/]"
-                task = f": {_escape_line(what.task)}" if what.task else ""
-                self._console.print(f"{self._now}{task}")
-                self._status.update(self._now)
-                self._status.start()
             case AgentEnded():
                 self._rested(what)
-            case TaskCompleted():
-                self._console.print(f"  [green]✔[/] {_escape_line(what.id)} {_escape_line(what.content)}")
             case StopJudged():
                 self._judged(what)
-            case HookRan():
-                if what.exit_code != 0:
-                    how = what.trouble or f"exit code {what.exit_code}"
-                    self._console.print(
-                        f"  [red]hook {what.name}: {_escape_line(how)}: {_escape_line(what.command)}[/]"
-                    )
-            case RunWarning():
-                self._console.print(f"  [yellow]{_escape_line(what.text)}[/]")
             case RunFinished():
                 self._ended(what)
+            case _:
+                if line := _plain_line(what):
+                    self._print(line)
+
+    def _print(self, text: str) -> None:
+        when = time.strftime("%H:%M:%S", time.localtime(self._now()))
+        self._console.print(f"[dim]{when}[/] {text}")
 
     def _opened(self, what: RunStarted) -> None:
         goes_on = " goes on" if what.resumed else ""
-        self._console.print(f"[bold]session {what.session}{goes_on}[/] (at most {what.most} iterations)")
-        self._console.print(f"  goal: {_escape_line(what.goal)}")
+        self._print(f"[bold]session {what.session}{goes_on}[/] (at most {what.most} iterations)")
+        self._print(f"  goal: {_escape_line(what.goal)}")
+        if self._live:
+            self._live.start()
 
     def _rested(self, what: AgentEnded) -> None:
-        lines = [line for line in what.said.splitlines() if line.strip()]
-        last = f": {_escape_line(lines[-1])}" if lines else ""
-        self._console.print(f"  [cyan]agent[/] ({what.seconds:.0f} s){last}")
+        tokens = f", {what.tokens:,} tokens" if what.tokens else ""
+        cents = f", {what.cents:.2f} cents" if what.cents is not None else ""
+        self._print(f"  [cyan]agent[/] ({what.seconds:.0f} s{tokens}{cents})")
         if what.trouble or what.exit_code not in (0, None):
             why = what.trouble or f"it ended with exit code {what.exit_code}"
-            self._console.print(f"  [red]agent: {_escape_line(why)}[/]")
-        self._status.update(f"{self._now}  [dim]Supervisor is judging[/]")
+            self._print(f"  [red]agent: {_escape_line(why)}[/]")
 
     def _judged(self, what: StopJudged) -> None:
-        self._status.stop()
         words = what.note or f"{what.decision}: {what.reason} {what.detail}"
-        self._console.print(
+        self._print(
             f"  [bold yellow]supervisor[/] {_escape_line(words.removeprefix('Supervisor: '), REASON_LENGTH)}"
         )
 
     def _ended(self, what: RunFinished) -> None:
-        self._status.stop()
+        self.close()
         good = what.outcome == "achieved"
         mark = "[bold green]✔" if good else "[bold red]✘"
         times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"
         why = "" if good or not what.detail else f": {_escape_line(what.detail, REASON_LENGTH)}"
-        self._console.print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
+        self._print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
+
+
+def _plain_line(what: RunProgressEvent) -> str:
+    """The line of an event that has no other part, "" where there is nothing to tell."""
+    match what:
+        case IterationStarted():
+            task = f": {_escape_line(what.task)}" if what.task else ""
+            return f"[bold]iteration {what.iteration}/{what.most}[/]{task}"
+        case AgentPrinted():
+            return f"  [dim]│[/] {_escape_line(what.text, REASON_LENGTH)}"
+        case TaskCompleted():
+            return f"  [green]✔[/] {_escape_line(what.id)} {_escape_line(what.content)}"
+        case HookRan() if what.exit_code != 0:
+            how = what.trouble or f"exit code {what.exit_code}"
+            return f"  [red]hook {what.name}: {_escape_line(how)}: {_escape_line(what.command)}[/]"
+        case RunWarning():
+            return f"  [yellow]{_escape_line(what.text)}[/]"
+        case _:
+            return ""
 
 
 def _escape_line(text: str, limit: int = SHOWN_LENGTH) -> str:

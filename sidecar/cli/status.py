@@ -11,6 +11,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from sidecar.cli.journal_lines import journal_lines
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
 from sidecar.cli.printing import PREFIX, echo, echo_json
 from sidecar.cli.screen import Screen, new_table
@@ -23,6 +24,7 @@ from sidecar.systems.supervision.policy.commands import switch_on_command
 
 MOST_OTHERS: Final = 10
 """Other sessions that are shown."""
+TASKS_SHOWN: Final = 10
 CONDITION_LENGTH: Final = 80
 """Characters shown of another session's goal, and of what it does."""
 
@@ -49,10 +51,12 @@ def status(session: str, *, exit_code: bool, as_json: bool) -> None:
 def _print_report(report: SessionReport) -> None:
     console = Screen(highlight=False)
     console.print("\n".join(escape_unprintable_lines(report.text.removeprefix(PREFIX))), markup=False)
+    for task in journal_lines(report.journal, TASKS_SHOWN, time.time()):
+        console.print(Text(task.text, style=task.style), soft_wrap=True)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
     if report.spending.calls:
-        console.print(_spending_line(report.spending), markup=False)
+        console.print(spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))
     if others := other_sessions(report):
@@ -82,8 +86,8 @@ def _session_line(one: SessionSummary, at: float) -> str:
     return escape_unprintable(f"  {one.host}:{one.session} in {one.project}: {doing}; {goal}")
 
 
-def _spending_line(today: Spending) -> str:
-    """The cost of judging today; calls without a known price are counted separately."""
+def spending_line(today: Spending) -> str:
+    """Return the cost of judging today; calls without a known price are counted separately."""
     unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
     calls = f"{today.calls} call{'' if today.calls == 1 else 's'}"
     return f"Judging today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"

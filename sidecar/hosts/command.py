@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import AgentResult
+from sidecar.hosts.streams import AnyStream
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform import processes
@@ -62,26 +63,16 @@ class ToolAccess(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...]
 
 
-class _Result(Struct, frozen=True):
-    """The last line that `claude --output-format json` or `stream-json` prints."""
-
-    result: str
-    type: str
-
-
 class KnownProgram(Struct, frozen=True):
-    """One row of the table: how a program is given our tools, and what its output says.
+    """One row of the table: how a program is given our tools, and how it is asked to report its work.
 
-    `said` extracts the agent's last message from what the program printed.
+    `report` is put behind the first word of `after`, unless a word begins with `unless`.
     """
 
     equip: Callable[[AgentInvocation, ToolAccess], AgentInvocation]
-    said: Callable[[str], str] = str
-
-
-def find_known_program(command: tuple[str, ...]) -> KnownProgram:
-    """Return the row of a command's program."""
-    return KNOWN_PROGRAMS.get(PurePath(command[0]).name, OTHER_PROGRAM)
+    report: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    unless: str = ""
 
 
 def build_invocation(
@@ -100,7 +91,7 @@ def build_invocation(
         return plain
     told = {"SUPERVISOR_MCP_URL": access.url, "SUPERVISOR_MCP_TOKEN": access.token}
     known = replace(plain, environment={**plain.environment, **told})
-    return find_known_program(command).equip(known, ToolAccess(access=access, config=config, tools=tools))
+    return _find_program(command).equip(known, ToolAccess(access=access, config=config, tools=tools))
 
 
 def mcp_config(access: McpAccess) -> bytes:
@@ -148,16 +139,6 @@ def _equip_claude(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
     return replace(given, command=(*given.command, *more))
 
 
-def _claude_result(printed: str) -> str:
-    """Return the result if JSON was asked for, else the output as printed."""
-    line = printed.rstrip().rpartition("\n")[2]
-    try:
-        found = msgspec.json.decode(line, type=_Result)
-    except (msgspec.DecodeError, RecursionError):
-        return printed
-    return found.result if found.type == "result" else printed
-
-
 def _equip_opencode(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
     """Add our server to the MCP configuration that the user's environment contains."""
     name = "OPENCODE_CONFIG_CONTENT"
@@ -184,9 +165,30 @@ def _parse_json_object(text: str) -> dict[str, Any]:
 
 OTHER_PROGRAM: Final = KnownProgram(_equip_nothing)
 KNOWN_PROGRAMS: Final = {
-    "claude": KnownProgram(_equip_claude, _claude_result),
-    "opencode": KnownProgram(_equip_opencode),
+    "claude": KnownProgram(
+        _equip_claude,
+        ("--output-format", "stream-json", "--verbose"),
+        ("-p", "--print"),
+        "--output-format",
+    ),
+    "opencode": KnownProgram(_equip_opencode, ("--format", "json"), ("run",), "--format"),
 }
+
+
+def _find_program(command: tuple[str, ...]) -> KnownProgram:
+    return KNOWN_PROGRAMS.get(PurePath(command[0]).name, OTHER_PROGRAM)
+
+
+def ask_for_reports(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command that reports its work while it works, where its program can and nothing else is said.
+
+    Without that `claude -p` is silent until its end, and neither it nor OpenCode says what it spent.
+    """
+    known = _find_program(command)
+    at = next((number for number, word in enumerate(command) if number and word in known.after), 0)
+    if not at or any(word.startswith(known.unless) for word in command):
+        return command
+    return (*command[: at + 1], *known.report, *command[at + 1 :])
 
 
 # --- Running the program ------------------------------------------------------------------------------------
@@ -232,7 +234,7 @@ class CommandAgent:
 
         `tools`: names of our tools that need no permission.
         """
-        self._command = tuple(command)
+        self._command = ask_for_reports(tuple(command))
         self._config = config
         self._tools = tuple(tools)
 
@@ -248,10 +250,12 @@ class CommandAgent:
     async def _run(
         self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
     ) -> AgentResult:
-        ended, printed, complaint = await run_invocation(worn, errand.project, errand.seconds, hear)
+        output = AnyStream(hear)
+        ended, printed, complaint = await run_invocation(worn, errand.project, errand.seconds, output.feed)
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             return AgentResult(trouble=f"it could not be started: {ended.reason}")
-        said = find_known_program(self._command).said(printed)
+        told = output.close(printed, complaint)
+        said = told.text or told.fault
         if ended.exit_code != 0 or not said.strip():
             said = "\n".join(
                 filter(None, (said.strip(), last_characters(complaint, COMPLAINT_LIMIT).strip()))
@@ -260,6 +264,8 @@ class CommandAgent:
             said=last_characters(said, COMMAND_SAID_LIMIT),
             exit_code=ended.exit_code,
             trouble=ended.reason,
+            tokens=told.tokens,
+            cents=told.cents,
         )
 
 

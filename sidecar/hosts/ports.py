@@ -83,12 +83,15 @@ class AgentResult(Struct, frozen=True, kw_only=True):
 
     `said` is the end of the agent's message, at most 20,000 characters. `trouble` says in one line why the
     agent did not finish: it could not be started, took too long, was killed, or does not speak the protocol;
-    "" if it ended by itself.
+    "" if it ended by itself. `tokens` and `cents` are what it says that it spent: 0 and None where it says
+    nothing.
     """
 
     said: str = ""
     exit_code: int | None = None
     trouble: str = ""
+    tokens: int = 0
+    cents: float | None = None
 
 
 class AgentRunner(Protocol):

@@ -46,6 +46,7 @@ class Author(StrEnum):
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One task. `id` ("T3") is never reused. `depends_on`: ids of tasks that must be completed first.
 
+    `added_at` and `changed_at` are seconds since the epoch, 0 where unknown.
     The others are the task loop's: `complexity` is 1 to 14, 0 where unknown; `agent` is the one that works on
     it; `scope_files` are globs of what may be changed, all files where there is none; `sprint` groups tasks;
     `iteration` counts the reports on it.
@@ -57,6 +58,8 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: Priority = Priority.MEDIUM
     depends_on: tuple[str, ...] = ()
     by: Author = Author.AGENT
+    added_at: float = 0.0
+    changed_at: float = 0.0
     complexity: int = 0
     agent: str = ""
     acceptance_criteria: tuple[str, ...] = ()
@@ -71,12 +74,13 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """One note; `at` is seconds since the epoch."""
+    """One note of its author `by`; `at` is seconds since the epoch."""
 
     id: str
     kind: NoteKind
     content: str
     at: float
+    by: Author = Author.AGENT
 
 
 class JournalSummary(Struct, frozen=True, kw_only=True):

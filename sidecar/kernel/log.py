@@ -104,6 +104,38 @@ class JournalChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     complete: bool = False
 
 
+class RunIterationBegan(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="run-iteration-begun"):
+    """An agent of a run was started. `number` counts the session's iterations, `iteration` its goal's."""
+
+    number: int
+    iteration: int
+    most: int
+    prompt: str
+
+
+class RunIterationEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="run-iteration-ended"):
+    """An agent of a run has ended and was judged. `number`: as when it began.
+
+    `output` is the beginning and the end of what it printed, `moved` are tasks and their new status.
+    `decided` is "continue", a RestReason, or how the run ended before the stop was judged. The others are as
+    in AgentResult.
+    """
+
+    number: int
+    decided: str
+    detail: str = ""
+    seconds: float = 0.0
+    exit_code: int | None = None
+    trouble: str = ""
+    tokens: int = 0
+    cents: float | None = None
+    output: str = ""
+    moved: tuple[str, ...] = ()
+
+
+RunHistoryEvent = RunIterationBegan | RunIterationEnded
+
+
 class LoopSessionChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-session"):
     """A loop session began, ended or was paused."""
 
@@ -191,6 +223,8 @@ EventData = (
     | WorkerRan
     | SkillEnded
     | JournalChanged
+    | RunIterationBegan
+    | RunIterationEnded
     | LoopSessionChanged
     | LoopTaskBegun
     | LoopReportRuled

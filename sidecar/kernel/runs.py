@@ -104,14 +104,23 @@ class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag
     task: str
 
 
+class AgentPrinted(Struct, frozen=True, kw_only=True, tag_field="event", tag="output"):
+    """An agent printed a line: its words, or a tool call in brackets."""
+
+    iteration: int
+    text: str
+
+
 class AgentEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="agent"):
-    """An agent has ended. `said` is the end of its output; `trouble` is as in AgentResult."""
+    """An agent has ended. `said` is the end of its output; the others are as in AgentResult."""
 
     iteration: int
     seconds: float
     exit_code: int | None
     said: str
     trouble: str
+    tokens: int = 0
+    cents: float | None = None
 
 
 class TaskCompleted(Struct, frozen=True, kw_only=True, tag_field="event", tag="task"):
@@ -161,6 +170,7 @@ class RunFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="end
 RunProgressEvent = (
     RunStarted
     | IterationStarted
+    | AgentPrinted
     | AgentEnded
     | TaskCompleted
     | StopJudged

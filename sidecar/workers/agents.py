@@ -27,6 +27,7 @@ from sidecar.hosts.command import AgentInvocation, build_invocation, run_invocat
 from sidecar.hosts.names import WORKER_MARKER
 from sidecar.hosts.opencode.link import get_session_context
 from sidecar.hosts.ports import AgentTask
+from sidecar.hosts.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import fill_template
@@ -37,11 +38,12 @@ from sidecar.platform.processes import ProcessEnding, ProcessResult
 from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
 from sidecar.workers.policy import claude_model, opencode_model
 from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
-from sidecar.workers.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
 
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 OPENCODE_AGENT: Final = "supervisor-worker"
 TITLE: Final = "Supervisor's worker"
+HEARD_LIMIT: Final = 262_144
+"""Characters of an agent's words that are passed on while it works: masking a flood holds up the sidecar."""
 
 
 Start = Callable[[WorkerTask[Any], str, str, Settings], tuple[AgentInvocation, str]]
@@ -143,7 +145,7 @@ class AgentBackend:
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
     ) -> WorkerRun[A]:
-        stream = self._program.stream(hear)
+        stream = self._program.stream(_hear_some(hear))
         program = self._program.find(task, settings)
         given, model = self._program.start(task, program, self._prompt(task), settings)
         cost.calls = 1
@@ -155,7 +157,7 @@ class AgentBackend:
         marked = {**given.environment, WORKER_MARKER: "1", "PWD": task.project}
         given = replace(given, environment=marked)
         ended, printed, complaint = await run_invocation(given, task.project, task.seconds, feed, tied=True)
-        stream.close(printed, complaint, given.command)
+        stream.close(printed, complaint)
         cost.tokens, cost.cents = stream.tokens, stream.cents
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             cost.calls = 0
@@ -192,6 +194,19 @@ class AgentBackend:
             said = f"{name} ended with exit code {ended.exit_code}: {why}; try it by hand in this folder"
             return WorkerFailure.EXITED, said
         return None
+
+
+def _hear_some(hear: Callable[[str], None]) -> Callable[[str], None]:
+    """Pass on text up to HEARD_LIMIT."""
+    heard = 0
+
+    def hear_next(said: str) -> None:
+        nonlocal heard
+        heard += len(said)
+        if heard <= HEARD_LIMIT:
+            hear(said)
+
+    return hear_next
 
 
 def find_outside_paths(written: list[str], project: str, environment: Environment) -> list[str]:

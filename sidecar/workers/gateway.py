@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from sidecar.hosts.streams import OUTPUT_LIMIT
 from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import SecretMask
@@ -32,7 +33,6 @@ from sidecar.workers.backend import WorkerCost, find_answer, schema_text, valida
 from sidecar.workers.files import OutsideError, WrittenFile, read_shown_file, write_files
 from sidecar.workers.policy import gateway_model
 from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
-from sidecar.workers.streams import OUTPUT_LIMIT
 
 URL_VARIABLE: Final = "LITELLM_BASE_URL"
 KEY_VARIABLE: Final = "LITELLM_API_KEY"

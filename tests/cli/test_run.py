@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import termios
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from sidecar.cli.scripted.model_server import ScriptedModel
+from support.at_terminal import AtTerminal
 from support.run_agents import (
     COMPLETE,
     FINISHES,
@@ -76,6 +79,16 @@ async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(ru
     assert "T1 [remaining, medium] by agent: write the changelog" in prompt
     assert "The task that is ready:\n```text\nT1: write the changelog\n```" in prompt
     assert "1: I was number 0." in prompt
+    status = runs.stage.supervisor("status", "--session", "demo").stdout
+    assert "tasks: 1 of 1 completed" in status
+    listed = runs.stage.supervisor("run", "log").stdout.splitlines()
+    assert re.fullmatch(r"1 .{19} \d\d:\d\d; T1 remaining; continue: .*", listed[1])
+    assert re.fullmatch(r"2 .{19} \d\d:\d\d; T1 completed; achieved.*", listed[2])
+    second_log = runs.stage.supervisor("run", "log", "demo", "2").stdout
+    assert f"--- prompt ---\n{prompt}" in second_log
+    assert "--- output ---\nStopped.\n" in second_log
+    refused = runs.stage.supervisor("run", "log", "demo", "3")
+    assert (refused.returncode, "no iteration" in refused.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -122,6 +135,23 @@ async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) 
     again = runs.run("--json")
     assert again.returncode == 0, again.stderr
     assert events(again)[0]["resumed"]
+
+
+async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause(runs: Runs) -> None:
+    runs.agent("print('I begin.', flush=True); hang(); print('Stopped.')")
+    scene = runs.stage.scene
+    with runs.wire() as wire, AtTerminal(runs.command(), scene.project, scene.environment) as terminal:
+        hangs(wire)
+        terminal.wait_for("│ I begin.")
+        terminal.press("abuild it\n")
+        terminal.wait_for("T1 remaining, by user, .*: build it")
+        terminal.press("p")
+        terminal.wait_for("PAUSES after this iteration")
+        with (runs.home / "go").open("w") as go:
+            go.write("g")
+        terminal.wait_for("paused after 1 iteration")
+        assert terminal.code() == 1
+        assert terminal.modes[3] & (termios.ICANON | termios.ECHO) == termios.ICANON | termios.ECHO
 
 
 async def test_n_iterations_are_exactly_n_agents(runs: Runs) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from rich.console import Console
 from sidecar.cli.run_show import REASON_LENGTH, SAID_LENGTH, RunJsonLines, RunTerminalView
 from sidecar.kernel.runs import (
     AgentEnded,
+    AgentPrinted,
     HookRan,
     IterationStarted,
     RunFinished,
@@ -25,6 +28,7 @@ from sidecar.kernel.runs import (
     TaskCompleted,
 )
 
+NOON = time.mktime((2026, 11, 24, 12, 0, 0, 0, 0, -1))
 EVIL = "a\x1b[2J\n[bold]b[/]\r\x07" + "x" * 10_000
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "run.md"
 EVENTS: tuple[RunProgressEvent, ...] = (
@@ -33,7 +37,8 @@ EVENTS: tuple[RunProgressEvent, ...] = (
     HookRan(name="before_iteration", command=EVIL, exit_code=1),
     HookRan(name="before_iteration", command="true", exit_code=0),
     RunWarning(text=EVIL),
-    AgentEnded(iteration=1, seconds=2.0, exit_code=1, said=EVIL, trouble=""),
+    AgentPrinted(iteration=1, text=EVIL),
+    AgentEnded(iteration=1, seconds=2.0, exit_code=1, said=EVIL, trouble="", tokens=1200, cents=0.5),
     AgentEnded(iteration=1, seconds=2.0, exit_code=None, said="", trouble=EVIL),
     TaskCompleted(iteration=1, id="T1", content=EVIL),
     StopJudged(
@@ -47,7 +52,7 @@ EVENTS: tuple[RunProgressEvent, ...] = (
 def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  # noqa: FBT001 - a parameter
     output = io.StringIO()
     console = Console(file=output, force_terminal=terminal, color_system=None, width=100, soft_wrap=True)
-    with RunTerminalView(console) as story:
+    with closing(RunTerminalView(console)) as story:
         for event in EVENTS:
             story.tell(event)
             story.hear(EVIL)
@@ -61,22 +66,28 @@ def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  #
 
 def test_a_story_says_where_the_run_stands() -> None:
     output = io.StringIO()
-    with RunTerminalView(Console(file=output, width=100)) as story:
+    with closing(RunTerminalView(Console(file=output, width=100), lambda: NOON)) as story:
         story.tell(RunStarted(session="demo", project="/shop", goal="all tests pass", most=3, resumed=True))
         story.tell(IterationStarted(iteration=2, most=3, task="write the lexer"))
+        story.tell(AgentPrinted(iteration=2, text="[Bash] make"))
+        story.tell(
+            AgentEnded(iteration=2, seconds=2.0, exit_code=0, said="x", trouble="", tokens=1200, cents=0.5)
+        )
         story.tell(RunFinished(outcome="achieved", detail="", exit_code=0, iterations=2))
     assert output.getvalue().splitlines() == [
-        "session demo goes on (at most 3 iterations)",
-        "  goal: all tests pass",
-        "iteration 2/3: write the lexer",
-        "✔ achieved after 2 iterations",
+        "12:00:00 session demo goes on (at most 3 iterations)",
+        "12:00:00   goal: all tests pass",
+        "12:00:00 iteration 2/3: write the lexer",
+        "12:00:00   │ [Bash] make",
+        "12:00:00   agent (2 s, 1,200 tokens, 0.50 cents)",
+        "12:00:00 ✔ achieved after 2 iterations",
     ]
 
 
 def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with RunJsonLines() as lines:
+    with closing(RunJsonLines(lambda: NOON)) as lines:
         for event in EVENTS:
             lines.tell(event)
             lines.hear("not told")
@@ -91,7 +102,8 @@ def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     assert {line["event"] for line in told} == set(rows)
     for line in told:
         named = set(re.findall(r"`(\w+)`", rows[line["event"]]))
-        assert set(line) - {"event"} <= named, line["event"]
+        assert set(line) - {"event", "at"} <= named, line["event"]
+    assert {line["at"] for line in told} == {NOON}
     assert all(len(line.get("said", "")) <= SAID_LENGTH for line in told)
 
 

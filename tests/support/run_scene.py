@@ -23,6 +23,7 @@ from sidecar.hosts.runs import (
 )
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.runs import (
     RUN_HOST,
     HookRan,
@@ -70,6 +71,7 @@ class HouseOverseer:
         self._standings = RunStatusReader(services, SessionJournals(fakes.journals))
         self._about = {"session": session, "project": project}
         self.reachable = True
+        self.kept: list[RunHistoryEvent] = []
         self.standing_by = asyncio.Event()
 
     async def look(self, *, iterate: bool = False) -> RunStatus:
@@ -85,6 +87,9 @@ class HouseOverseer:
     async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
         event = RunStoppedEvent(**self._about, id=ident, said=said, arrived=arrived)
         return msgspec.json.decode(await self._tell(event), type=StopDecision)
+
+    async def note(self, event: RunHistoryEvent) -> None:
+        self.kept.append(event)
 
     async def end(self, why: str) -> None:
         await self._tell(RunEndedEvent(**self._about, why=why))
@@ -141,6 +146,7 @@ class Scene:
         self.told: list[RunProgressEvent] = []
         self.prompts: list[RunPromptInputs] = []
         self.heard: list[str] = []
+        self.words = ""
 
     def again(self, *work: Work, **asked: Any) -> Self:
         """Another call about the same session."""
@@ -148,7 +154,7 @@ class Scene:
 
     def _word(self, material: RunPromptInputs) -> str:
         self.prompts.append(material)
-        return f"iteration {material.iteration}"
+        return self.words or f"iteration {material.iteration}"
 
     def run(self) -> AgentLoop:
         crew = RunParticipants(

@@ -48,11 +48,13 @@ from sidecar.hosts.acp.wire import (
     PromptRequest,
     PromptResponse,
     PromptText,
+    PromptUsage,
     SessionNotification,
     SessionUpdate,
     StdioServer,
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
+from sidecar.kernel.models import token_count_or_zero
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
@@ -118,6 +120,8 @@ class _AcpRun:
         self._session = ""
         self._cancelling = False
         self._said = ""
+        self._tokens = 0
+        self._cents: float | None = None
         self._titles: dict[str, str] = {}
 
     async def run(self) -> AgentResult:
@@ -161,7 +165,10 @@ class _AcpRun:
     async def _work(self) -> str:
         """Send the prompt and wait for the turn to end; return what was wrong with its end."""
         prompt = PromptRequest(self._session, (PromptText(_replace_unencodable(self._errand.prompt)),))
-        reason = (await self._link.ask("session/prompt", prompt, PromptResponse)).stop_reason
+        done = await self._link.ask("session/prompt", prompt, PromptResponse)
+        with suppress(msgspec.DecodeError):
+            self._tokens = token_count_or_zero(msgspec.json.decode(done.usage, type=PromptUsage).total_tokens)
+        reason = done.stop_reason
         return STOP_REASONS.get(
             reason, f"it stopped for a reason that is not known here: {quote_one_line(reason)}"
         )
@@ -204,6 +211,8 @@ class _AcpRun:
                 )
             case "tool_call" | "tool_call_update":
                 self._worked(update)
+            case "usage_update" if update.cost and update.cost.currency == "USD" and update.cost.amount > 0:
+                self._cents = 100 * update.cost.amount
             case _:
                 pass
 
@@ -244,7 +253,13 @@ class _AcpRun:
         """Build the result. `trouble` quotes the agent, which may have logged its token."""
         if self._errand.access:
             trouble = trouble.replace(self._errand.access.token, "***")
-        return AgentResult(said=strip_control_codes(self._said), exit_code=exit_code, trouble=trouble)
+        return AgentResult(
+            said=strip_control_codes(self._said),
+            exit_code=exit_code,
+            trouble=trouble,
+            tokens=self._tokens,
+            cents=self._cents,
+        )
 
 
 def _version_trouble(theirs: int) -> str:

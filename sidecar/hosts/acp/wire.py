@@ -192,6 +192,13 @@ class PromptResponse(Struct, frozen=True, rename="camel"):
     """The turn has ended."""
 
     stop_reason: str
+    usage: Raw = Raw(b"null")
+
+
+class PromptUsage(Struct, frozen=True, rename="camel"):
+    """The tokens of a session so far. The protocol calls it unstable."""
+
+    total_tokens: int
 
 
 class CancelNotification(Struct, frozen=True, rename="camel"):
@@ -210,6 +217,13 @@ class AcpContentBlock(Struct, frozen=True):
     text: str | None = None
 
 
+class UsageCost(Struct, frozen=True):
+    """What a session cost so far."""
+
+    amount: float
+    currency: str
+
+
 class SessionUpdate(Struct, frozen=True, rename="camel"):
     """One event of a session. The form of `content` depends on its kind, `session_update`."""
 
@@ -218,6 +232,7 @@ class SessionUpdate(Struct, frozen=True, rename="camel"):
     title: str | None = None
     status: str | None = None
     tool_call_id: str = ""
+    cost: UsageCost | None = None
 
 
 class SessionNotification(Struct, frozen=True, rename="camel"):

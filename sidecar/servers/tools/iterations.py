@@ -8,22 +8,23 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sidecar.kernel.journal import Journal
-from sidecar.servers.tools.listing import flatten_text
+from sidecar.servers.tools.listing import cut_text, flatten_text, length_per_text
 from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation
 from sidecar.systems.iteration.policy.journal import add_iteration_summary, mark_session_complete
 
 
 class IterationDone(Struct, frozen=True, kw_only=True):
-    """A summary of an iteration."""
+    """A summary of an iteration; None asks for those that are kept."""
 
-    summary: str
+    summary: str | None = None
 
 
-class IterationSummary(Struct, frozen=True, kw_only=True):
-    """A stored summary. Iterations count from 1."""
+class IterationSummary(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A stored summary; iterations count from 1. `kept`: lines of all summaries, where none was given."""
 
     iteration: int
     summary: str
+    kept: tuple[str, ...] = ()
 
 
 class SessionClosed(Struct, frozen=True, kw_only=True):
@@ -37,6 +38,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools `iteration_summary` and `session_complete`."""
 
     async def iteration_summary(call: ToolInvocation, given: IterationDone) -> ToolAnswer:
+        if given.summary is None:
+            return _list_summaries(context.journals.of(call.session.key))
         now, summary = context.clock.now(), context.checks.mask(call.session)(given.summary)
         made = context.journals.change(
             call.session.key, lambda journal: add_iteration_summary(journal, summary, now)
@@ -69,6 +72,12 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             repeats=True,
         ),
     )
+
+
+def _list_summaries(journal: Journal) -> ToolAnswer:
+    most = length_per_text(one.content for one in journal.summaries)
+    kept = tuple(f"{one.iteration}: {flatten_text(cut_text(one.content, most))}" for one in journal.summaries)
+    return ToolAnswer(IterationSummary(iteration=journal.iteration, summary="", kept=kept), "\n".join(kept))
 
 
 def _close_journal(journal: Journal, now: float) -> tuple[Journal, SessionClosed]:

@@ -44,7 +44,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     async def note_add(call: ToolInvocation, given: NewNote) -> ToolAnswer:
         now, content = context.clock.now(), context.checks.mask(call.session)(given.content)
         made = context.journals.change(
-            call.session.key, lambda journal: add_note(journal, given.type, content, now)
+            call.session.key, lambda journal: add_note(journal, given.type, content, now, call.author)
         )
         return ToolAnswer(_show_note(made), _note_line(_show_note(made)))
 

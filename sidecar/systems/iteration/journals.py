@@ -7,10 +7,16 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
-from sidecar.kernel.log import JournalChanged, LoggedEvent
+from sidecar.kernel.log import JournalChanged, LoggedEvent, RunHistoryEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import Clock, EventLog, JournalStore
-from sidecar.systems.iteration.policy.journal import add_tasks, find_task, journal_change, put_task
+from sidecar.systems.iteration.policy.journal import (
+    add_tasks,
+    find_task,
+    journal_change,
+    put_task,
+    stamp_tasks,
+)
 
 T = TypeVar("T")
 
@@ -37,8 +43,10 @@ class SessionJournals:
         before = self.of(key)
         after, made = change(before)
         if after != before:
+            if self._clock is not None and after.tasks != before.tasks:
+                after = stamp_tasks(before, after, self._clock.now())
             self._store.save(key, after)
-            self._note(key, journal_change(before, after))
+            self.note(key, journal_change(before, after))
         return made
 
     def task(self, key: SessionKey, ident: str) -> Task:
@@ -55,10 +63,11 @@ class SessionJournals:
         """Replace a task by its changed self; raises JournalError."""
         self.change(key, lambda journal: put_task(journal, task))
 
-    def _note(self, key: SessionKey, change: JournalChanged) -> None:
+    def note(self, key: SessionKey, data: JournalChanged | RunHistoryEvent, project: str = "") -> None:
+        """Append an event; a log that cannot be written ends nothing."""
         if self._events is None or self._clock is None:
             return
-        event = LoggedEvent(at=self._clock.now(), system="iteration", session=key, data=change)
+        event = LoggedEvent(at=self._clock.now(), system="iteration", session=key, project=project, data=data)
         try:
             self._events.append(event)
         except (OSError, ValueError) as error:

@@ -24,10 +24,12 @@ from sidecar.hosts.ports import AgentResult, AgentRunner, AgentTask, McpAccess
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, CommandRefusal
 from sidecar.kernel.journal import find_ready_tasks
+from sidecar.kernel.log import RunHistoryEvent, RunIterationBegan, RunIterationEnded
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.runs import (
     MCP_SERVER_NAME,
     AgentEnded,
+    AgentPrinted,
     HookRan,
     IterationStarted,
     RunFinished,
@@ -44,6 +46,7 @@ from sidecar.kernel.runs import (
 from sidecar.kernel.session import Environment
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.platform.ports import Clock
+from sidecar.systems.iteration.output import AgentOutput
 from sidecar.systems.iteration.policy import loop as policy
 
 END_NOTICE_SECONDS = 5.0
@@ -67,6 +70,9 @@ class SidecarSession(Protocol):
     async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
         """Have a stop judged. `arrived`: the id of the continuation that the agent was given, "" for none."""
 
+    async def note(self, event: RunHistoryEvent) -> None:
+        """Keep an event of the run in the log."""
+
     async def end(self, why: str) -> None:
         """Report that the run is over."""
 
@@ -86,9 +92,10 @@ class RunHookRunner(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RunParticipants:
-    """What a run needs. `word` builds the prompt; `tell` and `hear` inform observers; `mask` masks both.
+    """What a run needs. `word` builds the prompt; `tell` informs observers; `mask` masks what they are told.
 
-    `longest`: seconds that one agent may take. `spec` and `extra`: see RunPromptInputs.
+    `hear` gets the line that the agent is writing. `longest`: seconds that one agent may take. `spec` and
+    `extra`: see RunPromptInputs.
     """
 
     overseer: SidecarSession
@@ -119,6 +126,13 @@ class AgentLoop:
         self._feedback = ""
         self._printed = ""
         self._token = ""
+        self._pausing = False
+        self._at_work = RunIterationEnded(number=0, decided="")
+
+    def pause(self) -> bool:
+        """End the run after this iteration, or no longer; return which."""
+        self._pausing = not self._pausing
+        return self._pausing
 
     @property
     def count(self) -> int:
@@ -148,6 +162,8 @@ class AgentLoop:
         with suppress(OSError, BadInputError, TimeoutError):
             async with asyncio.timeout(END_NOTICE_SECONDS):
                 await self._crew.overseer.end(outcome)
+                if self._at_work.number:
+                    await self._crew.overseer.note(replace(self._at_work, decided=outcome))
         await self._hooks("after_session", outcome=outcome)
 
     async def _open(self) -> None:
@@ -206,12 +222,22 @@ class AgentLoop:
                 budget=now.budget,
             )
         )
+        ended = replace(
+            self._at_work,
+            decided=ruled.reason if ruled.decision == "rest" else ruled.decision,
+            detail=self._mask(ruled.detail or ruled.note),
+            moved=policy.moved_tasks(before.journal, now.journal),
+        )
+        self._at_work = replace(ended, number=0)
+        await crew.overseer.note(ended)
         await self._completed(before, now)
         await self._hooks("after_iteration", decision=ruled.decision, reason=ruled.reason)
         self._failures = self._failures + 1 if trouble else 0
-        return policy.run_end_after_stop(
-            ruled, now, self._allowed, self._count
-        ) or policy.run_end_after_failure(trouble, self._failures, self._count)
+        return (
+            policy.run_end_after_stop(ruled, now, self._allowed, self._count)
+            or policy.run_end_after_failure(trouble, self._failures, self._count)
+            or (policy.paused_run_end(self._asked.session, self._count) if self._pausing else None)
+        )
 
     async def _agent(self, standing: RunStatus, printed: str) -> AgentResult:
         """Start a fresh agent and wait until it rests."""
@@ -230,26 +256,50 @@ class AgentLoop:
             tools=MCP_SERVER_NAME if access else "",
             journal=standing.journal,
         )
+        prompt, number = crew.word(material), standing.journal.iteration
+        await crew.overseer.note(
+            RunIterationBegan(
+                number=number, iteration=self._number, most=self._allowed, prompt=self._mask(prompt)
+            )
+        )
+        self._at_work = RunIterationEnded(number=number, decided="")
         errand = AgentTask(
-            prompt=crew.word(material),
+            prompt=prompt,
             project=asked.project,
             environment={**crew.environment, "SUPERVISOR_SESSION": asked.session},
             seconds=policy.next_agent_seconds(standing, crew.longest),
             access=access,
         )
-        begun = crew.clock.now()
-        rest = await crew.agent.run(errand, lambda said: crew.hear(self._mask(said)))
-        rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
+        started, rest = crew.clock.now(), AgentResult()
+        output = AgentOutput(self._mask, crew.clock.now, self._printed_line, crew.hear)
+        try:
+            rest = await crew.agent.run(errand, output.feed)
+        finally:
+            rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
+            self._at_work = replace(
+                self._at_work,
+                seconds=round(crew.clock.now() - started, 1),
+                exit_code=rest.exit_code,
+                trouble=rest.trouble,
+                tokens=rest.tokens,
+                cents=rest.cents,
+                output=output.close(),
+            )
         crew.tell(
             AgentEnded(
                 iteration=self._number,
-                seconds=round(crew.clock.now() - begun, 1),
+                seconds=self._at_work.seconds,
                 exit_code=rest.exit_code,
                 said=rest.said,
                 trouble=rest.trouble,
+                tokens=rest.tokens,
+                cents=rest.cents,
             )
         )
         return rest
+
+    def _printed_line(self, line: str) -> None:
+        self._crew.tell(AgentPrinted(iteration=self._number, text=line))
 
     async def _access(self) -> McpAccess | None:
         try:

@@ -7,7 +7,7 @@ from typing import Final
 from sidecar.kernel.offer import SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
-    methods=("standing",),
+    methods=("run_note", "standing"),
     tools=("iterations", "notes", "tasks"),
     verbs=(
         ("run", Verb("sidecar.cli.run_loop:run", "Let an agent work in iterations until its goal holds.")),

@@ -18,6 +18,7 @@ from sidecar.hosts.ports import McpAccess
 from sidecar.hosts.runs import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.runs import RUN_HOST, RunStatus, RunStatusQuery, StopDecision
 from sidecar.platform import peer
 from sidecar.platform.client import SidecarError
@@ -52,6 +53,14 @@ class McpAccessParams(Struct, frozen=True):
     host: str = RUN_HOST
 
 
+class RunNote(Struct, frozen=True):
+    """Parameters of the sidecar's method `run_note`: what is to be kept of a session's run."""
+
+    session: str
+    project: str
+    event: RunHistoryEvent
+
+
 class SidecarOverseer:
     """Implements systems.iteration.loop.SidecarSession."""
 
@@ -79,6 +88,9 @@ class SidecarOverseer:
             session=self._session, project=self._project, id=ident, said=said, arrived=arrived
         )
         return await self._tell(event, StopDecision, JUDGING_S)
+
+    async def note(self, event: RunHistoryEvent) -> None:
+        await self._ask("run_note", RunNote(self._session, self._project, event), Raw)
 
     async def end(self, why: str) -> None:
         await self._tell(RunEndedEvent(session=self._session, project=self._project, why=why), Raw)

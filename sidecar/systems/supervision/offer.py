@@ -28,6 +28,7 @@ OFFER: Final = SystemOffer(
         ("explain", Verb("sidecar.cli.history:explain", "Tell how the last stop was decided, step by step.")),
         ("history", Verb("sidecar.cli.history:history", "List what was decided, and whether it was right.")),
         ("stats", Verb("sidecar.cli.history:stats", "Count stops, time and cost by day, project or check.")),
+        ("watch", Verb("sidecar.cli.watch:watch", "Watch the sessions of this folder in a terminal.")),
         (
             "status-line",
             Verb(

@@ -18,6 +18,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import GoalStatus, Spending
 from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
@@ -98,7 +99,8 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     `exit_code`: see ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
     sessions together. `story` are the newest entries of the record; `set_aside` and `troubles` are lines that
     say what is wrong and where. `sessions` are those in the folder, above and below it, those whose
-    goal is held now first. `session` is the first of them, unless one was asked for.
+    goal is held now first. `session` is the first of them, unless one was asked for. `journal` has its tasks
+    and notes.
     """
 
     session: str = ""
@@ -115,6 +117,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     set_aside: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
     sessions: tuple[SessionSummary, ...] = ()
+    journal: Journal = Journal()
 
 
 class SwitchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -193,6 +196,7 @@ class CommandLineService:
             spending=spending,
             troubles=troubles,
             sessions=summaries,
+            journal=self._journal(session.key),
         )
 
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
@@ -213,6 +217,13 @@ class CommandLineService:
             last if isinstance(last, StopJudged) else None,
             running=self._may_run(session),
         )
+
+    def _journal(self, key: SessionKey) -> Journal:
+        try:
+            return self._services.journals.load(key) or Journal()
+        except (BadInputError, OSError) as error:
+            log.warning("%s: the journal could not be read: %s", key.id, error)
+            return Journal()
 
     def _may_run(self, session: Session) -> bool:
         """Whether the session's host runs, or may, where that cannot be seen."""

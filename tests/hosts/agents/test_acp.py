@@ -76,6 +76,22 @@ async def test_tool_calls_are_heard_in_a_line_and_are_not_what_was_said(tmp_path
     assert driven.heard[:4] == [f"\n[{note}]\n" for note in notes]
 
 
+@pytest.mark.parametrize(
+    ("cost", "usage", "spent"),
+    [
+        ({"amount": 0.02, "currency": "USD"}, {"totalTokens": 7}, (7, 2.0)),
+        ({"amount": 0.02, "currency": "EUR"}, {"totalTokens": -7}, (0, None)),
+        ("much", "much", (0, None)),
+    ],
+)
+async def test_what_a_session_spent_is_read_where_the_agent_tells_it(
+    tmp_path: Path, cost: object, usage: object, spent: tuple[int, float | None]
+) -> None:
+    steps = [update("usage_update", used=5, size=9, cost=cost), reply(stopReason="end_turn", usage=usage)]
+    rest = await Driven(tmp_path, prompted(*steps)).run()
+    assert (rest.tokens, rest.cents, rest.trouble) == (*spent, "")
+
+
 async def test_what_a_newer_agent_tells_besides_is_no_trouble(tmp_path: Path) -> None:
     steps = [
         update("a_kind_of_next_year", content={"new": True}, title=["not", "a", "text"]),

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.hosts.command import AGENT_OUTPUT_KEPT, COMMAND_SAID_LIMIT, CommandAgent
+from sidecar.hosts.command import AGENT_OUTPUT_KEPT, COMMAND_SAID_LIMIT, CommandAgent, ask_for_reports
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
 
 pytestmark = pytest.mark.process
@@ -201,6 +201,7 @@ async def test_an_agent_that_hangs_ends_with_all_that_it_started(desk: Desk, how
 
 # --- the way to its tools ---
 
+STREAM: Final = ("--output-format", "stream-json", "--verbose")
 SHOW: Final = """
 import json, os, sys
 told = {name: value for name, value in os.environ.items() if name.startswith(("SUPERVISOR", "OPENCODE"))}
@@ -236,13 +237,14 @@ async def test_any_agent_is_told_the_way_in_its_environment_and_in_a_file_for_it
 
 async def test_an_agent_without_a_way_to_tools_is_told_of_none(desk: Desk) -> None:
     got = await shown(desk, "claude", "-p")
-    assert (got["told"], got["file"], got["arguments"]) == ({}, "", ["-p"])
+    assert (got["told"], got["file"], got["arguments"]) == ({}, "", ["-p", *STREAM])
 
 
 async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk: Desk) -> None:
     got = await shown(desk, "claude", "-p", access=ACCESS)
     assert got["arguments"] == [
         "-p",
+        *STREAM,
         f"--mcp-config={desk.config}",
         "--allowedTools=mcp__supervisor__task_add,mcp__supervisor__status",
     ]
@@ -250,7 +252,25 @@ async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk:
 
 async def test_who_names_a_configuration_for_claude_gets_no_second_one(desk: Desk) -> None:
     got = await shown(desk, "claude", "-p", "--mcp-config", "{mcp_config}", access=ACCESS)
-    assert got["arguments"] == ["-p", "--mcp-config", str(desk.config)]
+    assert got["arguments"] == ["-p", *STREAM, "--mcp-config", str(desk.config)]
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        (("claude", "--model", "x", "--print", "{prompt}"), (4, *STREAM)),
+        (("claude", "-p", "--output-format=text"), ()),
+        (("claude", "mcp", "list"), ()),
+        (("/usr/bin/opencode", "run", "{prompt}"), (2, "--format", "json")),
+        (("opencode", "run", "--format", "default"), ()),
+        (("./agent", "-p", "run"), ()),
+    ],
+)
+def test_a_host_reports_its_work_unless_the_user_chose_a_form(
+    command: tuple[str, ...], more: tuple[Any, ...]
+) -> None:
+    at, *words = more or (0,)
+    assert ask_for_reports(command) == (*command[:at], *words, *command[at:])
 
 
 @pytest.mark.parametrize(
@@ -275,17 +295,35 @@ async def test_opencode_gets_one_server_more_in_its_configuration(
     assert content == {"mcp": {}, **kept}
 
 
+CLAUDE_SAYS: Final = """
+{"type":"system","session_id":"s"}
+{"type":"assistant","session_id":"s","message":{"id":"m","content":[{"type":"text","text":"I look."}]}}
+{"type":"assistant","session_id":"s","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash",
+"input":{"command":"make"}}]}}
+{"type":"result","session_id":"s","result":"Done.","usage":{"input_tokens":5},"total_cost_usd":0.02}
+""".replace(',\n"input', ',"input').lstrip()
+OPENCODE_SAYS: Final = """
+{"type":"tool_use","sessionID":"s","part":{"tool":"bash","state":{"status":"completed","input":{"command":"make"}}}}
+{"type":"text","sessionID":"s","part":{"messageID":"m","text":"Done."}}
+{"type":"step_finish","sessionID":"s","part":{"tokens":{"input":2,"output":3},"cost":0.02}}
+""".lstrip()
+
+
 @pytest.mark.parametrize(
-    ("printed", "said"),
+    ("printed", "said", "heard", "spent"),
     [
-        ('{"type":"system"}\n{"type":"result","result":"Done."}\n', "Done."),
-        ('{"type":"system"}\n', '{"type":"system"}\n'),
-        ("Done.\n", "Done.\n"),
-        ("", ""),
+        (f"A banner.\n{CLAUDE_SAYS}", "Done.", "A banner.\nI look.\n[Bash] make\n", (5, 2.0)),
+        (OPENCODE_SAYS, "Done.", "[bash] make\nDone.\n", (5, 2.0)),
+        ('{"type":"x"}\n{"type":"result","result":"Done."}', "Done.", '{"type":"x"}\n', (0, None)),
+        ('{"type":"error","sessionID":"s","error":{"name":"No"}}\n', "No", "No\n", (0, None)),
+        ('{"type":"x"}\n{', '{"type":"x"}\n{', '{"type":"x"}\n{\n', (0, None)),
+        ("Done.", "Done.", "Done.", (0, None)),
+        ("", "", "", (0, None)),
     ],
 )
-async def test_the_last_message_of_claude_is_found_in_its_json(desk: Desk, printed: str, said: str) -> None:
-    desk.agent(f"print({printed!r}, end='')")
-    (desk.folder / "agent").rename(desk.folder / "claude")
-    rest = await desk.run(CommandAgent((str(desk.folder / "claude"),), desk.config))
-    assert rest.said == said
+async def test_what_an_agent_does_says_and_spends_is_read_from_its_output_whatever_its_name(
+    desk: Desk, printed: str, said: str, heard: str, spent: tuple[int, float | None]
+) -> None:
+    agent = desk.agent(f"for char in {printed!r}: print(char, end='', flush=True)")
+    rest = await desk.run(agent)
+    assert (rest.said, "".join(desk.heard), (rest.tokens, rest.cents)) == (said, heard, spent)

@@ -55,6 +55,8 @@ async def test_a_summary_belongs_to_its_iteration_and_a_later_one_replaces_it(de
         found = await desk.data("iteration_summary", summary=text)
         assert found["iteration"] == under_way.iteration
     assert [one.content for one in desk.journal.summaries] == ["one", "two", "three again"]
+    assert (await desk.data("iteration_summary"))["kept"] == ["1: one", "2: two", "3: three again"]
+    assert await desk.text("iteration_summary") == "1: one\n2: two\n3: three again"
 
 
 async def test_a_session_is_not_complete_while_a_task_is_open_and_the_open_ones_are_named(desk: Desk) -> None:

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import TaskStatus
+from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
 from sidecar.kernel.runs import (
     AgentEnded,
+    AgentPrinted,
     HookRan,
     IterationStarted,
     RunFinished,
@@ -22,6 +24,7 @@ from sidecar.kernel.runs import (
     TaskCompleted,
 )
 from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.policy import journal
 from sidecar.systems.iteration.policy.loop import HOOKED_TASKS_LIMIT
 from support.cases import complete, incomplete
@@ -52,8 +55,8 @@ async def test_a_fresh_agent_is_started_with_what_the_judge_missed_until_the_goa
     assert (goal.status, goal.spent.continuations) == (GoalStatus.ACHIEVED, 1)
     assert [type(each) for each in scene.told if not isinstance(each, HookRan)] == [
         RunStarted,
-        *(IterationStarted, AgentEnded, StopJudged),
-        *(IterationStarted, AgentEnded, StopJudged),
+        *(IterationStarted, AgentPrinted, AgentEnded, StopJudged),
+        *(IterationStarted, AgentPrinted, AgentEnded, StopJudged),
         RunFinished,
     ]
 
@@ -82,6 +85,31 @@ async def test_agents_that_move_nothing_are_a_stall(fakes: Fakes) -> None:
     ended = await scene.play()
     assert (ended.outcome, ended.exit_code) == ("stalled", 1)
     assert len(scene.agents.errands) == 4
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+async def test_a_run_that_is_to_pause_ends_after_the_iteration_was_judged(fakes: Fakes, presses: int) -> None:
+    fakes.judge.script(incomplete("one"), complete("E1"))
+    loops: list[AgentLoop] = []
+
+    def work(errand: AgentTask) -> AgentResult:
+        fakes.workspace.tree = f"{errand.prompt} of {len(loops)}"
+        if errand.prompt == "iteration 1":
+            assert [loops[0].pause() for _ in range(presses)][-1] is (presses == 1)
+        return AgentResult(said="x", exit_code=0)
+
+    scene = Scene(fakes, work)
+    loops.append(scene.run())
+    ended = await loops[0].run()
+    if presses == 2:
+        assert ended.outcome == "achieved"
+        return
+    assert (ended.outcome, ended.exit_code, ended.iterations) == ("paused", 1, 1)
+    loops.append(loops[0])
+    fakes.clock.advance(1.0)
+    again = scene.again(work)
+    assert (await again.play()).outcome == "achieved"
+    assert "one" in again.prompts[0].feedback
 
 
 async def test_a_goal_that_is_paused_while_an_agent_works_ends_the_run(fakes: Fakes) -> None:
@@ -182,6 +210,8 @@ async def test_the_next_agent_sees_the_tasks_and_a_completed_one_is_told(fakes: 
     ]
     assert [started.task for started in scene.all(IterationStarted)] == ["", "write the lexer"]
     assert [(done.id, done.content) for done in scene.all(TaskCompleted)] == [("T1", "write the lexer")]
+    kept = [one for one in scene.overseer.kept if isinstance(one, RunIterationEnded)]
+    assert [one.moved for one in kept] == [("T1 remaining",), ("T1 completed",)]
     assert ("on_task_completed", "write the lexer") in [
         (name, facts.get("task")) for name, facts in scene.hooks.ran
     ]
@@ -213,10 +243,23 @@ async def test_neither_a_secret_nor_the_token_of_the_tools_is_shown(fakes: Fakes
         return AgentResult(said=f"{SECRET} and {TOKEN}", exit_code=1, trouble=f"{TOKEN} is refused")
 
     scene = Scene(fakes, leaking)
+    scene.words = f"{SECRET} by {TOKEN}"
     await scene.play()
     (rested,) = scene.all(AgentEnded)
+    assert scene.overseer.kept == [
+        RunIterationBegan(number=1, iteration=1, most=17, prompt="*** by ***"),
+        RunIterationEnded(
+            number=1,
+            decided="achieved",
+            detail=scene.all(StopJudged)[0].detail or scene.all(StopJudged)[0].note,
+            exit_code=1,
+            trouble="*** is refused",
+            output="*** and ***",
+        ),
+    ]
     assert (rested.said, rested.trouble) == ("*** and ***", "*** is refused")
-    assert not any(SECRET in str(each) or TOKEN in str(each) for each in (*scene.told, *scene.hooks.ran))
+    seen = (*scene.told, *scene.hooks.ran, *scene.overseer.kept)
+    assert not any(SECRET in str(each) or TOKEN in str(each) for each in seen)
 
 
 async def test_a_sidecar_that_fails_in_the_middle_ends_the_run_with_a_word(fakes: Fakes) -> None:

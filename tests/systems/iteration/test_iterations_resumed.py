@@ -9,6 +9,7 @@ import pytest
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
 from sidecar.kernel.runs import IterationStarted, RunStarted
 from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME
 from support.cases import complete, incomplete
@@ -53,6 +54,9 @@ async def test_an_interrupted_run_goes_on_with_what_was_kept_and_spent(fakes: Fa
     await interrupted(second)
     last, facts = second.hooks.ran[-1]
     assert (last, facts["outcome"]) == ("after_session", INTERRUPTED_OUTCOME)
+    begun, left = second.overseer.kept
+    assert isinstance(begun, RunIterationBegan)
+    assert left == RunIterationEnded(number=begun.number, decided=INTERRUPTED_OUTCOME)
     assert fakes.goal(KEY).status is GoalStatus.ACTIVE
     assert fakes.state(KEY).active_since is None
     assert fakes.goal(KEY).spent.continuations == 1

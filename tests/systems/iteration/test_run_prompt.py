@@ -91,7 +91,7 @@ def test_notes_and_history_keep_the_newest_in_their_order() -> None:
     )
     summaries = tuple(JournalSummary(iteration=n, content=f"did {n}", at=0.0) for n in range(1, 4))
     told = build_run_prompt("$notes\n\n$history", material(journal=journal(notes=notes, summaries=summaries)))
-    assert "N39 [stuck]: note 39" in told
+    assert "N39 [stuck] by agent: note 39" in told
     assert "note 3 " not in told
     assert told.index("note 38 ") < told.index("note 39 ")
     assert told.endswith("1: did 1\n2: did 2\n3: did 3\n```")

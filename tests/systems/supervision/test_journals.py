@@ -84,13 +84,19 @@ def test_what_changed_is_an_event_and_what_did_not_is_not() -> None:
         KEY,
         lambda journal: rules.add_tasks(journal, [("a", TaskStatus.REMAINING), ("b", TaskStatus.REMAINING)]),
     )
-    journals.change(KEY, lambda journal: rules.set_task_status(journal, "T2", TaskStatus.COMPLETED))
-    journals.change(KEY, lambda journal: rules.set_task_status(journal, "T2", TaskStatus.COMPLETED))
+    begun = clock.now()
+    for _ in range(2):
+        clock.advance(5.0)
+        journals.change(KEY, lambda journal: rules.set_task_status(journal, "T2", TaskStatus.COMPLETED))
     journals.change(KEY, lambda journal: (replace(journal, tasks=journal.tasks[:1]), None))
     added, done, removed = log.read(EventFilter(session=KEY, systems=("iteration",)))
     assert isinstance(added.data, JournalChanged)
-    assert [task.id for task in added.data.tasks] == ["T1", "T2"]
-    assert done.data == JournalChanged(tasks=(Task(id="T2", content="b", status=TaskStatus.COMPLETED),))
+    assert [(task.id, task.added_at, task.changed_at) for task in added.data.tasks] == [
+        ("T1", begun, begun),
+        ("T2", begun, begun),
+    ]
+    task = Task(id="T2", content="b", status=TaskStatus.COMPLETED, added_at=begun, changed_at=begun + 5.0)
+    assert done.data == JournalChanged(tasks=(task,))
     assert removed.data == JournalChanged(removed=("T2",))
 
 

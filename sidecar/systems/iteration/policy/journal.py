@@ -147,11 +147,15 @@ def _reopen_if_unfinished(journal: Journal) -> Journal:
 # --- notes, iterations, the end -----------------------------------------------------------------------------
 
 
-def add_note(journal: Journal, kind: NoteKind, content: str, now: float) -> tuple[Journal, Note]:
+def add_note(
+    journal: Journal, kind: NoteKind, content: str, now: float, by: Author = Author.AGENT
+) -> tuple[Journal, Note]:
     """Add a note; raises JournalError."""
     if len(journal.notes) >= MAX_NOTES:
         raise JournalError("journal-too-many", what="notes", most=MAX_NOTES, there=len(journal.notes))
-    made = Note(id=f"N{journal.serial + 1}", kind=kind, content=_clean_text(content, "the note"), at=now)
+    made = Note(
+        id=f"N{journal.serial + 1}", kind=kind, content=_clean_text(content, "the note"), at=now, by=by
+    )
     changed = replace(journal, notes=(*journal.notes, made), serial=journal.serial + 1)
     return _check_total_size(changed), made
 
@@ -186,6 +190,17 @@ def mark_session_complete(journal: Journal, now: float) -> Journal:
         more = f"; and {len(left) - MAX_TASKS_NAMED} more" if len(left) > MAX_TASKS_NAMED else ""
         raise JournalError("journal-open-tasks", number=len(left), named=named + more)
     return replace(journal, closed_at=now)
+
+
+def stamp_tasks(before: Journal, after: Journal, now: float) -> Journal:
+    """Return the journal with the time on each task that is new or other than before."""
+    added = {task.id: task.added_at for task in before.tasks}
+    known = frozenset(before.tasks)
+    tasks = tuple(
+        task if task in known else replace(task, added_at=added.get(task.id, now), changed_at=now)
+        for task in after.tasks
+    )
+    return replace(after, tasks=tasks)
 
 
 def journal_change(before: Journal, after: Journal) -> JournalChanged:

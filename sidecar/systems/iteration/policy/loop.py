@@ -193,9 +193,23 @@ def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinishe
     )
 
 
+def paused_run_end(session: str, count: int) -> RunFinished:
+    """Return the end of a run whose user wanted it to pause after an iteration."""
+    detail = f"as you wanted; go on with it: --session {session}"
+    return RunFinished(
+        outcome="paused", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
+    )
+
+
 def broken_run_end(why: str, count: int) -> RunFinished:
     """Return the end of a run whose sidecar or state failed in the middle."""
     return RunFinished(outcome="broken", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
+
+
+def moved_tasks(before: Journal, now: Journal) -> tuple[str, ...]:
+    """Return "ID STATUS" of each task that is new or has another status than before."""
+    statuses = {task.id: task.status for task in before.tasks}
+    return tuple(f"{task.id} {task.status}" for task in now.tasks if statuses.get(task.id) != task.status)
 
 
 def newly_completed_tasks(before: Journal, now: Journal) -> tuple[Task, ...]:

@@ -98,7 +98,9 @@ def _format_task(task: Task) -> str:
 
 def _note_lines(journal: Journal) -> Iterable[str]:
     """Format the notes, the newest first."""
-    return (f"{note.id} [{note.kind}]: {_one_line(note.content)}" for note in reversed(journal.notes))
+    return (
+        f"{note.id} [{note.kind}] by {note.by}: {_one_line(note.content)}" for note in reversed(journal.notes)
+    )
 
 
 def _summary_lines(journal: Journal) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 Rules of this file:
 
+- Which form an agent's output has shows in the output itself, because commands are arbitrary.
 - A line that is not of the agent's known form is passed on as it is. Nothing that an agent prints raises.
 - A write counts when the agent reports that it was done; one that was refused does not.
 - What a shell command wrote is not reported, so it is not known here.
@@ -15,7 +16,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.hosts.claude_code.headless import NULL, ClaudeResult, ClaudeUsage, explain_claude_failure
-from sidecar.hosts.command import find_known_program
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import describe_host_error
 from sidecar.kernel.text import clean_line, last_characters, strip_control_codes
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 OUTPUT_LIMIT: Final = 20_000
 """Characters of an agent's words that are kept: the last ones."""
-HEARD_LIMIT: Final = 262_144
-"""Characters of an agent's words that are passed on while it works: masking a flood holds up the sidecar."""
 LINE_LIMIT: Final = 4_194_304
 """Characters of one line; the rest of a longer one is dropped."""
 CALL_SHOWN: Final = 200
@@ -68,7 +66,6 @@ class AgentStream:
     def __init__(self, hear: Callable[[str], None]) -> None:
         self._hear = hear
         self._line = ""
-        self._told = 0
         self.text = ""
         self.answer = ""
         self.fault = ""
@@ -81,24 +78,22 @@ class AgentStream:
     def feed(self, text: str) -> None:
         """Take the next piece of output."""
         first, *rest = text.split("\n")
-        self._line = (self._line + first)[:LINE_LIMIT]
+        self._line += first[: max(0, LINE_LIMIT - len(self._line))]
         for line in rest:
             self._end_line()
             self._line = line[:LINE_LIMIT]
 
-    def close(self, printed: str, complaint: str, command: tuple[str, ...]) -> None:
+    def close(self, printed: str, complaint: str) -> None:
         """Take what is left; `printed` and `complaint` are what was kept of both output streams."""
         self._end_line()
-        self._finish(find_known_program(command).said(printed))
+        self._finish(printed)
         self.output = last_characters("\n".join(filter(None, (self.output, complaint.strip()))), OUTPUT_LIMIT)
 
     def _end_line(self) -> None:
         line, self._line = strip_control_codes(self._line), ""
         if line.strip() and (said := last_characters(self._read(line), OUTPUT_LIMIT)):
             self.output = last_characters(f"{self.output}\n{said}" if self.output else said, OUTPUT_LIMIT)
-            self._told += len(said)
-            if self._told <= HEARD_LIMIT:
-                self._hear(f"{said}\n")
+            self._hear(f"{said}\n")
 
     def _read(self, line: str) -> str:
         """Take one line, and return what a person is told of it."""
@@ -112,8 +107,13 @@ class AgentStream:
             return line
         return ""
 
-    def _finish(self, said: str) -> None:
-        self.text = said
+    def _finish(self, printed: str) -> None:
+        whole = AnyStream(lambda _said: None)
+        whole.feed(f"{printed}\n")
+        if whole.known is None:
+            self.text = printed
+        else:
+            self.text, self.tokens, self.cents = whole.known.text, whole.known.tokens, whole.known.cents
 
     def _note_write(self, tool: str, given: Mapping[str, object]) -> str:
         path = given.get(worker_data().writes.get(tool, ""))
@@ -197,7 +197,7 @@ class ClaudeStream(AgentStream):
         elif result.is_error:
             self.fault = explain_claude_failure(result)
 
-    def _finish(self, said: str) -> None:
+    def _finish(self, printed: str) -> None:
         """The lines said it all."""
 
 
@@ -256,5 +256,73 @@ class OpenCodeStream(AgentStream):
             return self.fault
         return ""
 
-    def _finish(self, said: str) -> None:
+    def _finish(self, printed: str) -> None:
         """The lines said it all."""
+
+
+# --- Any program --------------------------------------------------------------------------------------------
+
+
+class _FormMark(_Typed, frozen=True, rename={"opencode_session": "sessionID"}):
+    """What tells the forms apart; OpenCode's own errors have a session too."""
+
+    session_id: str = ""
+    opencode_session: str = ""
+    result: str | None = None
+
+
+class AnyStream:
+    """The output of any program: text, passed on as it comes, until a line is of a known form.
+
+    `known` reads the output from that line on; None while it is text.
+    """
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        self._hear = hear
+        self._begun = ""
+        self._fresh = True
+        self.known: AgentStream | None = None
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of output. Only a line that begins as an object is held until its end."""
+        while text and self.known is None:
+            if self._begun or (self._fresh and text.startswith("{")):
+                text = self._hold(text)
+                continue
+            at = text.find("\n{") + 1
+            plain, text = (text[:at], text[at:]) if at else (text, "")
+            self._fresh = plain.endswith("\n")
+            self._hear(plain)
+        if self.known is not None:
+            self.known.feed(text)
+
+    def close(self, printed: str, complaint: str) -> AgentStream:
+        """Take what is left as AgentStream.close does; return what is known of the output."""
+        if self._begun:
+            self.feed("\n")
+        stream = self.known or AgentStream(lambda _said: None)
+        stream.close(printed, complaint)
+        return stream
+
+    def _hold(self, text: str) -> str:
+        """Take the text up to the end of the held line, and return the rest."""
+        line, end, rest = text.partition("\n")
+        self._begun += line[: max(0, LINE_LIMIT - len(self._begun))]
+        if not end:
+            return ""
+        held, self._begun = f"{self._begun}\n", ""
+        if form := _find_form(held):
+            self.known = form(self._hear)
+            return held + rest
+        self._hear(held)
+        return rest
+
+
+def _find_form(line: str) -> type[AgentStream] | None:
+    try:
+        mark = msgspec.json.decode(line, type=_FormMark)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if mark.opencode_session:
+        return OpenCodeStream
+    return ClaudeStream if mark.session_id or (mark.type == "result" and mark.result is not None) else None

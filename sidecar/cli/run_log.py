@@ -1,0 +1,97 @@
+"""`supervisor run log`: every iteration of a run's session, and one of them in full."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from sidecar.cli.printing import echo
+from sidecar.cli.run_board import format_duration
+from sidecar.hosts.names import checked_session_id
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.log import EventFilter, LoggedEvent, RunIterationBegan, RunIterationEnded, event_kind
+from sidecar.kernel.runs import RUN_HOST
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import clean_line
+from sidecar.platform.paths import user_paths
+from sidecar.platform.ports import EventLog
+from sidecar.wiring.platform import build_platform
+
+KINDS: Final = (event_kind(RunIterationBegan), event_kind(RunIterationEnded))
+EVENTS_READ: Final = 2_000
+"""Newest events that are read: a thousand iterations."""
+LINE_LENGTH: Final = 300
+
+
+@click.command()
+@click.argument("session", default="")
+@click.argument("number", type=click.IntRange(1), required=False)
+def run_log(session: str, number: int | None) -> None:
+    """List the iterations of SESSION, or show the prompt and the output of the one with this NUMBER.
+
+    Without SESSION it is the one that ran last in this folder.
+    """
+    log = build_platform(user_paths().state).log
+    name = checked_session_id(session.removeprefix(f"{RUN_HOST}:")) if session else _last_session(log)
+    found = log.newest(EventFilter(session=SessionKey(RUN_HOST, name), kinds=KINDS), EVENTS_READ)
+    wanted = [event for event in found if number in (None, _number(event))]
+    if not wanted:
+        raise BadInputError(f"no iteration of the session {name} is kept{f' as {number}' * bool(number)}")
+    if number is None:
+        echo(f"session {name}")
+    for event in wanted:
+        for line in _in_full(event) if number else _in_short(event, wanted[-1]):
+            echo(line)
+
+
+def _last_session(log: EventLog) -> str:
+    for event in log.newest(EventFilter(project=os.getcwd(), kinds=KINDS), 1):  # noqa: PTH109 - as it was sent
+        if event.session is not None:
+            return event.session.id
+    raise BadInputError("nothing was run in this folder. Example: supervisor run --help")
+
+
+def _number(event: LoggedEvent) -> int:
+    return event.data.number if isinstance(event.data, RunIterationBegan | RunIterationEnded) else 0
+
+
+def _in_short(event: LoggedEvent, newest: LoggedEvent) -> Iterator[str]:
+    """Give the line of an iteration that ended, and of the newest one that did not."""
+    match event.data:
+        case RunIterationEnded():
+            yield clean_line(f"{event.data.number:>3} {_when(event)} {_ending(event.data)}", LINE_LENGTH)
+        case RunIterationBegan() if event is newest:
+            yield f"{event.data.number:>3} {_when(event)} at work, or its run was killed"
+        case _:
+            pass
+
+
+def _in_full(event: LoggedEvent) -> Iterator[str]:
+    match event.data:
+        case RunIterationBegan() as begun:
+            yield f"iteration {begun.number} ({begun.iteration} of {begun.most} of its goal), {_when(event)}"
+            yield f"\n--- prompt ---\n{begun.prompt}"
+        case RunIterationEnded() as ended:
+            yield f"\n--- output ---\n{ended.output}\n\n--- end, {_when(event)} ---\n{_ending(ended)}"
+        case _:
+            pass
+
+
+def _ending(ended: RunIterationEnded) -> str:
+    parts = (
+        format_duration(ended.seconds),
+        f"{ended.tokens:,} tokens" * bool(ended.tokens),
+        "" if ended.cents is None else f"{ended.cents:.2f} cents",
+        ended.trouble or (f"exit code {ended.exit_code}" if ended.exit_code else ""),
+        ", ".join(ended.moved),
+        f"{ended.decided}: {ended.detail}".removesuffix(": "),
+    )
+    return "; ".join(filter(None, parts))
+
+
+def _when(event: LoggedEvent) -> str:
+    return dt.datetime.fromtimestamp(event.at, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,42 @@
+"""Ctrl-C ends a command's work, and a second one cuts its ending short."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.cli.signals import work_until_signal
+
+LIMIT_S = 30.0
+"""Bound of every wait here, in seconds."""
+
+
+@pytest.fixture(autouse=True)
+def python_handles_an_interrupt_again() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+async def test_an_interrupt_lets_work_end_tidily_and_a_second_one_does_not(presses: int) -> None:
+    ended: list[str] = []
+
+    async def work() -> str:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if presses == 2:
+                signal.raise_signal(signal.SIGINT)
+                await asyncio.Event().wait()
+            ended.append("tidily")
+            raise
+        return "done"
+
+    async with asyncio.timeout(LIMIT_S):
+        assert await work_until_signal(work()) is None
+    assert ended == ["tidily"] * (2 - presses)

@@ -1,0 +1,105 @@
+"""What of an agent's output is shown and kept: lines, masked, at a bounded cost."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from sidecar.systems.iteration.output import (
+    EXCERPT_HALF,
+    LINE_LENGTH,
+    MASKED_LENGTH,
+    SHOWN_AT_ONCE,
+    SHOWN_PER_S,
+    AgentOutput,
+)
+
+SECRET: Final = "sk-of-the-user"
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.at = 0.0
+        self.lines: list[str] = []
+        self.heard: list[str] = []
+        self.masked = 0
+        self.output = AgentOutput(self._mask, lambda: self.at, self.lines.append, self.heard.append)
+
+    def _mask(self, text: str) -> str:
+        self.masked += len(text)
+        return text.replace(SECRET, "***")
+
+
+@pytest.fixture
+def agent() -> Listener:
+    return Listener()
+
+
+def test_lines_are_told_whole_and_the_unfinished_one_is_heard(agent: Listener) -> None:
+    for piece in ("I re", "ad.\n\n", f"The key is {SECRET[:5]}", f"{SECRET[5:]}.\x1b[31m\nBye"):
+        agent.output.feed(piece)
+    assert agent.heard == ["I re", "The key is sk-of", "Bye"]
+    assert agent.lines == ["I read.", "The key is ***."]
+    assert agent.output.close() == "I read.\n\nThe key is ***.\nBye"
+    assert agent.lines[2:] == ["Bye"]
+
+
+def test_a_secret_at_a_cut_is_masked_before_it_is_cut(agent: Listener) -> None:
+    agent.output.feed(f"{'x' * (LINE_LENGTH - 5)}{SECRET}\n{'y' * MASKED_LENGTH}{SECRET}\n")
+    assert agent.lines[0] == "x" * (LINE_LENGTH - 5) + "***"
+    assert len(agent.lines[1]) == LINE_LENGTH
+    for edge in (EXCERPT_HALF, EXCERPT_HALF + MASKED_LENGTH):
+        one = Listener()
+        filler = "a" * (edge - 5)
+        for piece in (filler, SECRET, "b" * 100_000, SECRET, filler):
+            one.output.feed(piece)
+        kept = one.output.close()
+        assert len(kept) < 2 * EXCERPT_HALF + 100
+        assert SECRET[:5] not in kept.replace("***", "")
+        assert SECRET[-5:] not in kept.replace("***", "")
+
+
+def test_a_flood_is_counted_instead_of_shown_and_costs_little(agent: Listener) -> None:
+    piece = "0123456789abcdef\n" * 4096
+    for _ in range(1500):  # 100 MB
+        agent.output.feed(piece)
+    shown = len(agent.lines)
+    assert sum(map(len, agent.lines)) <= SHOWN_AT_ONCE
+    assert agent.masked < 2 * SHOWN_AT_ONCE
+    agent.at += 10.0
+    agent.output.feed("later\n")
+    assert agent.lines[shown:] == [f"[... {1500 * 4096 - shown:,} lines left out ...]", "later"]
+    agent.output.feed(piece * 10)
+    agent.output.feed("the end\n")
+    assert agent.output.close().endswith("def\nthe end\n")
+    assert re.fullmatch(r"\[\.\.\. [\d,]+ lines left out \.\.\.\]", agent.lines[-2])
+    assert agent.lines[-1] == "the end"
+
+
+def test_after_a_flood_lines_are_shown_again_when_there_is_room_for_more_than_one(agent: Listener) -> None:
+    agent.output.feed(f"{'x' * 1000}\n" * 400)
+    shown = len(agent.lines)
+    for _ in range(10):
+        agent.at += 0.05
+        agent.output.feed("y\n")
+    assert len(agent.lines) == shown
+    agent.at += 1.0
+    agent.output.feed("z\n")
+    assert len(agent.lines) == shown + 2
+
+
+def test_a_steady_agent_is_shown_for_hours(agent: Listener) -> None:
+    for _ in range(1000):
+        agent.at += 1.0
+        agent.output.feed(f"{'z' * 1000}\n" * (SHOWN_PER_S // 1001))
+    assert len(agent.lines) == 1000 * (SHOWN_PER_S // 1001)
+
+
+def test_one_endless_line_is_cut_once(agent: Listener) -> None:
+    for _ in range(1500):
+        agent.output.feed("x" * 65_536)
+    assert len(agent.heard) == 1
+    agent.output.close()
+    assert [len(line) for line in agent.lines] == [LINE_LENGTH]
