@@ -24,9 +24,7 @@ from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import Action
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.governance.conductor import Assignment, Conductor
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
@@ -36,6 +34,7 @@ from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
+from sidecar.wiring.texts import read_texts
 from sidecar.wiring.workers import build_workers
 
 NOT_DELIVERED: Final = 1
@@ -157,8 +156,7 @@ def _build(project: str = "") -> Governance:
 
 
 def _words(error: ToolRuleError) -> str:
-    texts = markdown_sections((plugin_root() / "rubric" / "tools.md").read_text(encoding="utf-8"))
-    return Template(texts.get(error.rule, error.rule)).safe_substitute(error.values)
+    return Template(read_texts("tools.md").get(error.rule, error.rule)).safe_substitute(error.values)
 
 
 def _show(outcome: PhaseOutcome) -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
@@ -133,13 +134,11 @@ async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoAr
 
 
 def _gate_info(gate: Gate, offered: OfferedGates, known: dict[str, str], mask: SecretMask) -> GateInfo:
-    return GateInfo(
-        id=gate.id,
-        kind=gate.kind,
+    return fill_struct(
+        GateInfo,
+        gate,
         command=clip_printable(mask(gate.command), GATE_LINE_LENGTH),
-        folder=gate.folder,
         why=clip_printable(gate.why, GATE_LINE_LENGTH),
-        required=gate.required,
         approved=gate.id in offered.may,
         last=known.get(gate.id, ""),
     )
@@ -203,16 +202,12 @@ async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: G
 
 def _ran_gate(run: GateRun, mask: SecretMask) -> RanGate:
     passed = run.outcome is Outcome.PASSED
-    return RanGate(
-        id=run.gate.id,
+    return fill_struct(
+        RanGate,
+        run,
+        run.gate,
         command=clip_printable(mask(run.gate.command), GATE_LINE_LENGTH),
-        required=run.gate.required,
-        outcome=run.outcome,
         seconds=round(run.seconds, 1),
-        exit_code=run.exit_code,
-        executed=run.executed,
-        flaky=run.flaky,
-        moved=run.moved,
         reason=clip_printable(run.reason, GATE_LINE_LENGTH),
         failures=tuple(clip_printable(one, GATE_LINE_LENGTH) for one in run.failures),
         output="" if passed else run.output[-OUTPUT_LENGTH:],

@@ -74,17 +74,17 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
 
 def resources(context: ToolContext) -> tuple[Resource, ...]:
     """Return what clients may read; it costs an agent's context nothing until then."""
-    shown, work = LoopResources(context), LoopTools(context)
+    work = LoopTools(context)
 
     def make(path: str, takes: type[Struct], read: Reading) -> Resource:
         return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=read)
 
     return (
-        make("agents", NoArguments, shown.agents),
+        make("agents", NoArguments, work.agents),
         make("agents/{agent_id}", forms.AgentName, _data_of(work.agent_info)),
         make("session/current", NoArguments, _data_of(work.session_status)),
-        make("session/history", NoArguments, shown.history),
-        make("config", NoArguments, shown.configuration),
+        make("session/history", NoArguments, work.history),
+        make("config", NoArguments, work.configuration),
     )
 
 
@@ -98,7 +98,7 @@ def _data_of(tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]) -> Re
 
 
 class LoopTools:
-    """What each tool does, under its name."""
+    """What each tool does, and what each resource holds that is no tool's, under its name."""
 
     def __init__(self, context: ToolContext) -> None:
         self._clock, self._loops = context.clock, context.loops
@@ -218,12 +218,7 @@ class LoopTools:
         shown = "\n".join(lines)[:DIFF_LENGTH] or self._say("loop-same-files")
         return self._say("loop-restore", done, checkpoint=ident, lines=shown)
 
-
-class LoopResources:
-    """What each resource holds that is no tool's."""
-
-    def __init__(self, context: ToolContext) -> None:
-        self._loops = context.loops
+    # --- resources ---
 
     async def agents(self, call: ToolInvocation, _given: NoArguments) -> forms.AgentsListed:
         known = self._loops.agents(call.session).values()

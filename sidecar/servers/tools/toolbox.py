@@ -23,6 +23,7 @@ from msgspec import Struct
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
+from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools.tool import (
     EXCERPT_LENGTH,
     AskPerson,
@@ -199,15 +200,13 @@ def _build_offer(tool: Tool, words: ToolTexts) -> ToolOffer:
     for field, schema in taken["properties"].items():
         if about := words.about(f"{tool.name}.{field}", f".{field}"):
             schema["description"] = about
-    return ToolOffer(
-        name=tool.name,
-        toolset=tool.toolset,
+    return fill_struct(
+        ToolOffer,
+        tool,
         description=" ".join(words.say(tool.name).split()),
         input_schema=taken,
         output_schema=make_output_schema(tool.gives),
-        reads=tool.reads,
         repeats=tool.repeats or tool.reads,
-        asks=tool.asks,
     )
 
 

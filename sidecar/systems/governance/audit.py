@@ -22,7 +22,7 @@ from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import json_escape, repair_json
+from sidecar.kernel.text import escape_unencodable, json_escape, repair_json
 from sidecar.platform.files import ensure_folder, exclusively, set_aside, write_whole
 from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.state import BrokenStateError, read_state
@@ -193,7 +193,7 @@ def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
         raise TypeError(f"{event.kind} is no entry of the audit")
     entry = replace(
         entry,
-        **{name: _storable(getattr(entry, name)) for name in ("agent", "result", "error")},
+        **{name: escape_unencodable(getattr(entry, name)) for name in ("agent", "result", "error")},
         number=last.number + 1,
         previous=last.digest,
         input=_one_line(entry.input),
@@ -218,9 +218,9 @@ def audit_line(event: LoggedEvent) -> bytes:
         "number": fields.pop("number"),
         "previous": fields.pop("previous"),
         "timestamp": dt.datetime.fromtimestamp(event.at, tz=dt.UTC).isoformat(timespec="microseconds"),
-        "session": _storable(f"{key.host}:{key.id}") if key else "",
-        "project": _storable(event.project),
-        "origin": _storable(event.origin),
+        "session": escape_unencodable(f"{key.host}:{key.id}") if key else "",
+        "project": escape_unencodable(event.project),
+        "origin": escape_unencodable(event.origin),
         **fields,
     }
     return NOT_PLAIN.sub(json_escape, msgspec.json.encode(line).decode()).encode()
@@ -255,7 +255,3 @@ def _runs(entries: Iterable[AuditEntry]) -> tuple[RemovedRun, ...]:
 def _one_line(value: Raw) -> Raw:
     """Return JSON on one line. Raises DecodeError for what is none."""
     return Raw(msgspec.json.format(repair_json(bytes(value)), indent=-1))
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -23,7 +23,7 @@ from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrig
 from sidecar.kernel.journal import Author
 from sidecar.kernel.loop import GateResult, GateVerdict
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, escape_unencodable
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.policy.work import TaskWork
@@ -172,4 +172,4 @@ def _own_result(name: str, verdict: GateVerdict, why: str) -> GateResult:
 def _paths(changes: ProjectChanges) -> tuple[str, ...]:
     """Return every changed path, old names among them, without undecodable bytes."""
     paths = dict.fromkeys(path for file in changes.files for path in (file.path, file.old_path) if path)
-    return tuple(path.encode("utf-8", "backslashreplace").decode() for path in paths)
+    return tuple(map(escape_unencodable, paths))

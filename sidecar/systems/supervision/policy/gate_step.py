@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import build_claim_ledger
+from sidecar.evidence.claims.ledger import CHECK_CLAIMS, build_claim_ledger
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.conditions import gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
@@ -32,13 +32,6 @@ GATES_STAGE, OLD_CHECKS_STAGE, ADVICE_STAGE = "gates", "old-checks", "advice"
 """The stages in which gates run."""
 ASKED_ABOUT_LIMIT = 500
 """Maximum number of changes, as digests, that a goal remembers having asked about."""
-CLAIM_GATE_KINDS: dict[ClaimKind, Kind] = {
-    ClaimKind.TESTS_PASS: Kind.TESTS,
-    ClaimKind.BUILD_CLEAN: Kind.BUILD,
-    ClaimKind.TYPES_CLEAN: Kind.TYPES,
-    ClaimKind.LINT_CLEAN: Kind.LINT,
-}
-
 UndecidedChecks = tuple[Inquiry, None]
 """The checks decide nothing: the rules and the judge are next."""
 ChecksStep = tuple[Inquiry, Effect | Ruling]
@@ -223,9 +216,9 @@ def _with_evidence(inquiry: Inquiry, goal: Goal) -> Inquiry:
 def _confirmed_agent_passes(inquiry: Inquiry) -> frozenset[Kind]:
     """Return the gate kinds for which the agent claims a pass that its own runs, without ours, confirm."""
     return frozenset(
-        CLAIM_GATE_KINDS[claim.said]
+        CHECK_CLAIMS[claim.said]
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CLAIM_GATE_KINDS and claim.standing is ClaimStatus.CONFIRMED and not claim.stale
+        if claim.said in CHECK_CLAIMS and claim.standing is ClaimStatus.CONFIRMED and not claim.stale
     )
 
 
@@ -234,7 +227,7 @@ def _agent_run_contradicts(inquiry: Inquiry) -> bool:
     return any(
         claim.standing is ClaimStatus.CONTRADICTED and not claim.stale
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CLAIM_GATE_KINDS
+        if claim.said in CHECK_CLAIMS
     )
 
 
