@@ -8,7 +8,7 @@ import secrets
 import sys
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -21,7 +21,7 @@ from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.runs import RunFinished, RunRequest
+from sidecar.kernel.runs import RUN_AGENT_VARIABLE, RunFinished, RunRequest
 from sidecar.platform.client import SidecarError
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
@@ -108,6 +108,7 @@ def run(  # noqa: PLR0913 - one for each option
         session=checked_session_id(session or f"run-{secrets.token_hex(3)}"),
         project=os.getcwd(),  # noqa: PTH109 - sent as text
         goal=goal.strip(),
+        spec=Path(spec).name if spec else "",
         checks=checks,
         most=max_iterations,
         minutes=max_minutes,
@@ -147,7 +148,12 @@ def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipa
     settings, _ = ConfigurationFile(environment).load()
     mask = SecretForms().masker(environment)
     return RunParticipants(
-        overseer=SidecarOverseer(asked.session, asked.project, environment, greet_sidecar),
+        overseer=SidecarOverseer(
+            asked.session,
+            asked.project,
+            {**environment, RUN_AGENT_VARIABLE: PurePath(wish.command[0]).name},
+            greet_sidecar,
+        ),
         agent=_build_agent(wish, folders),
         hooks=UserHooks(settings.run.hooks, environment, mask, settings.run.hook_seconds),
         clock=SystemClock(),

@@ -143,7 +143,7 @@ class RunTerminalView:
 
     def _ended(self, what: RunFinished) -> None:
         self._status.stop()
-        good = what.outcome == "achieved"
+        good = what.exit_code == 0
         mark = "[bold green]✔" if good else "[bold red]✘"
         times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"
         why = "" if good or not what.detail else f": {_escape_line(what.detail, REASON_LENGTH)}"

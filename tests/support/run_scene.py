@@ -72,8 +72,10 @@ class HouseOverseer:
         self.reachable = True
         self.standing_by = asyncio.Event()
 
-    async def look(self, *, iterate: bool = False) -> RunStatus:
-        return self._standings.of(RunStatusQuery(session=self._about["session"], iterate=iterate))
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+        environment = ENVIRONMENT if judge else {}
+        query = RunStatusQuery(session=self._about["session"], iterate=iterate, environment=environment)
+        return self._standings.of(query)
 
     async def typed(self, name: str, arguments: str) -> CommandReply:
         event = RunTypedEvent(**self._about, name=name, arguments=arguments)

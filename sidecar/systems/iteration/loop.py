@@ -55,8 +55,8 @@ INTERRUPTED_OUTCOME = "interrupted"
 class SidecarSession(Protocol):
     """The sidecar, asked about one session. Every method raises BadInputError where it refuses, OSError."""
 
-    async def look(self, *, iterate: bool = False) -> RunStatus:
-        """Return the session's status. `iterate`: its next iteration begins."""
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+        """Return the session's status. `iterate`: its next iteration begins. `judge`: fill in `no_judge`."""
 
     async def typed(self, name: str, arguments: str) -> CommandReply:
         """Carry out a command of ours, as typed by the person who started the run."""
@@ -152,8 +152,9 @@ class AgentLoop:
 
     async def _open(self) -> None:
         """Set the goal, or continue the existing one."""
-        asked, overseer = self._asked, self._crew.overseer
+        overseer = self._crew.overseer
         before = await overseer.look()
+        asked = self._asked = policy.with_default_goal(self._asked, before)
         try:
             orders = policy.opening_commands(asked, before)
         except CommandRefusal as refusal:
@@ -163,7 +164,7 @@ class AgentLoop:
             if reply.refused:
                 raise BadInputError(reply.text.removeprefix("Supervisor: ").removeprefix("refused: "))
         await overseer.begin()
-        now = await overseer.look()
+        now = await overseer.look(judge=True)
         self._allowed = policy.agent_limit(asked, now)
         self._feedback = quote_as_code_block(now.last_reason) if now.pending else ""
         self._crew.tell(
@@ -175,6 +176,8 @@ class AgentLoop:
                 resumed=policy.resumes_goal(asked, before),
             )
         )
+        if told := policy.judge_warning(now):
+            self._crew.tell(RunWarning(text=told))
 
     async def _iteration(self) -> RunFinished | None:
         """Run one agent and have its stop judged; return the end of the run, None where it continues."""

@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.conditions import asks_only_for_tasks, parse_condition
 from sidecar.kernel import budget
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, GoalStatus
@@ -39,6 +40,18 @@ class OpeningCommand(Struct, frozen=True):
 
 
 # --- how it begins ------------------------------------------------------------------------------------------
+
+
+def with_default_goal(asked: RunRequest, now: RunStatus) -> RunRequest:
+    """Give a request without a goal the one that its specification or its checks amount to.
+
+    A session that has another goal to continue with keeps it.
+    """
+    goal = f"{asked.spec} is built and its tasks are done" if asked.spec else "all checks pass"
+    continuable = now.status in CONTINUABLE_STATUSES and now.condition != goal
+    if asked.goal or continuable or not (asked.spec or asked.checks):
+        return asked
+    return replace(asked, goal=goal)
 
 
 def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
@@ -145,10 +158,25 @@ OPENING_BY_STATUS: Final[
     GoalStatus.UNVERIFIED: _resume_commands,
     GoalStatus.EXHAUSTED: _check_budget_raised,
     GoalStatus.ACHIEVED: _refuse_ended_goal,
+    GoalStatus.COMPLETED: _refuse_ended_goal,
     GoalStatus.IMPOSSIBLE: _refuse_ended_goal,
     GoalStatus.CLEARED: _refuse_ended_goal,
     None: _refuse_ended_goal,
 }
+
+
+def judge_warning(now: RunStatus) -> str:
+    """Return what a run without a judge is told before its first agent; "" where nobody has to be asked."""
+    checks_decide = now.checks and (
+        parse_condition(now.condition, now.checks) is not None or asks_only_for_tasks(now.condition)
+    )
+    if not now.no_judge or checks_decide:
+        return ""
+    return (
+        f"no model can judge whether the goal holds ({now.no_judge}). Name a judge (docs/judges.md), or let "
+        "a check decide: --check COMMAND without --goal, or --spec FILE --check COMMAND. Until then the run "
+        "goes on while tasks are ready, and ends as unjudged"
+    )
 
 
 # --- how it goes on -----------------------------------------------------------------------------------------
