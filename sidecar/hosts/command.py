@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.hosts.faults import find_agent_fault
 from sidecar.hosts.ports import AgentResult
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
@@ -197,7 +198,7 @@ AGENT_OUTPUT_KEPT: Final = 131_072
 COMMAND_SAID_LIMIT: Final = 20_000
 """Characters kept of the agent's message: its end."""
 COMPLAINT_LIMIT: Final = 2_000
-"""Characters of standard error added to the message if the program failed or printed nothing else."""
+"""Characters of standard error that are the message if the program printed nothing else."""
 
 
 async def run_invocation(
@@ -243,23 +244,26 @@ class CommandAgent:
                 worn = build_invocation(self._command, errand, str(self._config), self._tools)
                 return await self._run(worn, errand, hear)
         except (OSError, ValueError) as error:
-            return AgentResult(trouble=f"it could not be started: {processes.launch_failure_reason(error)}")
+            why = processes.launch_failure_reason(error)
+            return AgentResult(trouble=f"it could not be started: {why}", unusable=True)
 
     async def _run(
         self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
     ) -> AgentResult:
-        ended, printed, complaint = await run_invocation(worn, errand.project, errand.seconds, hear)
+        ended, printed, complaint = await run_invocation(
+            worn, errand.project, errand.seconds, hear, tied=True
+        )
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
-            return AgentResult(trouble=f"it could not be started: {ended.reason}")
+            return AgentResult(trouble=f"it could not be started: {ended.reason}", unusable=True)
         said = find_known_program(self._command).said(printed)
-        if ended.exit_code != 0 or not said.strip():
-            said = "\n".join(
-                filter(None, (said.strip(), last_characters(complaint, COMPLAINT_LIMIT).strip()))
-            )
+        fault = find_agent_fault(ended.exit_code, said, complaint)
+        if fault is None and not said.strip():  # it speaks on standard error
+            said = last_characters(complaint, COMPLAINT_LIMIT).strip()
         return AgentResult(
             said=last_characters(said, COMMAND_SAID_LIMIT),
             exit_code=ended.exit_code,
-            trouble=ended.reason,
+            trouble=ended.reason or (fault.trouble if fault else ""),
+            unusable=fault is not None and fault.unusable,
         )
 
 

@@ -82,13 +82,14 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     """How an agent's run ended.
 
     `said` is the end of the agent's message, at most 20,000 characters. `trouble` says in one line why the
-    agent did not finish: it could not be started, took too long, was killed, or does not speak the protocol;
-    "" if it ended by itself.
+    agent failed: it could not be started, took too long, was killed, ended with an error, or does not speak
+    the protocol; "" if it ended well. `unusable`: another start would fail in the same way.
     """
 
     said: str = ""
     exit_code: int | None = None
     trouble: str = ""
+    unusable: bool = False
 
 
 class AgentRunner(Protocol):

@@ -117,8 +117,7 @@ async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) 
         assert (refused.returncode, "being run already" in refused.stderr) == (1, True)
         first.kill()
         first.communicate(timeout=LIMIT_S)
-    with (runs.home / "go").open("w") as go:  # the agent that nobody ended
-        go.write("g")
+        wire.communicate(timeout=LIMIT_S)  # its agent ends with it
     again = runs.run("--json")
     assert again.returncode == 0, again.stderr
     assert events(again)[0]["resumed"]

@@ -193,6 +193,8 @@ class AgentLoop:
         trouble = _agent_failure(rest)
         if trouble:
             await self._hooks("on_error", error=trouble)
+        if rest.unusable:
+            return policy.unusable_agent_end(trouble, self._count)
         ruled = await crew.overseer.stopped(
             f"{self._asked.session}-{crew.clock.now():.6f}-{self._count}", rest.said, before.pending
         )

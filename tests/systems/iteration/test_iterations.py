@@ -84,15 +84,19 @@ async def test_agents_that_move_nothing_are_a_stall(fakes: Fakes) -> None:
     assert len(scene.agents.errands) == 4
 
 
-async def test_a_goal_that_is_paused_while_an_agent_works_ends_the_run(fakes: Fakes) -> None:
+@pytest.mark.parametrize(("word", "outcome", "code"), [("pause", "paused", 1), ("clear", "cleared", 3)])
+async def test_a_goal_that_is_taken_away_while_an_agent_works_ends_the_run(
+    fakes: Fakes, word: str, outcome: str, code: int
+) -> None:
     scene = Scene(fakes)
 
     async def work(_errand: AgentTask) -> AgentResult:
-        await scene.overseer.typed("goal", "pause")
+        await scene.overseer.typed("goal", word)
         return AgentResult(said="Done.", exit_code=0)
 
     scene.agents = agents(work)
-    assert (await scene.play()).outcome == "paused"
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code) == (outcome, code)
     assert fakes.judge.cases == []
 
 
@@ -111,6 +115,15 @@ async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_
     assert (ended.outcome, ended.exit_code, ended.iterations) == ("agent-failed", 1, 3)
     assert "exit code 1" in ended.detail
     assert [name for name, _ in scene.hooks.ran].count("on_error") == 3
+
+
+async def test_an_agent_that_cannot_work_at_all_ends_the_run_at_once_and_is_not_judged(fakes: Fakes) -> None:
+    broken = AgentResult(exit_code=1, trouble="error: unknown option '--nme'", unusable=True)
+    scene = Scene(fakes, lambda _errand: broken)
+    ended = await scene.play()
+    assert (ended.outcome, ended.detail, ended.iterations) == ("agent-failed", broken.trouble, 1)
+    assert (fakes.judge.cases, scene.all(StopJudged)) == ([], [])
+    assert ("on_error", broken.trouble) in [(name, facts.get("error")) for name, facts in scene.hooks.ran]
 
 
 async def test_an_agent_that_failed_after_it_met_the_goal_achieved_it(fakes: Fakes) -> None:

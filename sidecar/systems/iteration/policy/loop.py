@@ -5,7 +5,8 @@
 - At most N agents means at most N - 1 continuations; the session's budget is set to that.
 - After a stop the sidecar's ruling decides. A run never continues where the ruling is to rest, nor with a
   goal that the user paused or cleared meanwhile.
-- A failing agent is judged by its results, like any other. MAX_AGENT_FAILURES of them in a row end the run.
+- A failing agent is judged by its results, like any other. MAX_AGENT_FAILURES of them in a row end the run,
+  as does one that cannot work at all.
 """
 
 from __future__ import annotations
@@ -206,9 +207,17 @@ def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count:
         return RunFinished(
             outcome="exhausted", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
         )
-    outcome = ruled.reason if ruled.decision == "rest" else (now.status or GoalStatus.CLEARED).value
+    gone = now.status in (None, GoalStatus.CLEARED)  # whatever the stop was taken for without a goal
+    outcome = (now.status or GoalStatus.CLEARED).value if gone or ruled.decision != "rest" else ruled.reason
     detail = ruled.detail or ruled.note
     return RunFinished(outcome=outcome, detail=detail, exit_code=now.exit_code, iterations=count)
+
+
+def unusable_agent_end(trouble: str, count: int) -> RunFinished:
+    """Return the end of a run whose agent cannot start or does not understand its command line."""
+    return RunFinished(
+        outcome="agent-failed", detail=trouble, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
+    )
 
 
 def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinished | None:
