@@ -122,7 +122,10 @@ class RunTerminalView:
 
     def _opened(self, what: RunStarted) -> None:
         goes_on = " goes on" if what.resumed else ""
-        self._console.print(f"[bold]session {what.session}{goes_on}[/] (at most {what.most} iterations)")
+        time = f", {what.minutes} minutes of work" if what.minutes else ""
+        self._console.print(
+            f"[bold]session {what.session}{goes_on}[/] (at most {what.most} iterations{time})"
+        )
         self._console.print(f"  goal: {_escape_line(what.goal)}")
 
     def _rested(self, what: AgentEnded) -> None:

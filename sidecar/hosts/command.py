@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.faults import find_agent_fault
 from sidecar.hosts.ports import AgentResult
+from sidecar.hosts.run_programs import find_agent_fault
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform import processes

@@ -73,7 +73,8 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
     """Everything that a prompt is built from. `most` and `iteration` count agents of this goal, from 1.
 
     `feedback` is the message of the last judging, `before` the output of the user's hooks, `extra` the user's
-    own text for every prompt. `tools` is the name of our MCP server, "" where the agent cannot reach it.
+    own text for every prompt. `tools` is the name of our MCP server, "" where the agent cannot reach it;
+    `subagents` that of the agent's tool for others, "" where it has none.
     """
 
     session: str
@@ -86,6 +87,7 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
     before: str = ""
     extra: str = ""
     tools: str = ""
+    subagents: str = ""
     journal: Journal = Journal()
 
 
@@ -93,13 +95,14 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
 
 
 class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="session"):
-    """The run begins or continues."""
+    """The run begins or continues. `minutes`: what is left of the agents' time, 0 where not told."""
 
     session: str
     project: str
     goal: str
     most: int
     resumed: bool
+    minutes: int = 0
 
 
 class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="iteration"):

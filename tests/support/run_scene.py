@@ -143,6 +143,7 @@ class Scene:
         self.told: list[RunProgressEvent] = []
         self.prompts: list[RunPromptInputs] = []
         self.heard: list[str] = []
+        self.commit: Callable[[str], Awaitable[str]] | None = None
 
     def again(self, *work: Work, **asked: Any) -> Self:
         """Another call about the same session."""
@@ -165,6 +166,7 @@ class Scene:
             environment={"PATH": "/bin"},
             longest=600.0,
             spec="Comments begin with #.",
+            commit=self.commit,
         )
         return AgentLoop(crew, self.asked)
 

@@ -13,7 +13,7 @@ Rules of this module:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -88,7 +88,8 @@ class RunHookRunner(Protocol):
 class RunParticipants:
     """What a run needs. `word` builds the prompt; `tell` and `hear` inform observers; `mask` masks both.
 
-    `longest`: seconds that one agent may take. `spec` and `extra`: see RunPromptInputs.
+    `longest`: seconds that one agent may take. `spec`, `extra` and `subagents`: see RunPromptInputs.
+    `commit` commits what an iteration changed, with a message, and returns why that failed.
     """
 
     overseer: SidecarSession
@@ -103,6 +104,8 @@ class RunParticipants:
     longest: float
     spec: str = ""
     extra: str = ""
+    subagents: str = ""
+    commit: Callable[[str], Awaitable[str]] | None = None
 
 
 class AgentLoop:
@@ -118,6 +121,7 @@ class AgentLoop:
         self._failures = 0
         self._feedback = ""
         self._printed = ""
+        self._printed_after = ""
         self._token = ""
 
     @property
@@ -174,6 +178,7 @@ class AgentLoop:
                 goal=now.condition,
                 most=self._allowed,
                 resumed=policy.resumes_goal(asked, before),
+                minutes=round(now.seconds_left / 60),
             )
         )
         if told := policy.judge_warning(now):
@@ -195,6 +200,7 @@ class AgentLoop:
             await self._hooks("on_error", error=trouble)
         if rest.unusable:
             return policy.unusable_agent_end(trouble, self._count)
+        await self._commit(task)
         ruled = await crew.overseer.stopped(
             f"{self._asked.session}-{crew.clock.now():.6f}-{self._count}", rest.said, before.pending
         )
@@ -212,7 +218,9 @@ class AgentLoop:
             )
         )
         await self._completed(before, now)
-        await self._hooks("after_iteration", decision=ruled.decision, reason=ruled.reason)
+        self._printed_after = await self._hooks(
+            "after_iteration", decision=ruled.decision, reason=ruled.reason
+        )
         self._failures = self._failures + 1 if trouble else 0
         return policy.run_end_after_stop(
             ruled, now, self._allowed, self._count
@@ -230,8 +238,9 @@ class AgentLoop:
             checks=standing.checks,
             spec=crew.spec,
             feedback=self._feedback,
-            before="\n".join(filter(None, (self._printed, printed))),
+            before="\n".join(filter(None, (self._printed, self._printed_after, printed))),
             extra=crew.extra,
+            subagents=crew.subagents,
             tools=MCP_SERVER_NAME if access else "",
             journal=standing.journal,
         )
@@ -255,6 +264,14 @@ class AgentLoop:
             )
         )
         return rest
+
+    async def _commit(self, task: str) -> None:
+        """Commit before the stop is judged, so that what is judged is what was committed."""
+        if self._crew.commit is None:
+            return
+        message = policy.commit_message(self._mask(task), self._asked.session, self._number)
+        if why := await self._crew.commit(message):
+            self._crew.tell(RunWarning(text=f"this iteration was not committed: {self._mask(why)}"))
 
     async def _access(self) -> McpAccess | None:
         try:

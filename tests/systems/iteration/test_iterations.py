@@ -211,8 +211,38 @@ async def test_hooks_run_around_session_and_iterations_and_what_they_print_is_pr
         "after_session",
     ]  # fmt: skip
     assert scene.prompts[0].before == "printed by before_session\nprinted by before_iteration"
+    after = "printed by before_session\nprinted by after_iteration\nprinted by before_iteration"
+    assert scene.prompts[1].before == after
     assert scene.hooks.ran[2][1]["decision"] == "continue"
     assert scene.hooks.ran[-1][1]["outcome"] == "achieved"
+
+
+async def test_each_iteration_is_committed_before_it_is_judged_and_a_failure_is_told(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("more"), complete("E1"))
+    SessionJournals(fakes.journals).change(
+        KEY, lambda now: journal.add_tasks(now, ((f"write the {SECRET}", TaskStatus.REMAINING),))
+    )
+
+    def finish(errand: AgentTask) -> AgentResult:
+        SessionJournals(fakes.journals).change(
+            KEY, lambda now: journal.set_task_status(now, "T1", TaskStatus.COMPLETED)
+        )
+        return worked(fakes)(errand)  # type: ignore[return-value]
+
+    scene = Scene(fakes, worked(fakes), finish)
+    committed = list[tuple[str, int]]()
+
+    async def commit(message: str) -> str:
+        committed.append((message, len(scene.all(StopJudged))))
+        return "the linter fails" if len(committed) == 2 else ""
+
+    scene.commit = commit
+    await scene.play()
+    message = "write the ***\n\nsupervisor run demo, iteration"
+    assert committed == [(f"{message} 1", 0), (f"{message} 2", 1)]
+    assert [told.text for told in scene.all(RunWarning)] == [
+        "this iteration was not committed: the linter fails"
+    ]
 
 
 # --- what is shown, and what breaks ---

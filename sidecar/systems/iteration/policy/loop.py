@@ -24,11 +24,14 @@ from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, GoalStatus
 from sidecar.kernel.goal_arguments import COMMAND_WORDS, GoalArguments, parse_goal
 from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.runs import RunFinished, RunRequest, RunStatus, StopDecision
+from sidecar.kernel.text import clean_line
 
 MAX_AGENTS: Final = budget.MAX_CONTINUATIONS + 1
 """Maximum agents of one goal: the first, and one for each continuation that a budget may have."""
 MAX_AGENT_FAILURES: Final = 3
 """Failing agents in a row that end a run."""
+COMMIT_SUBJECT_LENGTH: Final = 72
+"""Maximum characters of a commit's first line."""
 HOOKED_TASKS_LIMIT: Final = 20
 """Completed tasks of one iteration for which the user's hook runs; each run takes time."""
 
@@ -196,6 +199,12 @@ def next_agent_number(now: RunStatus) -> int:
 def next_agent_seconds(now: RunStatus, longest: float) -> float:
     """Return how long the next agent may take: `longest`, or what is left of the goal's time."""
     return max(1.0, min(longest, now.seconds_left))
+
+
+def commit_message(task: str, session: str, number: int) -> str:
+    """Return the message of an iteration's commit: its task, and which iteration it was."""
+    which = f"supervisor run {session}, iteration {number}"
+    return f"{clean_line(task, COMMIT_SUBJECT_LENGTH)}\n\n{which}" if task else which
 
 
 def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count: int) -> RunFinished | None:

@@ -1,9 +1,11 @@
-"""Says how an agent failed, from its exit code and what it printed on standard error."""
+"""What is known of the programs that `supervisor run` starts: how they fail, and what their agents have."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from pathlib import PurePath
 
 from msgspec import Struct
 
@@ -11,11 +13,12 @@ from sidecar.kernel.text import one_printable_line
 from sidecar.platform.data import load_data
 
 
-class AgentFaults(Struct, frozen=True, forbid_unknown_fields=True):
+class RunPrograms(Struct, frozen=True, forbid_unknown_fields=True):
     """The data file, which explains each field."""
 
     errors: tuple[str, ...]
     usage: tuple[str, ...]
+    subagents: dict[str, str]
 
 
 class AgentFault(Struct, frozen=True):
@@ -40,8 +43,18 @@ def find_agent_fault(exit_code: int | None, said: str, complaint: str) -> AgentF
     return AgentFault(f"the agent ended with exit code {exit_code}{first and f': {first}'}", unusable)
 
 
+def subagent_tool(command: Sequence[str]) -> str:
+    """Return the name of the tool that starts subagents in this program, "" where none is known."""
+    return _known().subagents.get(PurePath(command[0]).name, "")
+
+
+def _known() -> RunPrograms:
+    known: RunPrograms = load_data("run_programs", RunPrograms)
+    return known
+
+
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    known: AgentFaults = load_data("agent_faults", AgentFaults)
+    known = _known()
     errors, usage = (re.compile("|".join(each), re.IGNORECASE) for each in (known.errors, known.usage))
     return errors, usage
