@@ -156,11 +156,21 @@ class ConfiguredGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     enabled: bool = True
 
 
-HOOK_COMMANDS = tuple[Annotated[str, Meta(min_length=1, max_length=4000)], ...]
+HOOK_COMMAND = Annotated[str, Meta(min_length=1, max_length=4000)]
+
+
+class TimedHook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A shell line with a deadline of its own."""
+
+    run: HOOK_COMMAND
+    seconds: Annotated[int, Meta(ge=1, le=3600)]
+
+
+HOOK_COMMANDS = tuple[HOOK_COMMAND | TimedHook, ...]
 
 
 class RunHooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Shell lines around sessions and iterations of `supervisor run`; the first two may add to the prompt."""
+    """Shell lines around sessions and iterations of `supervisor run`; the first three add to the prompt."""
 
     before_session: HOOK_COMMANDS = ()
     before_iteration: HOOK_COMMANDS = ()

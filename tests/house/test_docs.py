@@ -23,8 +23,8 @@ CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
 HARNESS = ("test_opencode_harness.py",)
 """Is about the tests' own tools."""
-DUTIES = ("governance", "loop")
-"""Systems with a page in docs/proofs, on which all of their tools stand."""
+DUTIES = (("governance", "governance"), ("loop", "loop"), ("run", "journal"))
+"""The pages in docs/proofs, and the toolset of which each names all tools."""
 PAGES = [
     path.relative_to(ROOT).as_posix() for path in sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 ]
@@ -54,9 +54,11 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
     assert len(rows) > 10
 
 
-@over_table("system", DUTIES)
-def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none(system: str) -> None:
-    page = (ROOT / "docs" / "proofs" / f"{system}.md").read_text(encoding="utf-8")
+@over_table(("name", "toolset"), DUTIES)
+def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none(
+    name: str, toolset: str
+) -> None:
+    page = (ROOT / "docs" / "proofs" / f"{name}.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| **")][1:]
     for row in rows:
         duty, shown = row.strip("| ").split(" | ")
@@ -64,7 +66,7 @@ def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none
         assert cited or shown.startswith("none: "), duty
         assert [one[0] for one in cited if one["test"] not in _tests_of(one["file"])] == [], duty
         assert shown.count("`") == 2 * len(cited), f"{duty}: a test is not cited as FILE::TEST"
-    offered = {one.name for one in Desk().tools if one.toolset == system}
+    offered = {one.name for one in Desk().tools if one.toolset == toolset}
     assert offered <= set(re.findall(r"`(\w+)`", page))
 
 

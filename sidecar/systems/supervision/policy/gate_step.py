@@ -6,6 +6,8 @@
 - Where a file that bears on a check changed, required gates and all tests run once more as they were when the
   work began (proof by execution). A failure that was there then and is there still is asked about once.
 - "The tests pass" is decided here where nothing speaks against it.
+- A goal that asks only for tasks is completed where the agent declared its session complete, no task is open,
+  and every required gate, at least one, passed.
 - Claims: one that the evidence contradicts sends the agent back.
 """
 
@@ -17,7 +19,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import CHECK_CLAIMS, build_claim_ledger
 from sidecar.evidence.gates import policy as gates
-from sidecar.evidence.gates.conditions import gate_kinds_named
+from sidecar.evidence.gates.conditions import asks_only_for_tasks, gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks, Wanted
@@ -121,7 +123,22 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
     if untrue := _find_contradicted_claims(inquiry):
         return send_agent_back(replace(inquiry, stage="rules"), untrue, at)
+    if _session_is_completed(inquiry, goal):
+        shown = f"its agent declared it complete, no task is open; {describe_gate_results(inquiry, goal)}"
+        return end_goal(inquiry, GoalStatus.COMPLETED, shown)
     return inquiry, None
+
+
+def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
+    """Whether a goal that asks only for tasks has come to its end, by the journal and the required gates."""
+    turn = inquiry.turn
+    return (
+        asks_only_for_tasks(goal.condition)
+        and turn.complete
+        and not turn.planned
+        and gates.required_gates_are_green(inquiry.runs, inquiry.project_state)
+        and not _agent_run_contradicts(inquiry)
+    )
 
 
 def describe_gate_results(inquiry: Inquiry, goal: Goal) -> str:
