@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 import time
 from typing import Final
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import PREFIX, echo, echo_json
+from sidecar.cli.printing import PREFIX, echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
@@ -92,7 +91,7 @@ def _spending_line(today: Spending) -> str:
 def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
     table = new_table("when", "what", "decided", "by", "why")
     for entry in story:
-        when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
+        when = local_time(entry.at, "%H:%M:%S")
         by = f"by {entry.origin}" if entry.origin else ""
         why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates), by) if part)
         cells = (when, entry.event, entry.decided, entry.stage, why[:300])
