@@ -18,6 +18,7 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import ToolRuleError
@@ -39,7 +40,6 @@ from sidecar.wiring.workers import build_workers
 
 NOT_DELIVERED: Final = 1
 WAITS: Final = 3
-INTERRUPTED: Final = 130
 DIFF_LINES: Final = 40
 """Lines of a change that the screen shows; the report holds all."""
 
@@ -95,7 +95,7 @@ def govern(  # noqa: PLR0913 - one parameter per option
     except KeyboardInterrupt:
         held = conductor.lock if conductor.lock != NEW else "ID (see supervisor lock list)"
         echo(f"Interrupted; the project is as it was. Go on: supervisor govern --lock {held}", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(INTERRUPTED_CODE)
     except ToolRuleError as error:
         raise click.ClickException(_words(error)) from error
     if report:

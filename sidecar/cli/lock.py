@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ import click
 from sidecar.cli.audit import open_governance
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import PROJECT
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import ContextLock
 from sidecar.platform.paths import user_paths
@@ -76,8 +75,7 @@ def list_(*, as_json: bool) -> None:
 
 
 def _line(held: ContextLock) -> str:
-    until = dt.datetime.fromtimestamp(held.expires, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-    return f"{held.id} {held.mode} until {until}"
+    return f"{held.id} {held.mode} until {local_time(held.expires, '%Y-%m-%d %H:%M')}"
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Commands print with `echo` and `echo_json`, or on a `Screen` (screen.py), never 
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Final
 
@@ -21,6 +22,11 @@ JSON_CONTROL: Final = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 def echo(text: object = "", *, err: bool = False) -> None:
     """Print a text."""
     click.echo(clean_text(str(text)), err=err)  # noqa: TID251 - the only place
+
+
+def local_time(at: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return a time, in seconds since the epoch, as this computer's user reads it."""
+    return dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone().strftime(form)
 
 
 def echo_json(value: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import sys
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurem
 from sidecar.cli.gate_report import make_console
 from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.cli.screen import new_table
 from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.ports import Judge
@@ -86,7 +85,7 @@ def print_replay_report(screen: Console, report: ReplayReport) -> None:
 
 def format_local_time(at: float) -> str:
     """A time, in seconds since the epoch, in the local time zone."""
-    return f"{dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone():%Y-%m-%d %H:%M}"
+    return local_time(at, "%Y-%m-%d %H:%M")
 
 
 def _ending_cell(one: ReplayedStop) -> Text:

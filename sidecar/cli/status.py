@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 import time
 from typing import Final
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from sidecar.cli.journal_lines import journal_lines
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import PREFIX, echo, echo_json
+from sidecar.cli.printing import PREFIX, echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
@@ -96,7 +95,7 @@ def spending_line(today: Spending) -> str:
 def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
     table = new_table("when", "what", "decided", "by", "why")
     for entry in story:
-        when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
+        when = local_time(entry.at, "%H:%M:%S")
         by = f"by {entry.origin}" if entry.origin else ""
         why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates), by) if part)
         cells = (when, entry.event, entry.decided, entry.stage, why[:300])

@@ -69,7 +69,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     dependencies: tuple[Pair, ...] = ()
 
 
-class RuleResult(Struct, frozen=True, kw_only=True):
+class RuleResult(Struct, frozen=True):
     """Whether a rule holds, and why."""
 
     rule: str

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import Phase, WrittenAnswer
-from sidecar.kernel.instructions import parse_instructions
+from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
@@ -30,15 +30,6 @@ A = TypeVar("A", bound=Struct)
 log = logging.getLogger(__name__)
 
 
-class PhaseHead(Struct, frozen=True, kw_only=True):
-    """The head of a phase's file in rubric/governance/."""
-
-    name: Phase
-    about: str
-    tools: tuple[str, ...]
-    model: str = ""
-
-
 async def ask_worker(
     services: GovernanceServices,
     phase: Phase,
@@ -49,7 +40,7 @@ async def ask_worker(
     """Return a worker's answer, and who it was. Raises WorkerError."""
     settings, _ = services.platform.configuration.load()
     path = services.prompts / f"{phase}.md"
-    head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PhaseHead, "name")
+    head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
     task = WorkerTask(
         prompt=fill_template(text, values),
         answer=answer,

@@ -255,7 +255,7 @@ class PhaseWork:
                 test_output=output.strip()[-OUTPUT_LENGTH:], metrics=metrics, screenshots=screenshots
             ),
             failed_clauses=ruling.failed,
-            rules=(forms.RuleResult(rule=Rule.EVIDENCE, passed=not ruling.unseen, why=why),),
+            rules=(forms.RuleResult(Rule.EVIDENCE, not ruling.unseen, why),),
         )
         return PhaseDone(
             payload=testing, result=ruling.result, trouble=ruling.trouble, subject=work.subject, tree=tree

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
-from sidecar.kernel.instructions import parse_instructions
+from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.log import LoopCouncil
 from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask
@@ -66,15 +66,6 @@ class CouncilMeeting(Struct, frozen=True, kw_only=True):
 
     decision: CouncilDecision | None
     left_out: tuple[tuple[CouncilMember, str], ...]
-
-
-class MemberHead(Struct, frozen=True, kw_only=True):
-    """The head of a member's file in rubric/council/."""
-
-    name: CouncilMember
-    about: str
-    tools: tuple[str, ...]
-    model: str = ""
 
 
 class LoopCouncils:
@@ -172,9 +163,9 @@ class LoopCouncils:
             )
         return tasks
 
-    def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
+    def _read(self, member: CouncilMember) -> tuple[PromptHead, str]:
         path = self._services.rubric / FOLDER / f"{member}.md"
-        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
+        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
         return head, text.strip()
 
     def _fill(self, session: Session, loop: Loop, perspective: str) -> str:

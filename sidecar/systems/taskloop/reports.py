@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from sidecar.evidence.ports import GateContext
+from sidecar.evidence.ports import GateContext, HearGates
 from sidecar.evidence.proof.policy import describe_findings, grave_findings
 from sidecar.evidence.proof.weakening import find_weakenings
 from sidecar.evidence.reports.severities import Severities, count_severities
@@ -27,7 +27,7 @@ from sidecar.kernel.text import clean_line, escape_unencodable
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.policy.work import TaskWork
-from sidecar.systems.taskloop.ports import HearGates, LoopServices
+from sidecar.systems.taskloop.ports import LoopServices
 
 RUN_KINDS: Final = frozenset((Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.COVERAGE, Kind.CHECK))
 ERRORS_TOLD: Final = 5

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from sidecar.evidence.ports import HearGates
 from sidecar.kernel.budget import reached_worker_limit
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
@@ -29,7 +30,7 @@ from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
 from sidecar.systems.taskloop.policy.selection import AgentSelection, TaskProfile, select_agent
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.policy.work import TaskWork
-from sidecar.systems.taskloop.ports import HearGates, LoopServices
+from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.reports import Claim, choose_gates, examine_report
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords

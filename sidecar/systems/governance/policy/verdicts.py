@@ -47,7 +47,7 @@ def review_was_not_skipped(work: Work) -> RuleResult:
     seen = not work.subject or work.review is not None
     why = "only a review may follow" if seen else "the change before was not reviewed"
     follows = MAY_CALL[Stage.IMPLEMENTED] == (Phase.REVIEW,)
-    return RuleResult(rule=Rule.REVIEW_NOT_SKIPPED, passed=seen and follows, why=why)
+    return RuleResult(Rule.REVIEW_NOT_SKIPPED, seen and follows, why)
 
 
 def tests_are_there(plan: Plan, analysis: Analysis | None, gates: Iterable[Gate]) -> RuleResult:
@@ -67,7 +67,7 @@ def tests_are_there(plan: Plan, analysis: Analysis | None, gates: Iterable[Gate]
     missing = (
         "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
     )
-    return RuleResult(rule=Rule.TESTS_REQUIRED, passed=bool(why), why=why or missing)
+    return RuleResult(Rule.TESTS_REQUIRED, bool(why), why or missing)
 
 
 def beyond_tasks(
@@ -79,7 +79,7 @@ def beyond_tasks(
     if beyond := [path for path in paths if path not in told]:
         return Trouble(ErrorType.RULE_VIOLATION, "beyond-tasks", {"files": ", ".join(beyond)})
     for rule in rules:
-        word, *globs = rule.split()
+        word, *globs = rule.split() or [""]
         for path in paths:
             named = any(fnmatchcase(path, glob) or path.startswith(f"{glob.rstrip('/')}/") for glob in globs)
             if (word.lower() == ONLY and not named) or (word.lower() == NEVER and named):
@@ -147,16 +147,8 @@ def rule_on_review(
         issues=issues,
         quick_fix_trigger=answer.quick_fix_trigger if quick_fix and not approved and not major else None,
         rules=(
-            RuleResult(
-                rule=Rule.NFRS_MET,
-                passed=not missing,
-                why=f"missing: {', '.join(missing)}" if missing else "none is missing",
-            ),
-            RuleResult(
-                rule=Rule.HUMAN_ON_ERROR,
-                passed=not asked,
-                why="a person is asked" if asked else "none is needed",
-            ),
+            RuleResult(Rule.NFRS_MET, not missing, f"missing: {', '.join(missing) or 'none'}"),
+            RuleResult(Rule.HUMAN_ON_ERROR, not asked, "a person is asked" if asked else "none is needed"),
         ),
     )
     if asked:
