@@ -26,6 +26,9 @@ from sidecar.systems.supervision.ports import Services
 MAX_PROCESSES = 1000
 """Maximum number of host processes that are remembered."""
 
+FindQuestion = Callable[[SessionKey], str]
+"""Returns what another system asks the user for a session, "" for nothing. Never raises."""
+
 log = logging.getLogger(__name__)
 
 

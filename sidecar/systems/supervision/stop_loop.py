@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
@@ -30,20 +30,26 @@ from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
-from sidecar.kernel.session import Session, SessionKey, active_goal
+from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError
+from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.policy.activity import STEP_WORDING, JudgingStep
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
 from sidecar.systems.supervision.policy.sessions import rebase_ruling
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
+from sidecar.systems.supervision.project_state import ProjectStateReader
 from sidecar.systems.supervision.replay import StopHistoryWriter
-from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError, change_session
+from sidecar.systems.supervision.sessions import (
+    FindQuestion,
+    RunningJudgings,
+    SupersededError,
+    change_session,
+)
 from sidecar.systems.supervision.steering import SteeringWatch
 
 QUEUE_POLL_SECONDS = 1.0
@@ -62,10 +68,6 @@ MAX_FINDINGS_RECORDED = 20
 log = logging.getLogger(__name__)
 
 
-FindQuestion = Callable[[SessionKey], str]
-"""Returns what another system asks the user for a session, "" for nothing. Never raises."""
-
-
 class _JudgingProgress:
     """One judging in progress: what policy knew at `first`, what it knows `now`, and the facts between."""
 
@@ -78,16 +80,21 @@ class StopLoop:
     """Judges stops, at most one at a time per session."""
 
     def __init__(
-        self, services: Services, generations: RunningJudgings, bases: Baselines, rubrics: SteeringWatch
+        self,
+        services: Services,
+        generations: RunningJudgings,
+        bases: Baselines,
+        rubrics: SteeringWatch,
+        asked_by: Sequence[FindQuestion] = (),
     ) -> None:
-        """Share the other parameters with the code that reports newer events."""
+        """Share the next three with the code that reports newer events. `asked_by` may grow."""
         self._services = services
         self._generations = generations
         self._bases = bases
         self._rubrics = rubrics
         self._surveyor = ProjectStateReader(services, bases)
         self._keeper = StopHistoryWriter(services)
-        self.asked_by: list[FindQuestion] = []
+        self._asked_by = asked_by
 
     async def rule(self, stop: AgentStopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
@@ -101,7 +108,7 @@ class StopLoop:
             stop=stop,
             settings=settings,
             off=services.switches.off(stop.project),
-            waits=next(filter(None, (find(stop.key) for find in self.asked_by)), ""),
+            waits=next(filter(None, (find(stop.key) for find in self._asked_by)), ""),
             today=services.spending.today(),
         )
         begun, first = services.clock.now(), inquiry
