@@ -23,9 +23,10 @@ NOTICE = b'{"jsonrpc":"2.0","method":"'
 
 
 def _cold(name: str, *arguments: object) -> bytes:
-    from runpy import run_path  # noqa: PLC0415 - 10 ms that only trouble has to pay
+    sys.path.append(sys.argv[1].rpartition("/")[0])
+    import cold  # noqa: PLC0415 - 10 ms that only trouble has to pay
 
-    answer: bytes = run_path(sys.argv[1].replace("claude_code.py", "cold.py"))[name](*arguments)
+    answer: bytes = getattr(cold, name)(*arguments)
     return answer
 
 

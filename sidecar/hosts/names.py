@@ -7,6 +7,7 @@ from typing import Final
 
 from sidecar.kernel.errors import BadInputError
 
+OPENCODE: Final = "opencode"
 HOST_ALIASES: Final = {"claude": "claude-code"}
 """Other names that a person may type for a host."""
 WORKER_MARKER: Final = "SUPERVISOR_WORKER"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sidecar.hosts.markers.codec import HOST as MARKER
-from sidecar.hosts.opencode.codec import HOST as OPENCODE
+from sidecar.hosts.names import OPENCODE
 from sidecar.kernel.runs import RUN_HOST as RUN
 
 if TYPE_CHECKING:

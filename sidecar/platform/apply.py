@@ -17,7 +17,6 @@ back. The files of a closed or read-only folder cannot either.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
@@ -39,9 +38,8 @@ from sidecar.platform.files import (
     write_whole,
 )
 from sidecar.platform.git import git_blob_name
+from sidecar.platform.paths import UNFINISHED_FOLDER
 
-UNFINISHED_FOLDER: Final = "applying"
-"""In the state folder: one note for each application that is not finished."""
 STAGING_PREFIX: Final = ".supervisor-"
 """How the folder in the project begins. It has a .gitignore that ignores all of it."""
 FILE_LIMIT: Final = 8 << 20
@@ -118,7 +116,7 @@ class Staging:
 
     def __init__(self, project: Path, note: Path, name: str = "") -> None:
         self._project, self._note = project, note
-        self.folder = project / (name or f"{STAGING_PREFIX}{secrets.token_hex(8)}")
+        self.folder = project / (name or f"{STAGING_PREFIX}{os.urandom(8).hex()}")
 
     @property
     def new(self) -> Path:
@@ -292,7 +290,7 @@ class ChangeApplier:
     def staging(self, project: Path) -> Iterator[Staging]:
         """Yield a folder in the project for new versions of files, removed at the end. Raises OSError."""
         ensure_folder(self._folder)
-        staging = Staging(project, self._folder / f"{os.getpid()}-{secrets.token_hex(4)}.json")
+        staging = Staging(project, self._folder / f"{os.getpid()}-{os.urandom(4).hex()}.json")
         try:
             staging.open()
             yield staging

@@ -13,7 +13,6 @@ import fcntl
 import itertools
 import os
 import re
-import secrets
 import stat
 from enum import StrEnum
 from pathlib import Path
@@ -217,7 +216,7 @@ def write_whole(path: Path, data: bytes, *, durable: bool = False) -> None:
     `durable`: the write also survives a power loss, at the price of two waits for the disk. A link at `path`
     is replaced, not followed.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, OWNER_FILE)
     try:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import compileall
-import importlib.util
 from pathlib import Path
 from typing import Final
 
 import sidecar
 
 COMPILED: Final = (
-    *("sidecar", "click", "markdown_it", "msgspec", "platformdirs", "rich"),
+    *("sidecar", "click", "markdown_it", "msgspec", "rich"),
     *("anyio", "attr", "cattrs", "lsprotocol", "mcp", "mcp_types", "pydantic", "pygls", "starlette"),
 )
 """Packages imported at start-up, by the sidecar and by the servers that hosts start."""
@@ -53,6 +51,9 @@ def compile_packages() -> tuple[str, ...]:
 
 
 def _compile_package(name: str) -> bool:
+    import compileall  # noqa: PLC0415 - an install needs it, and not the sidecar, which asks for a folder
+    import importlib.util  # noqa: PLC0415 - the same
+
     found = importlib.util.find_spec(name)
     if found is None or found.origin is None:
         return False

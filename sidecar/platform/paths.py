@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from platformdirs.unix import Unix
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform import files
 
 APPLICATION_NAME: Final = "supervisor"
+UNFINISHED_FOLDER: Final = "applying"
+"""Folder in the state folder with a note of each change that is being applied (apply.py)."""
 REFUSED_PATH_LENGTH: Final = 40
 """Characters of a refused path that the error message repeats."""
 README: Final = """\
@@ -112,17 +113,15 @@ def project_digest(project: str) -> str:
 
 def user_paths() -> Paths:
     """The folders of the user who runs this process."""
-    dirs = Unix(APPLICATION_NAME, ensure_exists=False)
     return Paths(
-        state=_absolute_or_default(dirs.user_state_dir, ".local/state"),
-        config=_absolute_or_default(dirs.user_config_dir, ".config"),
+        state=_xdg_folder("XDG_STATE_HOME", ".local/state"), config=_xdg_folder("XDG_CONFIG_HOME", ".config")
     )
 
 
-def _absolute_or_default(found: str, fallback: str) -> Path:
-    """XDG requires relative paths to be ignored; old versions of platformdirs do not ignore them."""
-    path = Path(found)
-    return path if path.is_absolute() else Path.home() / fallback / APPLICATION_NAME
+def _xdg_folder(variable: str, default: str) -> Path:
+    """Return our folder in the one that the variable names. XDG requires relative paths to be ignored."""
+    named = Path(os.environ.get(variable, ""))
+    return (named if named.is_absolute() else Path.home() / default) / APPLICATION_NAME
 
 
 def real_project_path(project: str) -> str:

@@ -7,7 +7,6 @@ known here.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -267,7 +266,9 @@ def _is_table(kind: object) -> TypeGuard[type[Struct]]:
 
 def suggest_nearest_name(name: str, known: Collection[str], worded: Callable[[str], str] = str) -> str:
     """A question that suggests the nearest known name, "" if none is near."""
-    near = difflib.get_close_matches(name[:SHOWN_VALUE_LENGTH], known, n=1)
+    from difflib import get_close_matches  # noqa: PLC0415 - for a misspelling only
+
+    near = get_close_matches(name[:SHOWN_VALUE_LENGTH], known, n=1)
     return f"; did you mean {worded(near[0])}?" if near else ""
 
 

@@ -1,24 +1,32 @@
-"""Builds the host adapters: a codec for each host, and one port to the transcripts of all."""
+"""Builds the host adapters: a codec for each host, and one port to the transcripts of all.
+
+Those of a host are imported when it first speaks: few users have both.
+"""
+
+# ruff: noqa: PLC0415 - see above
 
 from __future__ import annotations
 
 import os
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Raw, Struct
 
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.hosts.markers import codec as markers
-from sidecar.hosts.opencode import codec as opencode
-from sidecar.hosts.opencode import link
-from sidecar.hosts.opencode.link import OpenCodeHistory
+from sidecar.hosts.names import OPENCODE
 from sidecar.hosts.ports import HostCodec
 from sidecar.hosts.runs import RunCodec
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.runs import RUN_HOST
+from sidecar.platform.on_use import built_on_use
 from sidecar.platform.services import PlatformServices
 from sidecar.servers.control import Peer, PeerError
+
+if TYPE_CHECKING:
+    from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+    from sidecar.hosts.opencode.link import OpenCodeHistory, Toasts
 
 
 class PeerHost:
@@ -32,14 +40,16 @@ class PeerHost:
         try:
             return await self._peer.ask(method, params)
         except PeerError as error:
+            from sidecar.hosts.opencode import link
+
             raise link.HostRequestError(str(error)) from error
 
 
 def build_codecs() -> dict[str, HostCodec]:
     """Build one codec per host, by the host's name."""
     return {
-        "claude-code": ClaudeCodeCodec(),
-        opencode.HOST: opencode.OpenCodeCodec(),
+        "claude-code": built_on_use(_claude_code_codec),
+        OPENCODE: built_on_use(_opencode_codec),
         markers.HOST: markers.MarkerCodec(os.environ),
         RUN_HOST: RunCodec(),
     }
@@ -48,7 +58,50 @@ def build_codecs() -> dict[str, HostCodec]:
 def build_transcripts(platform: PlatformServices, evidence: EvidenceServices) -> HostTranscripts:
     """Build the port to the transcripts of all hosts."""
     return HostTranscripts(
-        ClaudeTranscripts(platform.clock.pause),
-        OpenCodeHistory(platform.clock.now),
+        built_on_use(partial(_claude_transcripts, platform)),
+        built_on_use(partial(_opencode_history, platform)),
         markers.MarkerTurns(evidence.workspace, platform.store),
     )
+
+
+def build_toasts() -> Toasts:
+    """Build what shows messages in OpenCode that answer no event."""
+    return built_on_use(_toasts)
+
+
+def remember_opencode(peer: Peer, event: bytes, toasts: Toasts) -> None:
+    """Let what this task does reach the OpenCode that sent the event."""
+    from sidecar.hosts.opencode import link
+
+    link.set_session_context(PeerHost(peer), event)
+    toasts.remember()
+
+
+def _claude_code_codec() -> HostCodec:
+    from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
+
+    return ClaudeCodeCodec()
+
+
+def _claude_transcripts(platform: PlatformServices) -> ClaudeTranscripts:
+    from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+
+    return ClaudeTranscripts(platform.clock.pause)
+
+
+def _opencode_codec() -> HostCodec:
+    from sidecar.hosts.opencode.codec import OpenCodeCodec
+
+    return OpenCodeCodec()
+
+
+def _opencode_history(platform: PlatformServices) -> OpenCodeHistory:
+    from sidecar.hosts.opencode.link import OpenCodeHistory
+
+    return OpenCodeHistory(platform.clock.now)
+
+
+def _toasts() -> Toasts:
+    from sidecar.hosts.opencode.link import Toasts
+
+    return Toasts()

@@ -1,5 +1,7 @@
 """Builds the entry points beside the socket: the agent's tools, MCP, and the inbox of markers."""
 
+# ruff: noqa: PLC0415 - tools are imported when somebody uses one
+
 from __future__ import annotations
 
 import os
@@ -13,33 +15,35 @@ from msgspec import Raw, Struct
 from sidecar.hosts.markers import codec as markers
 from sidecar.hosts.markers.folder import MarkerFolder
 from sidecar.hosts.markers.inbox import MarkerInbox
-from sidecar.platform import peer
 from sidecar.platform.configuration import user_config_folder
+from sidecar.platform.on_use import built_on_use
 from sidecar.platform.paths import user_paths
 from sidecar.platform.watching import FoldersWatch
-from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.inbox import InboxHandler
 from sidecar.servers.mcp.access import McpTokens
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_port
-from sidecar.servers.tools.door import ToolsHandler
-from sidecar.servers.tools.tool import TEXTS_FILE, ToolContext, ToolTexts
-from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
-from sidecar.wiring.texts import read_texts
 
 if TYPE_CHECKING:
+    from sidecar.servers.tools.door import ToolsHandler
+    from sidecar.servers.tools.toolbox import Toolbox
     from sidecar.wiring.headless import HeadlessWork
 
 
 def build_toolbox(
     built: Supervision, journals: SessionJournals, headless: HeadlessWork, modules: tuple[str, ...]
 ) -> Toolbox:
-    """Build the agent's tools of these modules; takes some milliseconds."""
+    """Build the agent's tools of these modules; takes some milliseconds, and its imports take more."""
+    from sidecar.servers.tools.tool import TEXTS_FILE, ToolContext, ToolTexts
+    from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
+    from sidecar.systems.supervision.explaining import StopExplainer
+    from sidecar.wiring.texts import read_texts
+
     services = built.services
     texts = ToolTexts(read_texts("loop.md", TEXTS_FILE))
     context = ToolContext(
@@ -73,7 +77,7 @@ def may_call_unasked(toolbox: Toolbox, name: str) -> bool | None:
 
 def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built: Supervision) -> Methods:
     """Build the methods of tools for people, scripts and agents: socket, MCP over a pipe and over HTTP."""
-    typed, configuration = ToolsHandler(toolbox, built.people), built.services.configuration
+    typed, configuration = built_on_use(partial(_tools_handler, toolbox, built)), built.services.configuration
 
     def port() -> int:
         return parse_mcp_port(os.environ.get("SUPERVISOR_PORT", ""), configuration.load()[0].mcp_port)
@@ -81,6 +85,13 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
     files = McpFiles(user_paths().state)
     mcp = McpHandler(control, toolbox, McpTokens(files.token).caller)
     http = McpHttpEndpoint(control, mcp.ready, files, port)
+
+    async def tool(params: Raw, peer: Peer) -> bytes:
+        return await typed.call(params, peer)
+
+    async def tools(params: Raw, peer: Peer) -> bytes:
+        return await typed.list(params, peer)
+
     folder = user_config_folder(os.environ)
     # Editing the settings file can switch toolsets too, so MCP watches its folder.
     control.beside += [partial(mcp.watch, FoldersWatch, [folder] if folder else []), http.run]
@@ -88,15 +99,23 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
         "mcp": mcp.open,
         "mcp_access": http.access,
         "toolsets": mcp.toolsets,
-        "tool": typed.call,
-        "tools": typed.list,
+        "tool": tool,
+        "tools": tools,
     }
+
+
+def _tools_handler(toolbox: Callable[[], Toolbox], built: Supervision) -> ToolsHandler:
+    from sidecar.servers.tools.door import ToolsHandler
+
+    return ToolsHandler(toolbox, built.people)
 
 
 def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
     """Build the inbox, which runs in the background. Its stops use the socket, like those of other hosts."""
 
     async def judged(stop: markers.StopFound) -> bytes:
+        from sidecar.platform import peer
+
         event = Raw(msgspec.json.encode(stop))
         return await peer.request_sidecar("hook", HookCall(host=markers.HOST, event=event, environment={}))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.kernel.offer import SystemOffer
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.apply import ChangeApplier
-from sidecar.platform.paths import user_paths
+from sidecar.platform.paths import UNFINISHED_FOLDER, user_paths
 from sidecar.servers.control import Methods, SidecarControl
-from sidecar.servers.tools.toolbox import Toolbox
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
@@ -32,6 +31,7 @@ from sidecar.wiring.supervision import (
 )
 
 if TYPE_CHECKING:
+    from sidecar.servers.tools.toolbox import Toolbox
     from sidecar.wiring.headless import HeadlessWork
 
 REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
@@ -50,7 +50,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
     control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)
     journals = SessionJournals(services.journals, services.log, services.clock)
-    for line in ChangeApplier(user_paths().state).roll_back():
+    for line in _roll_back(user_paths().state):
         services.incidents.report(f"Supervisor: {line}.")
     headless = cache(partial(_build_headless_work, supervision, journals))
 
@@ -81,6 +81,14 @@ class LazySystems:
 
     def forget(self, key: SessionKey, project: str) -> None:
         self._headless().loops.states.forget(key, project)
+
+
+def _roll_back(state: Path) -> tuple[str, ...]:
+    if not any((state / UNFINISHED_FOLDER).glob("*.json")):
+        return ()
+    from sidecar.platform.apply import ChangeApplier  # noqa: PLC0415 - only after a kill there is something
+
+    return ChangeApplier(state).roll_back()
 
 
 def _build_headless_work(built: Supervision, journals: SessionJournals) -> HeadlessWork:

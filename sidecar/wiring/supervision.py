@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
 
 from sidecar.hosts.markers import codec as markers
-from sidecar.hosts.opencode import codec as opencode
-from sidecar.hosts.opencode import link
+from sidecar.hosts.names import OPENCODE
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.installation import plugin_root
@@ -38,9 +38,12 @@ from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.wiring.evidence import build_evidence
-from sidecar.wiring.hosts import PeerHost, build_codecs, build_transcripts
+from sidecar.wiring.hosts import build_codecs, build_toasts, build_transcripts, remember_opencode
 from sidecar.wiring.platform import build_platform
 from sidecar.wiring.rubric import build_rubrics
+
+if TYPE_CHECKING:
+    from sidecar.hosts.opencode.link import Toasts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,7 @@ class Supervision:
     supervisor: Supervisor
     hooks: HookHandler
     people: CommandLineService
-    toasts: link.Toasts
+    toasts: Toasts
 
 
 def build_services(state: Path | None = None) -> Services:
@@ -83,7 +86,7 @@ def build_supervision(
         supervisor=supervisor,
         hooks=HookHandler(services, build_codecs(), dict.fromkeys(OFFER.events, supervisor.tell)),
         people=CommandLineService(services, supervisor),
-        toasts=link.Toasts(),
+        toasts=build_toasts(),
     )
 
 
@@ -92,9 +95,8 @@ def supervision_methods(built: Supervision) -> Methods:
 
     async def hook(params: Raw, peer: Peer) -> bytes:
         call = read_params(params, HookCall)
-        if call.host == opencode.HOST:
-            link.set_session_context(PeerHost(peer), bytes(call.event))
-            built.toasts.remember()
+        if call.host == OPENCODE:
+            remember_opencode(peer, bytes(call.event), built.toasts)
         return await built.hooks.handle(
             call.host, bytes(call.event), call.environment, call.host_pid, peer.pid
         )
@@ -149,10 +151,10 @@ async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> N
     await hooks.handle(markers.HOST, msgspec.json.encode(markers.WorkBegins(session, project)), {}, 0)
 
 
-async def report_saved_files(saved: SavedFileWatch, toasts: link.Toasts) -> None:
+async def report_saved_files(saved: SavedFileWatch, toasts: Toasts) -> None:
     """Watch rubrics and settings. OpenCode users are notified at once; Claude Code asks by itself."""
 
     async def show(key: SessionKey, text: str) -> bool:
-        return key.host == opencode.HOST and await toasts.show(key.id, text)
+        return key.host == OPENCODE and await toasts.show(key.id, text)
 
     await saved.run(FoldersWatch, show)

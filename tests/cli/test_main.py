@@ -75,7 +75,6 @@ def test_help_is_quick_for_it_imports_no_verb() -> None:
         "asyncio",
         "msgspec",
         "rich",
-        "platformdirs",
         "sidecar.wiring",
         "sidecar.cli.install",
     }

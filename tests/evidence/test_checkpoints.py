@@ -19,7 +19,8 @@ from sidecar.evidence.tree import checkpoint_states
 from sidecar.evidence.tree import checkpoints as under_test
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories
-from sidecar.platform.apply import UNFINISHED_FOLDER, ChangeApplier, FileStep, Staging
+from sidecar.platform.apply import ChangeApplier, FileStep, Staging
+from sidecar.platform.paths import UNFINISHED_FOLDER
 from support.git_projects import commit_all, everything, git, repository
 from support.loops import run
 

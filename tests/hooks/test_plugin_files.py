@@ -172,6 +172,16 @@ def test_the_way_through_a_sidecar_that_answers_imports_next_to_nothing(scene: S
     }
 
 
+def test_the_way_to_a_runtime_imports_next_to_nothing(tmp_path: Path) -> None:
+    tmp_path.joinpath("runtime").write_text("/bin/true\n", encoding="utf-8")
+    code = f"import sys; sys.path.append({str(RELAY.parent)!r}); import cold; "
+    start = f"cold.start({bytes(tmp_path)!r}, b'', 9)"
+    done = run([command("Stop")[0], "-I", "-S", "-X", "importtime", "-c", code + start], b"", tmp_path)
+    imported = {row.rpartition(b"|")[2].strip().decode() for row in done.stderr.splitlines()}
+    assert {"cold", "select"} <= imported
+    assert not imported & {"contextlib", "json", "pathlib", "re", "subprocess"}
+
+
 def test_the_relay_and_the_sidecar_agree_on_the_bytes_of_the_line(scene: Scene) -> None:
     source = RELAY.read_text(encoding="utf-8")
     for said in (connection.encode_result(1, b""), connection.encode_call("", None)):

@@ -5,19 +5,18 @@ import pwd
 import subprocess
 from pathlib import Path
 
-import platformdirs
 import pytest
+
+from sidecar.platform.paths import user_paths
 
 
 def test_every_folder_of_the_user_is_a_temporary_one(tmp_path: Path) -> None:
     temporary = tmp_path.parent
     folders = [
         Path.home(),
-        platformdirs.user_cache_path(),
-        platformdirs.user_config_path(),
-        platformdirs.user_data_path(),
-        platformdirs.user_runtime_path(),
-        platformdirs.user_state_path(),
+        user_paths().state,
+        user_paths().config,
+        *(Path(os.environ[name]) for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")),
     ]
 
     assert [folder for folder in folders if not folder.is_relative_to(temporary)] == []

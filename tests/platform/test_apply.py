@@ -12,12 +12,12 @@ from sidecar.kernel.changes import FileChange
 from sidecar.platform import apply
 from sidecar.platform.apply import (
     STAGING_PREFIX,
-    UNFINISHED_FOLDER,
     ApplyError,
     ChangeApplier,
     FileStep,
     Staging,
 )
+from sidecar.platform.paths import UNFINISHED_FOLDER
 
 DEAD = 2**22 + 1
 """No process has this id: it is above the greatest that Linux gives."""

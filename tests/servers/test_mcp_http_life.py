@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -247,16 +245,3 @@ async def test_a_request_is_a_visit_that_puts_off_the_idle_end(web: Web, start: 
         (end,) = clockwork.waiting()
         end()
     assert await web.bench.end() == 0
-
-
-@pytest.mark.process
-def test_nothing_heavy_is_imported_before_somebody_comes() -> None:
-    script = (
-        "import sys, sidecar.wiring.sidecar\n"
-        "heavy = ('mcp', 'mcp_types', 'anyio', 'uvicorn', 'starlette', 'pydantic', 'httpx2')\n"
-        "print([name for name in heavy if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "[]"

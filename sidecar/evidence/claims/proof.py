@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -31,10 +32,7 @@ from sidecar.platform.tools import known_tools
 
 
 OUTPUT_FLAGS: Final = re.MULTILINE
-FAILED_SUMMARIES: Final = {
-    kind: "|".join(pattern for tool in known_tools().tools for pattern in tool.output.failed.get(kind, ()))
-    for kind in (Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.BUILD)
-}
+KINDS_WITH_SUMMARIES: Final = (Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.BUILD)
 PRINTED_EXIT_CODE: Final = (
     r"^\W{0,9}(?:\w+ )?(?:exit(?:ed)?(?:[ _-]?(?:code|status|with))?|rc|status|ret(?:urn code)?|code)"
     r"\s?[:=]?\s?([1-9]\d{0,2})\W{0,9}$"
@@ -57,8 +55,12 @@ NO_TESTS_RAN_SUMMARY: Final = (
 
 def summary_says_failed(kind: Kind, output: str) -> bool:
     """Whether the summary of such a check reports a failure."""
-    pattern = FAILED_SUMMARIES.get(kind)
-    return pattern is not None and re.search(pattern, output, OUTPUT_FLAGS) is not None
+    return kind in KINDS_WITH_SUMMARIES and re.search(_failed_summary(kind), output, OUTPUT_FLAGS) is not None
+
+
+@cache
+def _failed_summary(kind: Kind) -> str:
+    return "|".join(pattern for tool in known_tools().tools for pattern in tool.output.failed.get(kind, ()))
 
 
 def prints_failing_exit_code(output: str) -> bool:

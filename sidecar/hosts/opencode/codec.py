@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.names import HOSTILE_NAME_SHOWN, WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.hosts.names import (
+    HOSTILE_NAME_SHOWN,
+    OPENCODE,
+    WORKER_MARKER,
+    checked_project_folder,
+    checked_session_id,
+)
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import ABORTED, describe_host_error
 from sidecar.kernel.effects import (
@@ -171,7 +177,7 @@ def _unusable_event_error(error: Exception) -> BadInputError:
 # --- Translation of events and answers ----------------------------------------------------------------------
 
 
-HOST: Final = "opencode"
+HOST: Final = OPENCODE
 """The host's name in session keys."""
 COMMANDS: Final = ("goal", "retry", "rubric", "trust", "accept")
 READ_ONLY: Final = "plan"

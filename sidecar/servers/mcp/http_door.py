@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -234,6 +233,8 @@ class McpFiles:
             return self._read(self._token, TOKEN_PATTERN)
         except FileNotFoundError:
             ensure_folder(self._token.parent)
+            import secrets  # noqa: PLC0415 - made once for all time
+
             token = f"{USER_TOKEN_MARK}{secrets.token_urlsafe(TOKEN_BYTES)}"
             write_whole(self._token, f"{token}\n".encode(), durable=True)
             return token

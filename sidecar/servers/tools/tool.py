@@ -25,13 +25,13 @@ from sidecar.kernel.settings import TOOLSET
 from sidecar.kernel.text import clean_line
 from sidecar.platform.ports import Clock
 from sidecar.rubric.ports import RubricStore
-from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.supervision.explaining import StopExplainer
-from sidecar.systems.supervision.gate_requests import SessionChecks
-from sidecar.systems.supervision.people import CommandLineService
 
 if TYPE_CHECKING:  # a cold start does without
     from sidecar.systems.governance.service import Governance
+    from sidecar.systems.iteration.journals import SessionJournals
+    from sidecar.systems.supervision.explaining import StopExplainer
+    from sidecar.systems.supervision.gate_requests import SessionChecks
+    from sidecar.systems.supervision.people import CommandLineService
     from sidecar.systems.taskloop.service import TaskLoops
     from sidecar.systems.tdd.skills import Skills
 

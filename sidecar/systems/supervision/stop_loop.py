@@ -35,13 +35,14 @@ from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError
+from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.policy.activity import STEP_WORDING, JudgingStep
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
 from sidecar.systems.supervision.policy.sessions import rebase_ruling
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from sidecar.systems.supervision.ports import OtherSystems, Services
-from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
+from sidecar.systems.supervision.project_state import ProjectStateReader
 from sidecar.systems.supervision.replay import StopHistoryWriter
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError, change_session
 from sidecar.systems.supervision.steering import SteeringWatch
@@ -81,7 +82,7 @@ class StopLoop:
         rubrics: SteeringWatch,
         others: OtherSystems,
     ) -> None:
-        """Share the other parameters with the code that reports newer events."""
+        """Share the next three with the code that reports newer events."""
         self._services = services
         self._generations = generations
         self._bases = bases

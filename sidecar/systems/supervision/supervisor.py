@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -30,8 +31,10 @@ from sidecar.kernel.log import EventData, LoggedEvent, OrderGiven, SessionNoted
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.log_readings import SUPERVISION
+from sidecar.platform.on_use import built_on_use
 from sidecar.platform.ports import StaleSessionError
 from sidecar.rubric.ports import GuidanceFiles
+from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.hosts import HostProcesses
@@ -40,7 +43,6 @@ from sidecar.systems.supervision.policy.activity import JudgingStep
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import NoOtherSystems, OtherSystems, Services
-from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.sessions import (
     SAVE_TRIES,
@@ -49,7 +51,9 @@ from sidecar.systems.supervision.sessions import (
     change_session,
 )
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
-from sidecar.systems.supervision.stop_loop import StopLoop
+
+if TYPE_CHECKING:
+    from sidecar.systems.supervision.stop_loop import StopLoop
 
 APPROVING_COMMANDS = frozenset({ACCEPT_NAME, "trust"})
 """Commands by which the user lets count what was shown."""
@@ -86,11 +90,16 @@ class Supervisor:
         self.steering = SteeringWatch(services, gap=gap)
         self.hosts = HostProcesses(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
-        self._stops = StopLoop(services, self._generations, self._bases, self.steering, self._others)
+        self._stops = built_on_use(self._build_stop_loop)
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
         self._approvals = GateApprovals(services)
         self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
+
+    def _build_stop_loop(self) -> StopLoop:
+        from sidecar.systems.supervision.stop_loop import StopLoop  # noqa: PLC0415 - before a stop nobody judges
+
+        return StopLoop(self._services, self._generations, self._bases, self.steering, self._others)
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
         """Answer one event of a host. Cancelling means that the host let go."""

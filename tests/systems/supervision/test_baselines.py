@@ -13,7 +13,7 @@ from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import GateBaseline, GoalStatus
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision import project_state as bases
+from sidecar.systems.supervision import baselines as bases
 from support.cases import ASKING, KEY, PROJECT, PYTEST, edited, incomplete, ran, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt
 from support.memory_stores import FixedConfiguration
