@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.printing import echo, echo_json_text
+from sidecar.cli.printing import echo, echo_json_text, local_time
 from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.text import clean_line
@@ -73,7 +73,7 @@ def show(lock: str, last: int, *, as_json: bool) -> None:
 
 def _shown_line(event: LoggedEvent) -> str:
     entry = event.data
-    when = dt.datetime.fromtimestamp(event.at, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    when = local_time(event.at)
     if not isinstance(entry, AuditEntry):
         return f"    ? {when} damaged, at position {event.position} of the log"
     iteration = f"#{entry.iteration}" if entry.iteration else ""

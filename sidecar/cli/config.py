@@ -37,10 +37,17 @@ def show(*, as_json: bool) -> None:
     if as_json:
         echo_json(settings)
         return
+    for line in setting_lines(settings):
+        echo(line)
+
+
+def setting_lines(settings: Settings, section: str = "") -> Iterator[str]:
+    """Write each setting, or those of a section, as TOML, and mark those that are not as usual."""
     usual = dict(_dotted_values(msgspec.to_builtins(Settings())))
     for key, value in _dotted_values(msgspec.to_builtins(settings)):
         mark = "" if usual.get(key) == value else "  # set by you"
-        echo(f"# {key} has no value" if value is None else f"{key} = {_toml_value(value)}{mark}")
+        if key.startswith(f"{section}." if section else ""):
+            yield f"# {key} has no value" if value is None else f"{key} = {_toml_value(value)}{mark}"
 
 
 @config.command()

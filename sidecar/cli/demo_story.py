@@ -50,9 +50,11 @@ class DemoStory:
         self._console.print(f"[bold yellow]supervisor └[/] {escape(text.removeprefix('Supervisor: '))}")
 
     def told(self, feedback: str) -> None:
-        """Print Supervisor's message to the agent."""
+        """Print the ends of Supervisor's message to the agent, so that the story fits a screen."""
+        first, *between, last = feedback.split("\n\n") if "\n\n" in feedback else (feedback, "")
+        shown = "\n".join(escape(part) for part in (first, "[...]" if between else "", last) if part)
         width = min(self._console.width, COLUMNS)
-        panel = Panel(escape(feedback), title="what the agent is told", title_align="left", width=width)
+        panel = Panel(shown, title="what the agent is told", title_align="left", width=width)
         self._console.print(panel)
 
     def trouble(self, text: str) -> None:
@@ -65,5 +67,5 @@ class DemoStory:
 
     def draw(self, path: str) -> None:
         """Write the output as an SVG that loads nothing from elsewhere. Raises OSError."""
-        drawn = self._console.export_svg(title="supervisor demo")
+        drawn = self._console.export_svg(title="supervisor demo", unique_id="demo")
         Path(path).write_text(WEB_FONT.sub("", drawn), encoding="utf-8")

@@ -23,8 +23,9 @@ from sidecar.cli.doctor_checks import (
     warning_finding,
 )
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
-from sidecar.hosts.claude_code.permissions import deny_rules, missing_deny_rules, user_settings_file
+from sidecar.hosts.claude_code.permissions import deny_rules, missing_deny_rules
 from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID
+from sidecar.hosts.claude_code.user_settings import user_settings_file
 from sidecar.hosts.opencode import plugin_folder
 from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
 from sidecar.platform.files import UnusableFileError, read_whole

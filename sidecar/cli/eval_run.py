@@ -26,8 +26,8 @@ from sidecar.cli.eval_report import (
     print_eval_report,
 )
 from sidecar.cli.gate_report import make_console
-from sidecar.cli.gates import INTERRUPTED_CODE
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.judging import labelled_stops
 from sidecar.judging.figures import changed_outcomes, count_stops, misjudged_stops
 from sidecar.judging.labelled_stops import MeasuredFile

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import click
 import msgspec
 from msgspec import Raw
 
 from sidecar.cli.link import SESSION_OPTION
-from sidecar.cli.printing import echo, echo_json_text
+from sidecar.cli.printing import echo, echo_json_text, local_time
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line
 from sidecar.platform.client import SidecarClient
@@ -54,7 +52,7 @@ def events(session: str, kinds: tuple[str, ...], after: int | None, *, follow: b
 
 def event_line(event: LoggedEvent) -> str:
     """Describe an event in one line."""
-    when = dt.datetime.fromtimestamp(event.at, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    when = local_time(event.at)
     session = f"{event.session.host}:{event.session.id}" if event.session else "-"
     fields = msgspec.to_builtins(event.data)
     said = ", ".join(f"{name} {_shown(value)}" for name, value in fields.items() if name != "type")

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
-from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
+from sidecar.kernel.structs import fill_struct
+from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 
 
 class GatesExitCode(IntEnum):
@@ -75,7 +76,9 @@ def report_listed_gates(
     project: str, catalog: AvailableGates, gates: Sequence[Gate], environments: Mapping[str, str]
 ) -> GatesReport:
     """The report of the gates that apply, for `--list`; `environments` by the gates' IDs."""
-    lines = (replace(_gate_line(gate), environment=json_safe_text(environments[gate.id])) for gate in gates)
+    lines = (
+        replace(_gate_line(gate), environment=escape_unencodable(environments[gate.id])) for gate in gates
+    )
     return GatesReport(project=project, gates=tuple(lines), problems=catalog.problems)
 
 
@@ -87,7 +90,7 @@ def report_gate_runs(
         project=project,
         tree=tree,
         exit_code=gates_exit_code(runs),
-        gates=tuple(map(_run_line, runs)),
+        gates=tuple(_gate_line(run.gate, run) for run in runs),
         problems=catalog.problems,
     )
 
@@ -101,46 +104,17 @@ def gates_exit_code(runs: Sequence[GateRun]) -> GatesExitCode:
     return GatesExitCode.PASSED if outcomes == {Outcome.PASSED} else GatesExitCode.COULD_NOT_RUN
 
 
-def _gate_line(gate: Gate) -> GateReportLine:
-    return GateReportLine(
-        id=gate.id,
-        kind=gate.kind,
-        origin=gate.origin,
-        command=json_safe_text(gate.command),
-        folder=json_safe_text(gate.folder),
-        why=json_safe_text(gate.why),
-        required=gate.required,
-        approved=gate.approved,
-    )
+def _gate_line(gate: Gate, run: GateRun | None = None) -> GateReportLine:
+    """Report a gate, and how it ended if it ran."""
+    seconds = round(run.seconds, 3) if run else None  # a gate's own are its deadline
+    line = fill_struct(GateReportLine, *filter(None, (run,)), gate, seconds=seconds)
+    texts = {name: escape_unencodable(getattr(line, name)) for name in TEXTS}
+    lists = {name: tuple(map(escape_unencodable, getattr(line, name))) for name in LISTS}
+    return replace(line, **texts, **lists)
 
 
-def _run_line(run: GateRun) -> GateReportLine:
-    gate = _gate_line(run.gate)
-    return GateReportLine(
-        **{name: getattr(gate, name) for name in GATE_FIELDS},
-        outcome=run.outcome,
-        reason=json_safe_text(run.reason),
-        exit_code=run.exit_code,
-        seconds=round(run.seconds, 3),
-        executed=run.executed,
-        skipped=run.skipped,
-        percent=run.percent,
-        failures=tuple(map(json_safe_text, run.failures)),
-        failing=tuple(map(json_safe_text, run.failing)),
-        output=json_safe_text(run.output),
-        cached=run.cached,
-        flaky=run.flaky,
-        moved=run.moved,
-        environment=json_safe_text(run.environment),
-    )
-
-
-GATE_FIELDS = ("id", "kind", "origin", "command", "folder", "why", "required", "approved")
-
-
-def json_safe_text(text: str) -> str:
-    """The text for JSON: a name that is not UTF-8 contains surrogates, which are escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
+TEXTS: Final = ("command", "folder", "why", "reason", "output", "environment")
+LISTS: Final = ("failures", "failing")
 
 
 # --- Terminal output: a line for each gate as it ends, then a table; plain text elsewhere -------------------

@@ -29,6 +29,7 @@ from sidecar.cli.gate_report import (
     summarize_runs,
 )
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
 from sidecar.evidence.ports import GateContext
@@ -39,7 +40,6 @@ from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.project_python import find_environment, project_environment
 from sidecar.platform.secrets import SecretForms
 
-INTERRUPTED_CODE: Final = 130
 """The exit code that shells report for a command ended by Ctrl-C."""
 FOLDER_ARGUMENT: Final = click.argument(
     "folder", default=".", type=click.Path(exists=True, file_okay=False, resolve_path=True)

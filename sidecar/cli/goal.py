@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import PREFIX, echo
+from sidecar.cli.printing import PREFIX, echo, echo_json
 from sidecar.cli.status import status
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal_arguments import CLEAR_WORDS
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.systems.supervision.people import CommandRequest, PermissionRequest
+from sidecar.systems.supervision.people import CommandRequest, PermissionRequest, SessionReport
 from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
@@ -28,6 +28,8 @@ class DefaultSet(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {*self.commands, *ctx.help_option_names}
+        if ctx.resilient_parsing:  # a shell completes what is half typed
+            return super().parse_args(ctx, args)
         if not args:
             args = ["status"]
         elif len(args) == 1 and args[0].lower() in CLEAR_WORDS:
@@ -95,10 +97,17 @@ resume = _make_goal_command("resume", "Go on with a paused, stalled or unverifie
 
 @click.command()
 @SESSION_OPTION
+@click.option("--json", "as_json", is_flag=True, help="Print the budget as one JSON object for a script.")
 @click.argument("number", required=False, default="")
-def retry(session: str, number: str) -> None:
+def retry(session: str, number: str, *, as_json: bool) -> None:
     """Show or set the budget of continuations, 1 to 100."""
-    _send_order(session, "retry", number)
+    if number or not as_json:
+        _send_order(session, "retry", number, silent=as_json)
+    if as_json:
+        report = call_sidecar("report", session_reference(session), SessionReport)
+        if report.budget is None:
+            raise click.ClickException(report.text.removeprefix(PREFIX))
+        echo_json(report.budget)
 
 
 def agent_shell_marker() -> str:
@@ -126,11 +135,12 @@ def _command_name() -> str:
     return click.get_current_context().command_path.partition(" ")[2]
 
 
-def _send_order(session: str, name: str, arguments: str) -> None:
+def _send_order(session: str, name: str, arguments: str, *, silent: bool = False) -> None:
     refuse_agents()
     reply = call_sidecar(
         "order", CommandRequest(who=session_reference(session), name=name, arguments=arguments), CommandReply
     )
     if reply.refused:
         raise click.ClickException(reply.text.removeprefix(PREFIX))
-    echo(reply.text.removeprefix(PREFIX))
+    if not silent:
+        echo(reply.text.removeprefix(PREFIX))

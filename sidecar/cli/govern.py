@@ -16,16 +16,16 @@ import msgspec
 from sidecar.cli.audit import typed_by
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import Action
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.governance.conductor import Assignment, Conductor
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
@@ -35,11 +35,11 @@ from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
+from sidecar.wiring.texts import read_texts
 from sidecar.wiring.workers import build_workers
 
 NOT_DELIVERED: Final = 1
 WAITS: Final = 3
-INTERRUPTED: Final = 130
 DIFF_LINES: Final = 40
 """Lines of a change that the screen shows; the report holds all."""
 
@@ -56,12 +56,7 @@ DIFF_LINES: Final = 40
 @click.option("--lock", default=NEW, help="Go on with the work under this lock.")
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report in Markdown to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per phase, and nothing else.")
-@click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
-)
+@PROJECT
 def govern(  # noqa: PLR0913 - one parameter per option
     problem: str,
     *,
@@ -92,13 +87,15 @@ def govern(  # noqa: PLR0913 - one parameter per option
         echo_json if as_json else _show,
         _ask if sys.stdin.isatty() and not as_json else lambda _: None,
     )
-    wish = Assignment(problem=problem, requirements=requirements, rules=rules, mode=mode or "", lock=lock)
+    wish = Assignment(
+        problem=problem, requirements=requirements, rules=rules, mode=Mode(mode) if mode else None, lock=lock
+    )
     try:
         work = asyncio.run(conductor.conduct(wish))
     except KeyboardInterrupt:
         held = conductor.lock if conductor.lock != NEW else "ID (see supervisor lock list)"
         echo(f"Interrupted; the project is as it was. Go on: supervisor govern --lock {held}", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(INTERRUPTED_CODE)
     except ToolRuleError as error:
         raise click.ClickException(_words(error)) from error
     if report:
@@ -159,8 +156,7 @@ def _build(project: str = "") -> Governance:
 
 
 def _words(error: ToolRuleError) -> str:
-    texts = markdown_sections((plugin_root() / "rubric" / "tools.md").read_text(encoding="utf-8"))
-    return Template(texts.get(error.rule, error.rule)).safe_substitute(error.values)
+    return Template(read_texts("tools.md").get(error.rule, error.rule)).safe_substitute(error.values)
 
 
 def _show(outcome: PhaseOutcome) -> None:

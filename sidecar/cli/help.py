@@ -29,7 +29,7 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 @click.command(
     epilog="""\b
 bash: echo 'eval "$(supervisor completion bash)"' >> ~/.bashrc
-zsh:  echo 'eval "$(supervisor completion zsh)"' >> ~/.zshrc
+zsh:  echo 'eval "$(supervisor completion zsh)"' >> ~/.zshrc    (below compinit)
 fish: supervisor completion fish > ~/.config/fish/completions/supervisor.fish"""
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))

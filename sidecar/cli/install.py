@@ -16,7 +16,7 @@ from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
 from sidecar.cli.printing import echo
-from sidecar.hosts.claude_code import permissions, plugin
+from sidecar.hosts.claude_code import permissions, plugin, status_line, user_settings
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient
 
@@ -40,6 +40,12 @@ RUBRIC_EDITOR_OPTION: Final = click.option(
     help="For claude-code: a second plugin shows the agent what is wrong with a rubric.md. It takes the "
     "language server for all .md files, so leave it out where another plugin should have it.",
 )
+STATUS_LINE_OPTION: Final = click.option(
+    "--status-line",
+    "with_status_line",
+    is_flag=True,
+    help="For claude-code: show where the goal stands in the status line, behind what is there.",
+)
 
 
 @click.command()
@@ -47,20 +53,27 @@ RUBRIC_EDITOR_OPTION: Final = click.option(
 @SCOPE_OPTION
 @CLAUDE_OPTION
 @RUBRIC_EDITOR_OPTION
+@STATUS_LINE_OPTION
 @PRINT_ONLY_OPTION
-def install(host: str, scope: str, claude: str, *, with_rubric_editor: bool, print_only: bool) -> None:
+def install(  # noqa: PLR0913 - one parameter per option
+    host: str, scope: str, claude: str, *, with_rubric_editor: bool, with_status_line: bool, print_only: bool
+) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
     _check_claude_option(host, claude)
     if with_rubric_editor and host != CLAUDE_CODE:
         raise click.UsageError(
             f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
         )
+    if with_status_line and host != CLAUDE_CODE:
+        raise click.UsageError(f"--status-line belongs to {CLAUDE_CODE}; {host} has none")
     runtime = _runtime_command()
     echo(f"record {runtime} in {paths.user_paths().runtime}")
     echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
     if host == CLAUDE_CODE:
         plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))
         _install_into_claude(scope, claude, plugins, runtime, print_only=print_only)
+        if with_status_line:
+            _change_status_line(runtime, print_only=print_only)
     else:
         _install_into_opencode(scope, runtime, print_only=print_only)
 
@@ -71,7 +84,7 @@ def _install_into_claude(
     """Install the plugins, then the rules that keep the host's agent from our own files."""
     orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(installation.plugin_root()))]
     orders += [("plugin", "install", one, "--scope", scope) for one in plugins]
-    folders, settings = paths.user_paths(), permissions.user_settings_file(os.environ)
+    folders, settings = paths.user_paths(), user_settings.user_settings_file(os.environ)
     old, new = (permissions.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
     denial = f"deny the agent, in {settings}: {', '.join(new)}"
     if print_only:
@@ -87,6 +100,14 @@ def _install_into_claude(
     echo(denial)
     permissions.replace_deny_rules(settings, old, new)
     echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
+
+
+def _change_status_line(runtime: Path | None, *, print_only: bool) -> None:
+    settings = user_settings.user_settings_file(os.environ)
+    done = f"take our part of the status line out of {settings}"
+    echo(f"show the goal in the status line of {settings}" if runtime else done)
+    if not print_only:
+        status_line.put_status_line(settings, runtime)
 
 
 def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool) -> None:
@@ -137,13 +158,14 @@ def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
         echo(f"the plugin is not installed in the scope {scope}")
     if last:
         _remove_deny_rules(print_only=print_only)
+        _change_status_line(None, print_only=print_only)
         _remove_runtime(
             "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else "", print_only=print_only
         )
 
 
 def _remove_deny_rules(*, print_only: bool) -> None:
-    folders, settings = paths.user_paths(), permissions.user_settings_file(os.environ)
+    folders, settings = paths.user_paths(), user_settings.user_settings_file(os.environ)
     echo(f"take what an install denied the agent out of {settings}")
     if not print_only:
         permissions.replace_deny_rules(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 import click
 
 from sidecar.cli.audit import open_governance
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.options import PROJECT
+from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import ContextLock
 from sidecar.platform.paths import user_paths
-from sidecar.systems.governance.locks import LockHeldError, LockLostError, Locks
+from sidecar.systems.governance.locks import SHELL, LockHeldError, LockLostError, Locks
 from sidecar.wiring.platform import build_platform
-
-SHELL: Final = "shell"
-"""The holder of a lock that a person acquired."""
 
 
 @click.group()
@@ -37,12 +33,7 @@ def lock() -> None:
     help="How strictly its phases are governed.",
 )
 @click.option("--minutes", type=click.IntRange(1, 10_080), help="When it ends; else the configured time.")
-@click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
-)
+@PROJECT
 def acquire(mode: str, minutes: int | None, project: str) -> None:
     """Acquire the lock of this project for this shell. It ends with the shell, or when its time is over."""
     minutes = minutes or build_platform(user_paths().state).configuration.load()[0].governance.lock_minutes
@@ -84,8 +75,7 @@ def list_(*, as_json: bool) -> None:
 
 
 def _line(held: ContextLock) -> str:
-    until = dt.datetime.fromtimestamp(held.expires, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-    return f"{held.id} {held.mode} until {until}"
+    return f"{held.id} {held.mode} until {local_time(held.expires, '%Y-%m-%d %H:%M')}"
 
 
 @contextmanager

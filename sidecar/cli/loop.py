@@ -7,16 +7,16 @@ import inspect
 import os
 import secrets
 import sys
-from collections.abc import Iterator
 from typing import Any, Final
 
 import click
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
+from sidecar.cli.config import setting_lines
 from sidecar.cli.events import event_line
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.names import checked_session_id
@@ -25,7 +25,7 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.loop import CommandType, ExecutionMode, Loop
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.kernel.settings import NamedModel, Settings
+from sidecar.kernel.settings import LoopSettings, NamedModel, Settings, WorkerSettings
 from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_line
 from sidecar.platform.apply import ChangeApplier
@@ -79,12 +79,6 @@ class DefaultRun(click.Group):
 
 SESSION: Final = click.option(
     "--session", default="", help="A session's name, or HOST:ID; else the newest here."
-)
-PROJECT: Final = click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
 )
 
 
@@ -249,37 +243,12 @@ def config(*, example: bool) -> None:
     settings, problems = (
         (Settings(), ()) if example else build_platform(user_paths().state).configuration.load()
     )
-    for line in config_lines(settings):
-        echo(line)
+    for name, kind in (("loop", LoopSettings), ("workers", WorkerSettings), ("models", NamedModel)):
+        for line in inspect.cleandoc(kind.__doc__ or "").splitlines():
+            echo(f"# {line}".rstrip())
+        for line in setting_lines(settings, name):
+            echo(line)
+        echo()
     for problem in problems:
         echo(problem, err=True)
     sys.exit(1 if problems else 0)
-
-
-def config_lines(settings: Settings) -> Iterator[str]:
-    """Write the sections. Where no model is named, an example is commented out."""
-    for name, values in (("loop", settings.loop), ("workers", settings.workers)):
-        yield from (*_about(values), *_section(name, values), "")
-    example = NamedModel(model="haiku", input_cents=100.0, output_cents=500.0, tier="small")
-    yield from _about(example)
-    if not settings.models:
-        yield from (f"# {line}" for line in _section("models.cheap", example))
-    for name, model in settings.models.items():
-        yield from _section(f"models.{_toml(name)}", model)
-
-
-def _about(values: Struct) -> Iterator[str]:
-    yield from (f"# {line}".rstrip() for line in inspect.cleandoc(values.__doc__ or "").splitlines())
-
-
-def _section(name: str, values: Struct) -> Iterator[str]:
-    yield f"[{name}]"
-    for field, value in asdict(values).items():
-        yield f"# {field} =" if value is None else f"{field} = {_toml(value)}"
-
-
-def _toml(value: object) -> str:
-    """Return a value as TOML, which is JSON but for objects."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_toml(key)} = {_toml(one)}' for key, one in value.items())}}}"
-    return msgspec.json.encode(value).decode()

@@ -5,12 +5,13 @@ Commands print with `echo` and `echo_json`, or on a `Screen` (screen.py), never 
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Final
 
 import click
 
-from sidecar.kernel.text import INVISIBLE_CHARACTER, clean_text
+from sidecar.kernel.text import INVISIBLE_CHARACTER, clean_text, json_escape
 
 PREFIX: Final = "Supervisor: "
 """What a message begins with on a host's screen, where others write too. In a shell it is left out."""
@@ -23,6 +24,11 @@ def echo(text: object = "", *, err: bool = False) -> None:
     click.echo(clean_text(str(text)), err=err)  # noqa: TID251 - the only place
 
 
+def local_time(at: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return a time, in seconds since the epoch, as this computer's user reads it."""
+    return dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone().strftime(form)
+
+
 def echo_json(value: object) -> None:
     """Print a value as JSON for a script."""
     import msgspec  # noqa: PLC0415 - help and usage need none of it
@@ -32,11 +38,5 @@ def echo_json(value: object) -> None:
 
 def echo_json_text(text: str) -> None:
     """Print JSON, with the same values but without what a screen would obey or hide."""
-    shown = INVISIBLE_CHARACTER.sub(_json_escape, JSON_CONTROL.sub(_json_escape, text))
+    shown = INVISIBLE_CHARACTER.sub(json_escape, JSON_CONTROL.sub(json_escape, text))
     click.echo(shown)  # noqa: TID251 - as above
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    """Return the escape of a character, or the two of one beyond the first 65,536."""
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -14,7 +14,7 @@ import click
 
 from sidecar.cli.accept import accept
 from sidecar.cli.gates import FOLDER_ARGUMENT
-from sidecar.cli.printing import echo
+from sidecar.cli.printing import echo, echo_json
 from sidecar.judging.replays import rubric_digest
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.installation import plugin_root
@@ -53,9 +53,13 @@ def rubric() -> None:
 
 @rubric.command(short_help="Which rubric is in force, and why.")
 @FOLDER_ARGUMENT
-def show(folder: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the rubric in force as JSON for a script.")
+def show(folder: str, *, as_json: bool) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
     counts = _rubric_files().load(folder, os.environ)
+    if as_json:
+        echo_json(counts)
+        return
     echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
     saved = RubricFiles(_default_rubric_path(), os.environ).load(folder, os.environ)
     if counts.held is None and (saved.origin, rubric_digest(saved)) != (counts.origin, rubric_digest(counts)):

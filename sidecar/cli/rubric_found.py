@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.kernel.rubric import Flaw, FlawSeverity, QuickFix
-from sidecar.kernel.text import escape_unprintable
+from sidecar.kernel.structs import fill_struct
+from sidecar.kernel.text import escape_unencodable, escape_unprintable
 from sidecar.rubric.policy import count_flaws, find_text_position
 
 # --- Checked files, and flaws with line and column ----------------------------------------------------------
@@ -48,20 +49,12 @@ def locate_flaws(checked: CheckedFile) -> tuple[LocatedFlaw, ...]:
     return tuple(_locate_flaw(checked.text, flaw) for flaw in checked.flaws)
 
 
-def json_safe_path(path: str) -> str:
-    """The path for JSON: a path that is not UTF-8 contains surrogates, which are escaped."""
-    return path.encode("utf-8", "backslashreplace").decode()
-
-
 def _locate_flaw(text: str, flaw: Flaw) -> LocatedFlaw:
     begin, end = find_text_position(text, flaw.begin), find_text_position(text, flaw.end)
-    return LocatedFlaw(
-        code=flaw.code,
-        weight=flaw.weight,
-        why=flaw.why,
-        help=flaw.help,
-        line=begin.line,
-        column=begin.column,
+    return fill_struct(
+        LocatedFlaw,
+        flaw,
+        begin,
         end_line=end.line,
         end_column=end.column,
         fixes=tuple(fix.title for fix in flaw.fixes),
@@ -193,7 +186,7 @@ def flaws_as_json(every: Sequence[CheckedFile]) -> Iterator[str]:
         errors=weights.count(FlawSeverity.ERROR),
         warnings=weights.count(FlawSeverity.WARNING),
         hints=weights.count(FlawSeverity.HINT),
-        files=tuple(_File(json_safe_path(checked.path), locate_flaws(checked)) for checked in every),
+        files=tuple(_File(escape_unencodable(checked.path), locate_flaws(checked)) for checked in every),
     )
     yield msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
 
@@ -204,7 +197,7 @@ def flaws_as_github(every: Sequence[CheckedFile]) -> Iterator[str]:
     GitHub accepts columns only for a flaw within one line.
     """
     for checked in every:
-        file = json_safe_path(os.path.relpath(checked.path))
+        file = escape_unencodable(os.path.relpath(checked.path))
         for spot in locate_flaws(checked):
             about = {"file": file, "line": spot.line, "endLine": spot.end_line}
             if spot.line == spot.end_line:

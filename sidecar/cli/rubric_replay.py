@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import sys
 from collections.abc import Sequence
@@ -21,8 +20,7 @@ from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurem
 from sidecar.cli.gate_report import make_console
 from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.printing import echo, echo_json
-from sidecar.cli.rubric_found import json_safe_path
+from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.cli.screen import new_table
 from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.ports import Judge
@@ -32,7 +30,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop, ReplayedStop
-from sidecar.kernel.text import escape_unprintable
+from sidecar.kernel.text import escape_unencodable, escape_unprintable
 from sidecar.platform.log_readings import STOPS_PER_PROJECT, DailySpending, StopHistory
 from sidecar.systems.supervision.replay import replay_stops as play
 
@@ -87,7 +85,7 @@ def print_replay_report(screen: Console, report: ReplayReport) -> None:
 
 def format_local_time(at: float) -> str:
     """A time, in seconds since the epoch, in the local time zone."""
-    return f"{dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone():%Y-%m-%d %H:%M}"
+    return local_time(at, "%Y-%m-%d %H:%M")
 
 
 def _ending_cell(one: ReplayedStop) -> Text:
@@ -195,8 +193,8 @@ async def execute_replay(doors: ReplayServices, wish: ReplayOptions) -> int:
     asking = await _confirm_asking(doors, recalled.stops, rubric, wish)
     done = await _replay_stops(recalled.stops, rubric, asking, wish)
     report = ReplayReport(
-        project=json_safe_path(wish.folder),
-        rubric=json_safe_path(rubric.origin),
+        project=escape_unencodable(wish.folder),
+        rubric=escape_unencodable(rubric.origin),
         stops=done,
         problems=recalled.problems,
         summary=summarize_replays(done),

@@ -10,48 +10,62 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
 
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.printing import echo
 from sidecar.cli.run_board import RunBoard
 from sidecar.cli.run_keys import RunKeys, typed_keys
 from sidecar.cli.run_log import show_run_log
 from sidecar.cli.run_show import RunJsonLines, RunTerminalView, RunView
+from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
+from sidecar.evidence.gates.run_hooks import approved_run_hooks
+from sidecar.evidence.gates.trust import TrustFile
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id
+from sidecar.hosts.run_programs import subagent_tool
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, NoteKind
-from sidecar.kernel.runs import RUN_HOST, RunFinished, RunRequest, RunWarning
+from sidecar.kernel.runs import (
+    RUN_AGENT_VARIABLE,
+    RUN_HOST,
+    RunFinished,
+    RunRequest,
+    RunStatus,
+    RunStatusQuery,
+    RunWarning,
+)
 from sidecar.platform.client import SidecarError
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
-from sidecar.platform.files import UnusableFileError, read_whole
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import Paths, user_paths
 from sidecar.platform.processes import find_program
 from sidecar.platform.secrets import SecretForms
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
 from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME, AgentLoop, RunParticipants
 from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
-from sidecar.systems.iteration.policy.prompt import build_run_prompt, unknown_placeholders
-from sidecar.systems.iteration.run_files import UserHooks, hold_run_lock
+from sidecar.systems.iteration.policy.prompt import build_run_prompt
+from sidecar.systems.iteration.run_files import IterationCommits, UserHooks, hold_run_lock
+from sidecar.systems.supervision.forgetting import ForgetRequest
 
 if TYPE_CHECKING:
     from sidecar.hosts.ports import AgentRunner
 
 
-TEXT_LIMIT: Final = 1024 * 1024
-"""Largest specification or template, in bytes."""
 FOLLOW_S: Final = 1.0
 """Seconds between two looks at the session's status for the terminal."""
+NO_LIMIT_MINUTES: Final = 525_600
+"""The time of a run without a limit, in minutes: a year."""
+PROMPT_AS_SPEC: Final = "what the prompt asks for"
+"""What a goal calls --prompt where no file names it."""
 PERMISSION_MODES: Final = ("all", "edits", "none")
 """The values of `hosts.acp.link.PermissionLevel`."""
 
@@ -64,6 +78,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     spec: str
     template: str
     leave: str
+    extra: str
+    commit: bool
+    reset: bool
 
 
 @click.command()
@@ -72,10 +89,17 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
 )
 @click.option("--spec", type=click.Path(dir_okay=False), help="A file that says what is to be built.")
+@click.option("--prompt", default="", help="What is to be done, in words instead of or besides a --spec.")
+@click.option("--extra", default="", help="Text for every prompt, besides run.extra of the configuration.")
 @click.option(
     "--max-iterations", type=click.IntRange(1, MAX_AGENTS), help="Agents that may be started in all."
 )
-@click.option("--max-minutes", type=click.IntRange(min=1), help="Minutes that agents may be at work.")
+@click.option(
+    "--max-minutes", type=click.IntRange(min=1), help="Minutes of work; else goal_max_seconds, half an hour."
+)
+@click.option("--no-limit", is_flag=True, help="As many agents as a goal may have, and no limit of time.")
+@click.option("--reset", is_flag=True, help="Forget what is kept of the session, and begin anew.")
+@click.option("--commit", is_flag=True, help="Commit what each iteration changed. Nothing is pushed.")
 @click.option("--session", default="", help="Go on with this session, or call a new one so.")
 @click.option("--template", type=click.Path(dir_okay=False), help="Another prompt than the usual one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
@@ -93,8 +117,13 @@ def run(  # noqa: PLR0913 - one for each option
     goal: str,
     checks: tuple[str, ...],
     spec: str | None,
+    prompt: str,
+    extra: str,
     max_iterations: int | None,
     max_minutes: int | None,
+    no_limit: bool,
+    reset: bool,
+    commit: bool,
     session: str,
     template: str | None,
     as_json: bool,
@@ -107,8 +136,9 @@ def run(  # noqa: PLR0913 - one for each option
     supervisor run --goal "all tests pass" --check "make test" -- claude -p
 
     Each iteration starts COMMAND afresh, with a prompt on its standard input (or where it says {prompt}), and
-    is judged as any stop of an agent is. Ctrl-c ends it; the same --session goes on.
-    `supervisor run log [SESSION] [NUMBER]` shows its iterations.
+    is judged as any stop of an agent is. Ctrl-c ends it; the same --session goes on. `supervisor run init`
+    writes the prompt's template into your configuration folder, `supervisor run log [SESSION] [NUMBER]` shows
+    the iterations.
 
     Exit codes: 0 achieved, 1 not, 2 unverified, 3 no goal any more, 130 interrupted.
     """
@@ -116,27 +146,38 @@ def run(  # noqa: PLR0913 - one for each option
         show_run_log(command[1:])
         return
     refuse_agents()
+    folders = user_paths()
+    if command == ("init",):
+        echo(f"Supervisor: every prompt of a run is made from {write_template(folders)} from now on.")
+        return
+    if no_limit and (max_iterations or max_minutes):
+        raise click.UsageError("--no-limit goes without --max-iterations and --max-minutes")
     asked = RunRequest(
         session=checked_session_id(session or f"run-{secrets.token_hex(3)}"),
         project=os.getcwd(),  # noqa: PTH109 - sent as text
         goal=goal.strip(),
+        spec=Path(spec).name if spec else PROMPT_AS_SPEC if prompt else "",
         checks=checks,
-        most=max_iterations,
-        minutes=max_minutes,
+        most=MAX_AGENTS if no_limit else max_iterations,
+        minutes=NO_LIMIT_MINUTES if no_limit else max_minutes,
     )
-    folders = user_paths()
     wish = RunOptions(
         asked=asked,
         command=command,
-        spec=_read_text(Path(spec)) if spec else "",
-        template=_load_template(template, folders),
+        spec="\n\n".join(filter(None, (prompt, read_text(Path(spec)) if spec else ""))),
+        template=load_template(template, folders),
         leave=leave if acp else "",
+        extra=extra,
+        commit=commit,
+        reset=reset,
     )
     if not acp and not _program_exists(command[0], asked.project):
         raise BadInputError(f"there is no program {command[0]!r} on PATH. Example: -- claude -p")
     greet_sidecar()
     show = RunJsonLines() if as_json else RunTerminalView()
     with hold_run_lock(folders.run, asked.session), closing(show):
+        if wish.reset:
+            _forget_session(asked.session)
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
         sys.exit(asyncio.run(_run_to_end(wish, folders, show)))
 
@@ -208,10 +249,19 @@ def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipa
     environment, asked = dict(os.environ), wish.asked
     settings, _ = ConfigurationFile(environment).load()
     mask = SecretForms().masker(environment)
+    trust = TrustFile(folders.state, CommandLineFiles())
+    project_hooks, wrong = approved_run_hooks(asked.project, trust.approved)
+    if wrong:
+        show.tell(RunWarning(text=wrong))
     return RunParticipants(
-        overseer=SidecarOverseer(asked.session, asked.project, environment, greet_sidecar),
+        overseer=SidecarOverseer(
+            asked.session,
+            asked.project,
+            {**environment, RUN_AGENT_VARIABLE: PurePath(wish.command[0]).name},
+            greet_sidecar,
+        ),
         agent=_build_agent(wish, folders),
-        hooks=UserHooks(settings.run.hooks, environment, mask, settings.run.hook_seconds),
+        hooks=UserHooks((settings.run.hooks, project_hooks), environment, mask, settings.run.hook_seconds),
         clock=SystemClock(),
         word=partial(build_run_prompt, wish.template),
         tell=show.tell,
@@ -220,8 +270,16 @@ def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipa
         environment={**environment, WORKER_MARKER: "1"},
         longest=settings.run.agent_seconds,
         spec=wish.spec,
-        extra=settings.run.extra,
+        extra="\n\n".join(filter(None, (settings.run.extra, wish.extra))),
+        subagents=subagent_tool(wish.command),
+        commit=IterationCommits(asked.project, environment).commit if wish.commit else None,
     )
+
+
+def _forget_session(session: str) -> None:
+    """Remove what is kept of a session. Raises SidecarError; one that is not known is forgotten already."""
+    if call_sidecar("standing", RunStatusQuery(session=session), RunStatus).project:
+        call_sidecar("forget", ForgetRequest(session=f"{RUN_HOST}:{session}"), str)
 
 
 def _build_agent(wish: RunOptions, folders: Paths) -> AgentRunner:
@@ -243,22 +301,3 @@ def _unprompted_tools() -> tuple[str, ...]:
 def _program_exists(name: str, project: str) -> bool:
     """Whether a shell in the project would find it. The user typed it, so it may be in the project."""
     return bool(find_program(name, os.environ, "")) or ("/" in name and Path(project, name).is_file())
-
-
-def _load_template(given: str | None, folders: Paths) -> str:
-    """The user's template, else the default one. Raises BadInputError."""
-    own = folders.config / "run.md"
-    if given or own.exists():
-        text = _read_text(Path(given) if given else own)
-        if strange := unknown_placeholders(text):
-            raise BadInputError(f"{given or own}: nothing fills in ${', $'.join(strange)}. See docs/run.md")
-        return text
-    return markdown_sections(_read_text(plugin_root() / "rubric" / "run.md")).get("prompt", "")
-
-
-def _read_text(path: Path) -> str:
-    """The text of a file. Raises BadInputError and OSError."""
-    try:
-        return read_whole(path, TEXT_LIMIT, follow=True).decode("utf-8-sig")
-    except (UnusableFileError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}") from error

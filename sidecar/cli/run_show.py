@@ -103,7 +103,9 @@ class RunTerminalView(RunView):
 
     def _opened(self, what: RunStarted) -> None:
         goes_on = " goes on" if what.resumed else ""
-        self._print(f"[bold]session {what.session}{goes_on}[/] (at most {what.most} iterations)")
+        minutes = f", {what.minutes} minutes of work" if what.minutes else ""
+        most = f"at most {what.most} iterations{minutes}"
+        self._print(f"[bold]session {what.session}{goes_on}[/] ({most})")
         self._print(f"  goal: {_escape_line(what.goal)}")
         if self._live:
             self._live.start()
@@ -124,7 +126,7 @@ class RunTerminalView(RunView):
 
     def _ended(self, what: RunFinished) -> None:
         self.close()
-        good = what.outcome == "achieved"
+        good = what.exit_code == 0
         mark = "[bold green]✔" if good else "[bold red]✘"
         times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"
         why = "" if good or not what.detail else f": {_escape_line(what.detail, REASON_LENGTH)}"

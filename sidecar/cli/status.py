@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 import time
 from typing import Final
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from sidecar.cli.journal_lines import journal_lines
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import PREFIX, echo, echo_json
+from sidecar.cli.printing import PREFIX, echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
@@ -56,7 +55,7 @@ def _print_report(report: SessionReport) -> None:
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
     if report.spending.calls:
-        console.print(_spending_line(report.spending), markup=False)
+        console.print(spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))
     if others := other_sessions(report):
@@ -86,8 +85,8 @@ def _session_line(one: SessionSummary, at: float) -> str:
     return escape_unprintable(f"  {one.host}:{one.session} in {one.project}: {doing}; {goal}")
 
 
-def _spending_line(today: Spending) -> str:
-    """The cost of judging today; calls without a known price are counted separately."""
+def spending_line(today: Spending) -> str:
+    """Return the cost of judging today; calls without a known price are counted separately."""
     unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
     calls = f"{today.calls} call{'' if today.calls == 1 else 's'}"
     return f"Judging today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
@@ -96,7 +95,7 @@ def _spending_line(today: Spending) -> str:
 def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
     table = new_table("when", "what", "decided", "by", "why")
     for entry in story:
-        when = dt.datetime.fromtimestamp(entry.at, tz=dt.UTC).astimezone().strftime("%H:%M:%S")
+        when = local_time(entry.at, "%H:%M:%S")
         by = f"by {entry.origin}" if entry.origin else ""
         why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates), by) if part)
         cells = (when, entry.event, entry.decided, entry.stage, why[:300])

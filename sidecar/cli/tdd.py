@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
@@ -26,7 +28,6 @@ from sidecar.wiring.tdd import build_skills
 from sidecar.wiring.workers import build_workers
 
 EXIT_CODES: Final = {"pass": 0, "fail": 1, "error": 2}
-INTERRUPTED_CODE: Final = 130
 LABEL_WIDTH: Final = 9
 OUTPUT_LINES: Final = 15
 """Lines of the tests' output that are shown when a phase is not verified."""
@@ -34,12 +35,7 @@ OUTPUT_LINES: Final = 15
 
 @click.command()
 @click.argument("spec", default="")
-@click.option(
-    "--project",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True),
-    help="Another folder than this one.",
-)
+@PROJECT
 @click.option(
     "--phase",
     "phases",

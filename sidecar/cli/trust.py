@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from sidecar.cli import checks
 from sidecar.cli.checks import GateServices
-from sidecar.cli.gate_report import json_safe_text
 from sidecar.cli.gates import FOLDER_ARGUMENT, select_gates
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
@@ -26,7 +25,7 @@ from sidecar.evidence.gates.trust import (
     truncate_approval_text,
 )
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin
-from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
+from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 
 DECLINED = 1
 
@@ -87,7 +86,7 @@ def _print_approvals(doors: GateServices, folder: str, *, as_json: bool) -> None
             [
                 ApprovalLine(
                     approval=_approval_status(gate, approvals.get(gate.id)),
-                    **{name: json_safe_text(getattr(gate, name)) for name in fields},
+                    **{name: escape_unencodable(getattr(gate, name)) for name in fields},
                 )
                 for gate in catalog.approvable
             ]

@@ -155,6 +155,10 @@ GateProgressCallback = Callable[[Gate, GateRun | None], None]
 """Called when a gate begins (with None) and when it has ended (with its run)."""
 
 
+HearGates = Callable[[int, int, Gate, GateRun | None], None]
+"""The same, with the numbers of ended and of all gates before it."""
+
+
 class GateRunner(Protocol):
     """Runs the project's own checks."""
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import AgentResult
+from sidecar.hosts.run_programs import find_agent_fault
 from sidecar.hosts.streams import AnyStream
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
@@ -199,7 +200,7 @@ AGENT_OUTPUT_KEPT: Final = 131_072
 COMMAND_SAID_LIMIT: Final = 20_000
 """Characters kept of the agent's message: its end."""
 COMPLAINT_LIMIT: Final = 2_000
-"""Characters of standard error added to the message if the program failed or printed nothing else."""
+"""Characters of standard error that are the message if the program printed nothing else."""
 
 
 async def run_invocation(
@@ -245,25 +246,28 @@ class CommandAgent:
                 worn = build_invocation(self._command, errand, str(self._config), self._tools)
                 return await self._run(worn, errand, hear)
         except (OSError, ValueError) as error:
-            return AgentResult(trouble=f"it could not be started: {processes.launch_failure_reason(error)}")
+            why = processes.launch_failure_reason(error)
+            return AgentResult(trouble=f"it could not be started: {why}", unusable=True)
 
     async def _run(
         self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
     ) -> AgentResult:
         output = AnyStream(hear)
-        ended, printed, complaint = await run_invocation(worn, errand.project, errand.seconds, output.feed)
+        ended, printed, complaint = await run_invocation(
+            worn, errand.project, errand.seconds, output.feed, tied=True
+        )
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
-            return AgentResult(trouble=f"it could not be started: {ended.reason}")
+            return AgentResult(trouble=f"it could not be started: {ended.reason}", unusable=True)
         told = output.close(printed, complaint)
         said = told.text or told.fault
-        if ended.exit_code != 0 or not said.strip():
-            said = "\n".join(
-                filter(None, (said.strip(), last_characters(complaint, COMPLAINT_LIMIT).strip()))
-            )
+        fault = find_agent_fault(ended.exit_code, said, complaint)
+        if fault is None and not said.strip():  # it speaks on standard error
+            said = last_characters(complaint, COMPLAINT_LIMIT).strip()
         return AgentResult(
             said=last_characters(said, COMMAND_SAID_LIMIT),
             exit_code=ended.exit_code,
-            trouble=ended.reason,
+            trouble=ended.reason or (fault.trouble if fault else ""),
+            unusable=fault is not None and fault.unusable,
             tokens=told.tokens,
             cents=told.cents,
         )

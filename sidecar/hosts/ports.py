@@ -82,14 +82,15 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     """How an agent's run ended.
 
     `said` is the end of the agent's message, at most 20,000 characters. `trouble` says in one line why the
-    agent did not finish: it could not be started, took too long, was killed, or does not speak the protocol;
-    "" if it ended by itself. `tokens` and `cents` are what it says that it spent: 0 and None where it says
-    nothing.
+    agent failed: it could not be started, took too long, was killed, ended with an error, or does not speak
+    the protocol; "" if it ended well. `unusable`: another start would fail in the same way. `tokens` and
+    `cents` are what it says that it spent: 0 and None where it says nothing.
     """
 
     said: str = ""
     exit_code: int | None = None
     trouble: str = ""
+    unusable: bool = False
     tokens: int = 0
     cents: float | None = None
 

@@ -113,6 +113,7 @@ class RestReason(StrEnum):
     UNASKED_SPENT = "unasked-budget-spent"
     SHADOW = "shadow"
     ACHIEVED = "achieved"
+    COMPLETED = "completed"
     UNVERIFIED = "unverified"
     EXHAUSTED = "exhausted"
     STALLED = "stalled"

@@ -104,6 +104,13 @@ class AvailableGates(Struct, frozen=True):
         return (*self.gates, *self.instructions)
 
 
+class OfferedGates(Struct, frozen=True, kw_only=True):
+    """The gates of a session's project, required ones first. `may`: the ids of those that may run."""
+
+    gates: tuple[Gate, ...]
+    may: frozenset[str]
+
+
 class GateRun(Struct, frozen=True, kw_only=True):
     """One finished run of a gate, bound to the tree on which it ran.
 

@@ -23,6 +23,7 @@ class GoalStatus(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
     ACHIEVED = "achieved"
+    COMPLETED = "completed"
     UNVERIFIED = "unverified"
     CLEARED = "cleared"
     EXHAUSTED = "exhausted"

@@ -43,6 +43,15 @@ class InstructionKind(StrEnum):
         return f"{self}s"
 
 
+class PromptHead(Struct, frozen=True, kw_only=True):
+    """The head of a worker's prompt that ships: the tools and the model that it asks for."""
+
+    name: str
+    about: str
+    tools: tuple[str, ...]
+    model: str = ""
+
+
 def parse_instructions(content: str, source: str, head: type[Head], named_by: str) -> tuple[Head, str]:
     """Return a file's head and text; the field `named_by` must hold the file's name.
 

@@ -23,7 +23,8 @@ MAX_DETAIL: Final = 16_000
 class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stop-judged"):
     """A stop was decided. `decided` is "continue" or a RestReason, `detail` says why.
 
-    The other fields are what was found out on the way and what it cost.
+    The other fields are what was found out on the way and what it cost. `gate_seconds` is how long each of
+    `gates` took, 0 for one that was answered from memory.
     """
 
     decided: str
@@ -32,6 +33,7 @@ class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sto
     stage: str = ""
     tree: str = ""
     gates: tuple[str, ...] = ()
+    gate_seconds: tuple[float, ...] = ()
     findings: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     rule: str = ""

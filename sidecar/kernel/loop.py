@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.session import SessionKey
@@ -130,14 +131,23 @@ class CouncilMember(StrEnum):
     ADVERSARIAL_TESTER = "adversarial_tester"
 
 
-class CouncilProposal(Struct, frozen=True, kw_only=True):
-    """What one member found. `confidence` is 0 to 100."""
+class CouncilAnswer(Struct, frozen=True, kw_only=True):
+    """What a member answers.
+
+    `findings`: each is one fact that was observed, with the file and line, the test or the error that shows
+    it. `confidence`: how sure it is that the hypothesis is the cause.
+    """
+
+    findings: Annotated[tuple[str, ...], Meta(min_length=1, max_length=12)]
+    hypothesis: Annotated[str, Meta(min_length=1)]
+    suggested_fix: Annotated[str, Meta(min_length=1)]
+    confidence: Annotated[int, Meta(ge=0, le=100)]
+
+
+class CouncilProposal(CouncilAnswer, frozen=True, kw_only=True):
+    """What one member found."""
 
     member: CouncilMember
-    findings: tuple[str, ...]
-    hypothesis: str
-    suggested_fix: str
-    confidence: int
 
 
 class CouncilDecision(Struct, frozen=True, kw_only=True):

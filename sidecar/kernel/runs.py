@@ -11,6 +11,8 @@ from sidecar.kernel.journal import Journal
 
 RUN_HOST: Final = "run"
 """The host name in session keys of `supervisor run`."""
+RUN_AGENT_VARIABLE: Final = "SUPERVISOR_RUN_AGENT"
+"""The variable, in what a run tells the sidecar, that names its agents' program."""
 MCP_SERVER_NAME: Final = "supervisor"
 """The name under which agents are given our MCP server."""
 
@@ -18,13 +20,15 @@ MCP_SERVER_NAME: Final = "supervisor"
 class RunRequest(Struct, frozen=True, kw_only=True):
     """What the person requested on the command line.
 
-    `goal` is "" to continue the session's own goal. `most` is how many agents may be started in the goal's
-    life, None for as many as the budget of continuations allows. `minutes`: as --max-minutes of a goal.
+    `goal` is "" to continue the session's own goal. `spec` is the name of the specification's file. `most` is
+    how many agents may be started in the goal's life, None for as many as the budget of continuations allows.
+    `minutes`: as --max-minutes of a goal.
     """
 
     session: str
     project: str
     goal: str = ""
+    spec: str = ""
     checks: tuple[str, ...] = ()
     most: int | None = None
     minutes: int | None = None
@@ -35,7 +39,8 @@ class RunStatus(Struct, frozen=True, kw_only=True):
 
     `pending` is the id of a continuation that was issued and has not arrived, `last_reason` its reason.
     `budget` and `continuations` (those that arrived): see Goal. `max_seconds` is the goal's own limit,
-    `seconds_left` what is left of the agents' time. `exit_code`: see ExitCode.
+    `seconds_left` what is left of the agents' time. `no_judge` says why no model can be asked,
+    "" where one can or nobody wants to know. `exit_code`: see ExitCode.
     """
 
     project: str = ""
@@ -48,6 +53,7 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     pending: str = ""
     last_reason: str = ""
     seconds_left: float = 0.0
+    no_judge: str = ""
     exit_code: int = 3
     journal: Journal = Journal()
 
@@ -67,7 +73,8 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
     """Everything that a prompt is built from. `most` and `iteration` count agents of this goal, from 1.
 
     `feedback` is the message of the last judging, `before` the output of the user's hooks, `extra` the user's
-    own text for every prompt. `tools` is the name of our MCP server, "" where the agent cannot reach it.
+    own text for every prompt. `tools` is the name of our MCP server, "" where the agent cannot reach it;
+    `subagents` that of the agent's tool for others, "" where it has none.
     """
 
     session: str
@@ -80,6 +87,7 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
     before: str = ""
     extra: str = ""
     tools: str = ""
+    subagents: str = ""
     journal: Journal = Journal()
 
 
@@ -87,13 +95,14 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
 
 
 class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="session"):
-    """The run begins or continues."""
+    """The run begins or continues. `minutes`: what is left of the agents' time, 0 where not told."""
 
     session: str
     project: str
     goal: str
     most: int
     resumed: bool
+    minutes: int = 0
 
 
 class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="iteration"):
@@ -181,7 +190,8 @@ RunProgressEvent = (
 
 
 class RunStatusQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which run is queried. `iterate`: its next iteration begins."""
+    """Which run is queried. `iterate`: its next iteration begins. `environment`: whether a judge is there."""
 
     session: str
     iterate: bool = False
+    environment: dict[str, str] = {}

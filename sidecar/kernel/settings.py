@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from sidecar.kernel.audit import Mode
+
 CONTINUATION_BUDGET = Annotated[int, Meta(ge=1, le=100)]
 
 
@@ -154,11 +156,21 @@ class ConfiguredGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     enabled: bool = True
 
 
-HOOK_COMMANDS = tuple[Annotated[str, Meta(min_length=1, max_length=4000)], ...]
+HOOK_COMMAND = Annotated[str, Meta(min_length=1, max_length=4000)]
+
+
+class TimedHook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A shell line with a deadline of its own."""
+
+    run: HOOK_COMMAND
+    seconds: Annotated[int, Meta(ge=1, le=3600)]
+
+
+HOOK_COMMANDS = tuple[HOOK_COMMAND | TimedHook, ...]
 
 
 class RunHooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Shell lines around sessions and iterations of `supervisor run`; the first two may add to the prompt."""
+    """Shell lines around sessions and iterations of `supervisor run`; the first three add to the prompt."""
 
     before_session: HOOK_COMMANDS = ()
     before_iteration: HOOK_COMMANDS = ()
@@ -215,12 +227,15 @@ class LoopSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     halt: tuple[Literal["security", "check"], ...] = ("security",)
 
 
-GOVERNED_MODE = Literal["full", "light", "safe", "fast", "custom"]
 GOVERNED_PHASE = Literal["analyze", "plan", "implement", "review", "test", "conduct"]
 
 
-class CustomMode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the mode `custom` asks for; the fields are those of systems.governance.policy.table.ModeRules."""
+class ModeRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a mode of governed phases asks for; the defaults are those of the mode `custom`.
+
+    `nfr_check`: a review says how each non-functional requirement is met. `manual_review`: a person approves
+    each review. `forced_human_intervention`: a person approves the delivery.
+    """
 
     nfr_check: bool = True
     manual_review: bool = False
@@ -232,8 +247,8 @@ class PhaseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Whether the tool of a phase may be called, in which modes, and the mode where none is given."""
 
     enabled: bool = True
-    modes: tuple[GOVERNED_MODE, ...] = ("full", "light", "safe", "fast", "custom")
-    default_mode: GOVERNED_MODE = "full"
+    modes: tuple[Mode, ...] = tuple(Mode)
+    default_mode: Mode = Mode.FULL
 
 
 class GovernanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -245,7 +260,7 @@ class GovernanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     workers: bool = True
     lock_minutes: Annotated[int, Meta(ge=1, le=10_080)] = 240
-    custom: CustomMode = CustomMode()
+    custom: ModeRules = ModeRules()
     phase: dict[GOVERNED_PHASE, PhaseSettings] = {}
 
 

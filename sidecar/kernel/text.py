@@ -136,6 +136,17 @@ def repair_json(raw: bytes) -> bytes:
     return JSON_ESCAPE.sub(_replace_lone_surrogate, raw.decode("utf-8", "replace").encode())
 
 
+def escape_unencodable(text: str) -> str:
+    """Return a text that UTF-8 can encode: a name that is not UTF-8 has surrogates, which are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def json_escape(found: re.Match[str]) -> str:
+    """Return the JSON escape of a character, or the two of one beyond the first 65,536."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
 def encode_json(value: object) -> bytes:
     """Encode as JSON; a lone surrogate, as in a path that is not UTF-8, is replaced."""
     import msgspec  # noqa: PLC0415 - what a command prints needs none of it

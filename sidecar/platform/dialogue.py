@@ -22,6 +22,7 @@ from sidecar.platform.processes import (
     GRACE_S,
     OutputPipe,
     kill_group,
+    kill_group_if_we_die,
     launch_failure_reason,
     launch_process,
     terminate_group,
@@ -106,6 +107,7 @@ async def open_dialogue(
         its_input.close()
         its_output.close()
         errors.release_write_end()
+        files.enter_context(kill_group_if_we_die(process.pid))
         watch = asyncio.create_task(_close_after_exit(process, incoming))
         try:
             yield ProcessDialogue(process, reader, writer, errors)

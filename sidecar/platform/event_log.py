@@ -135,7 +135,7 @@ class EventLogFile:
         limits: Callable[[], LogSettings] = LogSettings,
         incidents: Incidents | None = None,
     ) -> None:
-        """Without `incidents` nothing is set aside by reading: another process's log is looked at."""
+        """Without `incidents` another process's log is looked at: damage raises OSError and stays."""
         self._path = state / LOG_FILE
         self._clock = clock
         self._limits = limits
@@ -245,7 +245,7 @@ class EventLogFile:
             if attempt or not (create or self._incidents):
                 break
             self._set_aside(unusable)
-        if create:
+        if create or self._incidents is None:
             raise OSError(errno.EIO, f"the log cannot be used ({unusable})", str(self._path))
         log.warning("%s cannot be used: %s", self._path, unusable)
         return None

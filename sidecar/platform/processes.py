@@ -258,7 +258,7 @@ async def _wait_and_kill(
 ) -> bool:
     """Wait for a command to end, then kill the rest of its group; whether it ended in time."""
     try:
-        with _kill_if_we_die(process.pid) if tied else nullcontext():
+        with kill_group_if_we_die(process.pid) if tied else nullcontext():
             async with asyncio.timeout(seconds):
                 await process.wait()
     except TimeoutError:
@@ -274,8 +274,11 @@ async def _wait_and_kill(
 
 
 @contextmanager
-def _kill_if_we_die(group: int) -> Iterator[None]:
-    """Let a shell wait for the end of a pipe that only this process holds, and then kill the group."""
+def kill_group_if_we_die(group: int) -> Iterator[None]:
+    """While the block lasts, kill the group when this process is killed.
+
+    A shell waits for the end of a pipe that only this process holds.
+    """
     line = f"read _; kill -s KILL -- -{group}"
     nowhere = subprocess.DEVNULL
     with ExitStack() as cleanup:

@@ -34,10 +34,15 @@ class RunStatusReader:
             project=session.project,
             budget=budget.continuation_budget(session, settings),
             pending=session.pending.id if session.pending else "",
+            no_judge=self._why_no_judge(look.environment, settings),
             exit_code=session_exit_code(session).value,
             journal=self._journals.of(key),
         )
         return standing if session.goal is None else _with_goal(standing, session.goal, settings)
+
+    def _why_no_judge(self, environment: dict[str, str], settings: Settings) -> str:
+        chosen = self._services.judge.chosen(environment, settings) if environment else None
+        return chosen.why if chosen is not None and not chosen.backend else ""
 
 
 def _with_goal(standing: RunStatus, goal: Goal, settings: Settings) -> RunStatus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.governance import ContextLock
@@ -11,15 +11,13 @@ from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.services import PlatformServices
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.locks import ACQUIRED, Locks
 from sidecar.systems.governance.ports import GovernanceServices
 from sidecar.systems.governance.service import Governance
+from sidecar.wiring.texts import read_texts
 from sidecar.workers.ports import Workers
-
-TEXTS_FILE: Final = "governance.md"
 
 
 class LocksAndAudit(NamedTuple):
@@ -48,24 +46,18 @@ def build_governance(
     state: Path, platform: PlatformServices, evidence: EvidenceServices, workers: Workers
 ) -> Governance:
     """Build governed phases. `state`: the user's state folder."""
-    texts = plugin_root() / "rubric"
     locks, audit, changes = build_locks(state, platform.log, platform.clock)
     return Governance(
         GovernanceServices(
             applier=ChangeApplier(state),
             audit=audit,
-            catalog=evidence.catalog,
             changes=changes,
-            clock=platform.clock,
-            configuration=platform.configuration,
-            gates=evidence.gates,
+            evidence=evidence,
             kept=state / "governance" / "evidence",
             locks=locks,
-            old_checks=evidence.old_checks,
-            prompts=texts / "governance",
-            secrets=platform.secrets,
-            texts=markdown_sections((texts / TEXTS_FILE).read_text(encoding="utf-8")),
+            platform=platform,
+            prompts=plugin_root() / "rubric" / "governance",
+            texts=read_texts("governance.md"),
             workers=workers,
-            workspace=evidence.workspace,
         )
     )

@@ -16,7 +16,8 @@ from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.taskloop.player import LoopPlayer, PlayRequest, Tell
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.supervision import build_services
-from sidecar.wiring.taskloop import build_loop_services, read_texts
+from sidecar.wiring.taskloop import build_loop_services
+from sidecar.wiring.texts import read_texts
 from sidecar.wiring.workers import build_workers
 
 TEXTS: Final = ("tools.md", "loop.md", "loop-shell.md")

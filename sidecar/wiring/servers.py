@@ -15,10 +15,8 @@ from sidecar.hosts.markers.folder import MarkerFolder
 from sidecar.hosts.markers.inbox import MarkerInbox
 from sidecar.platform import peer
 from sidecar.platform.configuration import user_config_folder
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.platform.watching import FoldersWatch
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.inbox import InboxHandler
 from sidecar.servers.mcp.access import McpTokens
@@ -32,6 +30,7 @@ from sidecar.systems.supervision.explaining import StopExplainer
 from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
+from sidecar.wiring.texts import read_texts
 
 if TYPE_CHECKING:
     from sidecar.wiring.headless import HeadlessWork
@@ -41,11 +40,8 @@ def build_toolbox(
     built: Supervision, journals: SessionJournals, headless: HeadlessWork, modules: tuple[str, ...]
 ) -> Toolbox:
     """Build the agent's tools of these modules; takes some milliseconds."""
-    from sidecar.wiring.taskloop import loop_texts  # noqa: PLC0415 - a cold start does without
-
     services = built.services
-    tools = markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
-    texts = ToolTexts(loop_texts() | tools)
+    texts = ToolTexts(read_texts("loop.md", TEXTS_FILE))
     context = ToolContext(
         checks=built.supervisor.checks,
         clock=services.clock,

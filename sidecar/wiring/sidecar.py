@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.tools.toolbox import Toolbox
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
@@ -41,9 +43,8 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     services = services or build_services()
     services.log.trim()
     control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
-    supervision = build_supervision(
-        services, guides, lambda name: may_call_unasked(toolbox(), name), gap=control.gap
-    )
+    others = LazySystems(lambda: toolbox(), lambda: headless())  # noqa: PLW0108 - they are built further down
+    supervision = build_supervision(services, guides, others, gap=control.gap)
     control.is_agent = supervision.people.is_agent
     control.refuses_order = supervision.people.refusal
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
@@ -53,15 +54,6 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         services.incidents.report(f"Supervisor: {line}.")
     headless = cache(partial(_build_headless_work, supervision, journals))
 
-    def forget_loop(key: SessionKey, project: str) -> None:
-        headless().loops.states.forget(key, project)
-
-    def find_question(key: SessionKey) -> str:
-        held = user_paths().state.joinpath("governance", "locks").glob("*.json")
-        return headless().governance.waiting(key) if any(held) else ""
-
-    supervision.supervisor.also_forget.append(forget_loop)
-    supervision.supervisor.asked_by.append(find_question)
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
     toolbox = cache(lambda: build_toolbox(supervision, journals, headless(), modules))
     if supervision.supervisor.saved is not None:
@@ -72,6 +64,23 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         **tool_methods(control, toolbox, supervision),
         **inbox_methods(control, supervision),
     }
+
+
+class LazySystems:
+    """Implements `OtherSystems` with tools and headless work that are built on first use."""
+
+    def __init__(self, toolbox: Callable[[], Toolbox], headless: Callable[[], HeadlessWork]) -> None:
+        self._toolbox, self._headless = toolbox, headless
+
+    def may_call_unasked(self, tool: str) -> bool | None:
+        return may_call_unasked(self._toolbox(), tool)
+
+    def question(self, key: SessionKey) -> str:
+        held = user_paths().state.joinpath("governance", "locks").glob("*.json")
+        return self._headless().governance.waiting(key) if any(held) else ""
+
+    def forget(self, key: SessionKey, project: str) -> None:
+        self._headless().loops.states.forget(key, project)
 
 
 def _build_headless_work(built: Supervision, journals: SessionJournals) -> HeadlessWork:

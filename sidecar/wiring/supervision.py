@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 from msgspec import Raw
@@ -34,7 +34,7 @@ from sidecar.systems.supervision.people import (
     SessionSelector,
     SwitchRequest,
 )
-from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.wiring.evidence import build_evidence
@@ -54,9 +54,9 @@ class Supervision:
     toasts: link.Toasts
 
 
-def build_services() -> Services:
-    """Build every port with its real adapter."""
-    texts, state = plugin_root() / "rubric", user_paths().state
+def build_services(state: Path | None = None) -> Services:
+    """Build every port with its real adapter. `state`: another state folder than the user's."""
+    texts, state = plugin_root() / "rubric", state or user_paths().state
     platform = build_platform(state)
     evidence = build_evidence(state, platform.steering)
     return Services(
@@ -72,12 +72,12 @@ def build_services() -> Services:
 def build_supervision(
     services: Services,
     guides: GuidanceFiles | None,
-    may_call_unasked: Callable[[str], bool | None],
+    others: OtherSystems,
     *,
     gap: MemoryGap = MemoryGap.NONE,
 ) -> Supervision:
-    """Build supervision. `may_call_unasked`: as ApprovalLookup, None for a name that no tool of ours has."""
-    supervisor = Supervisor(services, guides, may_call_unasked, gap=gap)
+    """Build supervision."""
+    supervisor = Supervisor(services, guides, others, gap=gap)
     return Supervision(
         services=services,
         supervisor=supervisor,

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sidecar import cli
+from sidecar import __version__, cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli import doctor_hosts as doctor_opencode
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
 from sidecar.hosts.claude_code import permissions
+from sidecar.hosts.claude_code.user_settings import user_settings_file
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
@@ -63,7 +64,7 @@ class Here:
         (self.home / "listed").write_text(listed, encoding="utf-8")
         folders = user_paths()
         rules = permissions.deny_rules(folders, folders.recorded_runtime())
-        permissions.replace_deny_rules(permissions.user_settings_file({}), (), rules)
+        permissions.replace_deny_rules(user_settings_file({}), (), rules)
 
     def has_opencode(self) -> None:
         self.has("opencode", OPENCODE)
@@ -247,7 +248,10 @@ async def test_a_file_without_its_host_is_a_warning(here: Here) -> None:
     ("change", "what"),
     [
         (lambda text: text + "// mine\n", "was changed by hand"),
-        (lambda text: text.replace("0.1.0", "0.0.9", 1), "is not what this version of Supervisor installs"),
+        (
+            lambda text: text.replace(__version__, "0.0.9", 1),
+            "is not what this version of Supervisor installs",
+        ),
     ],
     ids=["changed", "older"],
 )

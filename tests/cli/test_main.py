@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import pty
+import re
+import select
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -177,10 +182,22 @@ def test_a_wrong_word_is_named_with_the_help_to_ask_for(
     assert shown.err.splitlines()[-1].startswith("  - see: supervisor")
 
 
-@pytest.mark.skipif(not hasattr(click.exceptions, "NoSuchCommand"), reason="this click suggests no command")
-def test_the_nearest_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    typed("doctr")
-    assert "Did you mean 'doctor'?" in capsys.readouterr().err
+@pytest.mark.touches_dependencies
+@over_table(
+    "words, nearest",
+    [
+        (("doctr",), "doctor"),
+        (("rubric", "chek"), "check"),  # its module is imported late
+        (("help", "goal", "sett"), "set"),
+        (("xyzzy",), ""),
+    ],
+)
+def test_the_nearest_command_is_suggested_once(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], nearest: str
+) -> None:
+    typed(*words)
+    asked = re.findall(r"Did you mean '(\w+)'\?", capsys.readouterr().err)
+    assert asked == [nearest] * bool(nearest)
 
 
 def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,14 +213,67 @@ def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err.startswith("Usage: supervisor rubric [OPTIONS] COMMAND [ARGS]...")
 
 
+BASH = """eval "$(supervisor completion bash)"
+COMP_WORDS=(supervisor goal sta) COMP_CWORD=2
+_supervisor_completion supervisor && echo "${COMPREPLY[@]}"
+COMPREPLY=() COMP_WORDS=(supervisor status --ex) COMP_CWORD=2
+_supervisor_completion supervisor && echo "${COMPREPLY[@]}"
+"""
+ZSH = """autoload -Uz compinit && compinit -D
+eval "$(supervisor completion zsh)"
+preexec() { print -r -- "<$1>" }
+supervisor goal sta\t --help
+supervisor status --ex\t --help
+exit
+"""
+FISH = """supervisor completion fish | source
+complete --do-complete "supervisor goal sta"
+complete --do-complete "supervisor status --ex"
+"""
+
+
 @pytest.mark.process
-def test_a_shell_completes_commands_and_their_options() -> None:
-    for shell in ("bash", "zsh", "fish"):
-        assert "_SUPERVISOR_COMPLETE" in supervisor("completion", shell).stdout
-    asked = {"_SUPERVISOR_COMPLETE": "bash_complete", "COMP_WORDS": "supervisor sta", "COMP_CWORD": "1"}
-    assert supervisor(**asked).stdout == "plain,status\n"
-    asked |= {"COMP_WORDS": "supervisor status --ex", "COMP_CWORD": "2"}
-    assert supervisor(**asked).stdout == "plain,--exit-code\n"
+@pytest.mark.parametrize(
+    ("command", "typed_in", "shown"),
+    [
+        (("bash", "--norc"), BASH, r"^status\n--exit-code$"),
+        (
+            ("zsh", "-f", "-i"),
+            ZSH,
+            r"<supervisor goal status +--help>(.|\n)*<supervisor status --exit-code +--help>",
+        ),
+        (("fish", "--no-config"), FISH, r"^status\b.*\n--exit-code\b"),
+    ],
+)
+def test_a_shell_completes_commands_and_their_options(
+    tmp_path: Path, command: tuple[str, ...], typed_in: str, shown: str
+) -> None:
+    if shutil.which(command[0]) is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"{command[0]} is not on PATH")
+        pytest.skip(f"{command[0]} is not on PATH")
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    said = _type_into_shell(command, typed_in, {"PATH": path, "HOME": str(tmp_path), "TERM": "vt100"})
+    assert re.search(shown, said, re.MULTILINE), said
+
+
+def _type_into_shell(command: tuple[str, ...], lines: str, environment: dict[str, str]) -> str:
+    """Return what a shell prints. An interactive one is given a terminal, on which it can complete."""
+    if "-i" not in command:
+        return subprocess.run(
+            command, input=lines, capture_output=True, text=True, timeout=LIMIT_S, check=True, env=environment
+        ).stdout
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as shell:
+        os.close(theirs)
+        os.write(ours, lines.encode())
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is closed: the shell has ended
+            while select.select([ours], [], [], LIMIT_S)[0] and (more := os.read(ours, 65536)):
+                said += more
+        shell.kill()
+    os.close(ours)
+    return said.decode(errors="replace").replace("\r\n", "\n")
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -117,5 +118,8 @@ def test_an_agents_shell_may_look_but_not_accept(project: Path, marker: str) -> 
     done = rubric(project, "accept", "--yes", **{marker: "1"})
     assert done.returncode == 1
     assert "only the user may do this" in done.stderr
-    assert rubric(project, "show", **{marker: "1"}).returncode == 0
+    (held,) = json.loads(rubric(project, "accept", "--json", **{marker: "1"}).stdout)
+    shown = json.loads(rubric(project, "show", "--json", **{marker: "1"}).stdout)
+    assert held["path"] == shown["origin"] == shown["held"]["path"]
+    assert [one["id"] for one in shown["antipatterns"]] == ["no-print"]
     assert look(project)

@@ -13,6 +13,7 @@ import pytest
 
 from sidecar.cli.scripted.model_server import ScriptedModel
 from support.at_terminal import AtTerminal
+from support.git_projects import git
 from support.run_agents import (
     COMPLETE,
     FINISHES,
@@ -53,6 +54,42 @@ async def test_agents_are_started_afresh_until_the_check_passes_and_a_person_can
     assert "Be brief." in first
     assert "`test -e done` fails" in second
     assert "the build is 2" in second
+
+
+async def test_a_specification_alone_is_built_without_a_judge_and_each_iteration_is_committed(
+    runs: Runs, tmp_path: Path
+) -> None:
+    runs.agent(
+        "if number == 0:",
+        "    tool('task_batch_add', tasks=[{'content': 'write the lexer'}, {'content': 'write the parser'}])",
+        "    tool('task_depends', id='T2', depends_on='T1')",
+        "pathlib.Path(f'part-{number}').touch()",
+        "tool('task_status', id=f'T{number + 1}', status='completed')",
+        "if number == 1:",
+        "    pathlib.Path('done').touch()",
+        "    tool('session_complete')",
+        "print('Part done.')",
+    )
+    (tmp_path / "spec.md").write_text("A parser.", encoding="utf-8")
+    project = runs.stage.scene.project
+    for name in ("user.name", "user.email"):
+        git(project, "config", name, "a@b")
+    options = ("--spec", str(tmp_path / "spec.md"), "--prompt", "Build it.", "--extra", "Be kind.")
+    done = runs.run("--json", *options, "--check", "true", "--commit", "--no-limit", goal=False)
+    told = events(done)
+    assert (done.returncode, verdicts(told)) == (0, ["tasks-open", "completed"]), (told, done.stderr)
+    assert (told[0]["goal"], told[0]["minutes"]) == ("spec.md is built and its tasks are done", 525_600)
+    first, second = runs.prompts()
+    for part in ("Build it.\n\nA parser.", "Be brief.\n\nBe kind."):
+        assert part in first
+    assert "The task that is ready:\n```text\nT2: write the parser\n```" in second
+    assert "1 open task that can be done now" in second
+    assert git(project, "log", "--format=%s", "-2").splitlines() == [
+        "write the parser", "supervisor run demo, iteration 1",
+    ]  # fmt: skip
+    anew = events(runs.run("--json", "--reset", "--check", "true", goal=False))
+    assert (anew[0]["resumed"], anew[0]["goal"]) == (False, "all checks pass")
+    assert "write the lexer" not in runs.prompts()[2]
 
 
 async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(runs: Runs) -> None:
@@ -130,8 +167,7 @@ async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) 
         assert (refused.returncode, "being run already" in refused.stderr) == (1, True)
         first.kill()
         first.communicate(timeout=LIMIT_S)
-    with (runs.home / "go").open("w") as go:  # the agent that nobody ended
-        go.write("g")
+        wire.communicate(timeout=LIMIT_S)  # its agent ends with it
     again = runs.run("--json")
     assert again.returncode == 0, again.stderr
     assert events(again)[0]["resumed"]

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import (
     RequestedProof,
+    asks_only_for_tasks,
     gate_kinds_named,
     named_tests,
     parse_condition,
@@ -16,6 +17,7 @@ from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateOrigi
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.inquiry import UNSEEN_PROJECT
 from support.cases import PYTEST
+from support.table import over_table
 
 PASSED = GateRun(
     gate=Gate(id="tests", command="pytest -q", why="", kind=Kind.TESTS, required=True, counts=True),
@@ -52,6 +54,32 @@ FAILED_BEFORE = GateRun(
 def test_only_the_checks_are_asked_for(condition: str) -> None:
     assert parse_condition(condition) == RequestedProof()
     assert Kind.TESTS in gate_kinds_named(condition)
+
+
+@over_table(
+    ("condition", "only"),
+    [
+        ("spec.md is built and its tasks are done", True),
+        ("my big spec.md is built and its tasks are done", True),
+        ("all tasks are completed", True),
+        ("every task is done and the tests pass", True),
+        ("all tests pass", False),
+        ("all tasks are done and the parser accepts comments", False),
+        ("the parser accepts comments, the lexer is built and its tasks are done", False),
+        ("the lexer is built", False),
+    ],
+)
+def test_only_tasks_are_asked_for(condition: str, only: bool) -> None:  # noqa: FBT001 - a cell
+    assert asks_only_for_tasks(condition) is only
+
+
+def test_a_check_of_the_users_stands_for_a_kind_that_the_project_does_not_have() -> None:
+    check = Gate(id="check:1", command="./all.sh", why="", required=True)
+    goal = Goal(id="g", condition="all tests pass", checks=("./all.sh",))
+    passed = [replace(PASSED, gate=check, executed=None)]
+    assert gates_prove_condition(goal, passed, UNSEEN_PROJECT)
+    with_tests = replace(UNSEEN_PROJECT, catalog=AvailableGates((PYTEST,)))
+    assert not gates_prove_condition(goal, passed, with_tests)
 
 
 def test_tests_that_a_goal_names_are_run_and_the_others_are_not() -> None:

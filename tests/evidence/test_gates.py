@@ -61,6 +61,29 @@ async def run(
     return done
 
 
+async def test_a_running_check_ends_with_a_sidecar_that_is_killed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "wire")
+    guarded = "until grep -qs '[K]ILL -- -'$$ /proc/[0-9]*/cmdline || [ $((n+=1)) -gt 999 ]; do :; done"
+    line = f"exec 9> wire; {guarded}; echo up >&9; sleep 600"
+    source = (
+        "import asyncio\n"
+        "from sidecar.evidence.gates.project import ProjectGates\n"
+        "from sidecar.evidence.ports import GateContext\n"
+        "from sidecar.kernel.gate import Gate\n"
+        f"at = GateContext(project={str(tmp_path)!r}, tree='t1', environment={OURS!r})\n"
+        f"gate = Gate(id='check:1', command={line!r}, why='')\n"
+        "asyncio.run(ProjectGates().run((gate,), at, 600))\n"
+    )
+    sidecar = await asyncio.create_subprocess_exec(sys.executable, "-c", source)  # noqa: TID251
+    async with asyncio.timeout(LIMIT_S):
+        wire = await asyncio.to_thread((tmp_path / "wire").open, "rb")
+        with wire:
+            assert await asyncio.to_thread(wire.readline) == b"up\n"
+            sidecar.kill()
+            await sidecar.wait()
+            assert await asyncio.to_thread(wire.read) == b""  # nobody holds it any more
+
+
 class TestMemory:
     async def test_a_pass_while_the_files_moved_is_not_remembered(self, tmp_path: Path) -> None:
         trees = ["t2", "t1"]

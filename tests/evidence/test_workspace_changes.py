@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import shutil
 import zlib
@@ -469,3 +470,47 @@ def test_a_name_that_leads_elsewhere_is_not_followed(memory: Memory) -> None:
 
 def test_an_object_has_the_name_that_git_gives_it() -> None:
     assert git_blob_name(b"a\n") == sha1(b"blob 2\0a\n", usedforsecurity=False).hexdigest()
+
+
+JANUARY, FEBRUARY, MARCH = (f"2026-0{month}-01T00:00:00+00:00" for month in (1, 2, 3))
+
+
+def committed_at(project: Path, when: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", when)
+    (project / "a.txt").write_text(text, encoding="utf-8")
+    commit_all(project, when)
+    return git(project, "rev-parse", "HEAD").strip()
+
+
+@pytest.mark.parametrize(
+    ("at", "reflog", "base", "guessed"),
+    [
+        (JANUARY.replace("-01T", "-15T"), True, 0, False),
+        (MARCH, True, 1, False),
+        (JANUARY.replace("-01T", "-15T"), False, 0, True),
+        ("2025-01-01T00:00:00+00:00", True, None, True),
+    ],
+)
+def test_the_commit_of_a_time_is_a_baseline_and_what_is_not_committed_changed(  # noqa: PLR0913 - a table
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, base: int | None, *, reflog: bool, guessed: bool
+) -> None:
+    project = repository(tmp_path / "project", commit=False)
+    commits = [committed_at(project, when, when, monkeypatch) for when in (JANUARY, FEBRUARY)]
+    (project / "a.txt").write_text("not committed", encoding="utf-8")
+    (project / "new.txt").write_text("new", encoding="utf-8")
+    if not reflog:
+        shutil.rmtree(project / ".git" / "logs")
+    memory = Memory(project, tmp_path / "kept")
+    began = dt.datetime.fromisoformat(at).timestamp()
+    memory.base, was_guessed = run(memory.workspace.remember_commit(str(project), os.environ, began))
+    if base is None:
+        assert (memory.base.head, memory.base.unseen) == (
+            "",
+            "nothing was committed before the session began",
+        )
+        return
+    assert (memory.base.head, was_guessed) == (commits[base], guessed)
+    first, second = memory.files()
+    assert (first.path, first.before, first.after) == ("a.txt", (JANUARY, FEBRUARY)[base], "not committed")
+    assert (second.path, second.before) == ("new.txt", None)
+    assert memory.changes().tree == run(memory.workspace.fingerprint(str(project), os.environ))

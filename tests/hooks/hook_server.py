@@ -9,6 +9,7 @@ import sys
 
 from msgspec import Raw, Struct
 
+from sidecar import __version__
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.servers import connection
@@ -38,6 +39,6 @@ if __name__ == "__main__":
     paths.prepare()
     sys.exit(
         serve_sidecar(
-            SidecarSetup(paths.run, paths.log, "0.1.0", build), lambda: SidecarClient(paths).greet()
+            SidecarSetup(paths.run, paths.log, __version__, build), lambda: SidecarClient(paths).greet()
         )
     )

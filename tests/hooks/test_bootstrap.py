@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hooks.relay import LIMIT_S, ROOT
+from sidecar import __version__
 from sidecar.platform.paths import user_paths
 
 pytestmark = pytest.mark.process
@@ -99,7 +100,7 @@ def test_a_plugin_without_its_package_installs_the_release_of_its_version(
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     assert bootstrap(tools, script=tmp_path / "hooks" / "bootstrap.py").returncode == 0
-    assert told.read_text(encoding="utf-8").rstrip().endswith(" supervisor-sidecar==0.1.0")
+    assert told.read_text(encoding="utf-8").rstrip().endswith(f" supervisor-sidecar=={__version__}")
 
 
 def test_a_step_that_fails_is_told_and_nothing_is_recorded(tools: Path) -> None:

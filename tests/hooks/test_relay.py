@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from hooks.relay import EVENTS, FakeSidecar, Scene, answer, command, refusal, run
+from sidecar import __version__
 
 pytestmark = pytest.mark.process
 
@@ -45,7 +46,7 @@ def test_a_variable_that_is_no_text_spoils_neither_itself_nor_the_call(scene: Sc
 def test_an_event_cannot_speak_in_the_relays_name(scene: Scene) -> None:
     given = b'{},"host":"other","host_pid":1,"environment":{},"version":"99"'
     params = json.loads(scene.asks(given, KEPT="yes"))["params"]
-    assert (params["host"], params["version"]) == ("claude-code", "0.1.0")
+    assert (params["host"], params["version"]) == ("claude-code", __version__)
     assert params["environment"]["KEPT"] == "yes"
 
 

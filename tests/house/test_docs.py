@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from servers.tools.desk import Desk
 from sidecar.cli import main
 from sidecar.judging.rules.every import STOP_RULES
+from sidecar.systems.supervision.policy.goal_endings import GOAL_ENDINGS
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -20,8 +23,11 @@ CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
 HARNESS = ("test_opencode_harness.py",)
 """Is about the tests' own tools."""
-DUTIES = ("governance", "loop")
-"""Systems with a page in docs/proofs, on which all of their tools stand."""
+DUTIES = (("governance", "governance"), ("loop", "loop"), ("run", "journal"))
+"""The pages in docs/proofs, and the toolset of which each names all tools."""
+PAGES = [
+    path.relative_to(ROOT).as_posix() for path in sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
+]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -48,9 +54,11 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
     assert len(rows) > 10
 
 
-@over_table("system", DUTIES)
-def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none(system: str) -> None:
-    page = (ROOT / "docs" / "proofs" / f"{system}.md").read_text(encoding="utf-8")
+@over_table(("name", "toolset"), DUTIES)
+def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none(
+    name: str, toolset: str
+) -> None:
+    page = (ROOT / "docs" / "proofs" / f"{name}.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| **")][1:]
     for row in rows:
         duty, shown = row.strip("| ").split(" | ")
@@ -58,7 +66,7 @@ def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none
         assert cited or shown.startswith("none: "), duty
         assert [one[0] for one in cited if one["test"] not in _tests_of(one["file"])] == [], duty
         assert shown.count("`") == 2 * len(cited), f"{duty}: a test is not cited as FILE::TEST"
-    offered = {one.name for one in Desk().tools if one.toolset == system}
+    offered = {one.name for one in Desk().tools if one.toolset == toolset}
     assert offered <= set(re.findall(r"`(\w+)`", page))
 
 
@@ -83,7 +91,7 @@ def test_every_scenario_with_a_real_host_stands_in_the_table_of_hosts(column: in
 
 def _rows_of_hosts() -> list[list[str]]:
     """The cells of each row: a behaviour, Claude Code's, OpenCode's."""
-    page = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "proofs" / "hosts.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
     return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
 
@@ -95,39 +103,7 @@ def _tests_of(name: str) -> frozenset[str]:
     return frozenset(test for source in sources for test in TEST.findall(source))
 
 
-@over_table(
-    "page",
-    [
-        "README.md",
-        "CONTRIBUTING.md",
-        "docs/acp.md",
-        "docs/architecture.md",
-        "docs/claude-code.md",
-        "docs/command-line.md",
-        "docs/editors.md",
-        "docs/eval.md",
-        "docs/gates.md",
-        "docs/governance.md",
-        "docs/hosts.md",
-        "docs/judges.md",
-        "docs/judging.md",
-        "docs/loop.md",
-        "docs/markers.md",
-        "docs/mcp-conformance.md",
-        "docs/mcp.md",
-        "docs/opencode.md",
-        "docs/privacy.md",
-        "docs/proofs/loop.md",
-        "docs/proofs/governance.md",
-        "docs/rubric.md",
-        "docs/rubric-advice.md",
-        "docs/run.md",
-        "docs/settings.md",
-        "docs/tdd.md",
-        "docs/tools.md",
-        "docs/workers.md",
-    ],
-)
+@over_table("page", PAGES)
 def test_every_link_leads_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     broken = [target for target in LINK.findall(text) if not ((ROOT / page).parent / target).exists()]
@@ -168,3 +144,43 @@ def test_the_page_on_the_command_line_has_the_exit_codes_of_every_command() -> N
         name: {*codes} for name, codes in said.items()
     }
     assert len(said) > 10
+
+
+@over_table("page", ["README.md", "docs/start.md", "docs/how-it-decides.md", "docs/budgets.md"])
+def test_the_first_pages_need_no_words_of_ours(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = re.sub(r"\]\([^)]*\)|`[^`]*`|^ {4,}.*$", " ", text, flags=re.MULTILINE)
+    assert re.findall(r"\b(?:sidecars?|gates?|advis\w+|relay|verdicts?|ledger)\b", shown, re.IGNORECASE) == []
+
+
+def test_every_message_on_the_page_of_troubles_is_one_of_the_program() -> None:
+    page = (ROOT / "docs" / "trouble.md").read_text(encoding="utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| `")]
+    sources = [*(ROOT / "sidecar").rglob("*.py"), ROOT / "hooks" / "opencode.js", ROOT / "hooks" / "mcp.py"]
+    said = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    said = re.sub(r'"\s*\n\s*f?"', "", said)  # a text in several lines
+    unsaid = [
+        part
+        for row in rows
+        for message in re.findall(r"`([^`]+)`", row.split(" | ")[0])
+        for part in re.split(r"\s*\.\.\.[\s/]*", message)
+        if part.strip(" :();,") not in said
+    ]
+    assert unsaid == []
+    assert {words for _, words in GOAL_ENDINGS.values() if words.split(";")[0] not in page} == set()
+    assert len(rows) > 30
+
+
+def test_the_list_of_all_messages_holds_each_with_a_page_about_it() -> None:
+    site = runpy.run_path(str(ROOT / ".ci" / "site.py"))
+    pages = msgspec.yaml.decode((ROOT / "mkdocs.yml").read_bytes())["extra"]["message_pages"]
+    assert [page for page in pages.values() if not (ROOT / "docs" / page).is_file()] == []
+    assert [place for place in pages if not list((ROOT / "sidecar").glob(f"{place}*"))] == []
+    told = site["messages_page"](pages)
+    for message, page in {
+        "no session is known as ...; name it HOST:ID": "trouble",  # an f-string
+        "the state folder ... cannot be written": "trouble",  # a finding of the doctor
+        "this stop was not judged: .... The goal stays active.": "trouble",  # a note at a stop
+        "there is no gate ... here; there are: ...": "gates",
+    }.items():
+        assert f"| {message} | [{page}]({page}.md) |" in told

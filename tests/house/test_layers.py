@@ -34,6 +34,7 @@ WEB = "Only servers.mcp.http serves HTTP"
 HTTP = "Only platform.http speaks HTTP"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
+SCREENS = "Only cli.watch_screen draws screens"
 SQL = "Only platform.event_log speaks SQL"
 
 
@@ -81,6 +82,7 @@ LIES = [
     Lie(TERMINAL, "a system imports click", "systems/supervision", "import click"),
     Lie(TERMINAL, "a server imports rich", "servers", "from rich.console import Console"),
     Lie(GRAMMARS, "another room parses", "evidence", "import tree_sitter"),
+    Lie(SCREENS, "another verb draws", "cli", "from textual.app import App"),
     Lie(AGENTS, "a tool knows the protocol", "servers/tools", "from mcp.types import Tool"),
     Lie(AGENTS, "a verb imports the protocol", "cli", "def late(): import mcp_types"),
     Lie(AGENTS, "a system waits with anyio", "systems/supervision", "import anyio"),
@@ -102,6 +104,7 @@ TRUTHS = {
     "platform/watching.py": "import watchdog",
     "platform/event_log.py": "import sqlite3",
     "platform/grammar.py": "import tree_sitter",
+    "cli/watch_screen.py": "import textual",
     "servers/mcp/session.py": "import mcp",
     "servers/mcp/lines.py": "import anyio\nimport mcp",
     "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette\nimport uvicorn",

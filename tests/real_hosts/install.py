@@ -27,7 +27,7 @@ OPENCODE_PINNED: Final = "1.18.33"
 NODE_PINNED: Final = "24.21.0"
 """Node for programs that the machine's own is too old for: the MCP inspector wants 22.19."""
 CONFORMANCE_PINNED: Final = "0.1.16"
-"""The public MCP conformance suite; docs/mcp-conformance.md is about this version."""
+"""The public MCP conformance suite; docs/proofs/mcp-conformance.md is about this version."""
 INSPECTOR_PINNED: Final = "2.12.0"
 """The MCP inspector."""
 INSTALL_LIMIT_S: Final = 540.0

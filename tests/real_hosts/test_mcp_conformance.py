@@ -2,8 +2,8 @@
 
 Each of its server scenarios is in one of three tables: those that our own tools can show, those that ask for
 a tool which the suite made up and which conformance_server.py adds to our server, and those that ask for what
-we do not offer. docs/mcp-conformance.md tells the same to a reader. A scenario that is in none of them, or
-that comes out otherwise than its table says, fails a test.
+we do not offer. docs/proofs/mcp-conformance.md tells the same to a reader. A scenario that is in none,
+or that comes out otherwise than its table says, fails a test.
 
 The suite cannot send a bearer token: bearer.mjs, loaded into its process, adds the header.
 """
@@ -24,7 +24,7 @@ from real_hosts.mcp_room import KEY, SUPERVISOR, room, state_of
 from real_hosts.node_program import NodeProgram, node_program
 
 HERE: Final = Path(__file__).resolve().parent
-PAGE: Final = HERE.parent.parent / "docs" / "mcp-conformance.md"
+PAGE: Final = HERE.parent.parent / "docs" / "proofs" / "mcp-conformance.md"
 
 OURS: Final = frozenset(
     {"server-initialize", "ping", "tools-list", "server-sse-multiple-streams", "dns-rebinding-protection"}

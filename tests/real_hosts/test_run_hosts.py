@@ -49,9 +49,11 @@ def rules(prefix: str, repair: tuple[ReplyToolCall, ...]) -> list[ReplyRule]:
     ]
 
 
-def run(environment: Mapping[str, str], project: Path, *agent: str) -> list[dict[str, Any]]:
+def run(
+    environment: Mapping[str, str], project: Path, *agent: str, condition: str = "all tests pass"
+) -> list[dict[str, Any]]:
     """What `supervisor run --json` tells."""
-    goal = ("--goal", "all tests pass", "--check", CHECK, "--session", "demo", "--json")
+    goal = ("--goal", condition, "--check", CHECK, "--session", "demo", "--json")
     done = subprocess.run(
         [str(SUPERVISOR), "run", *goal, "--", *agent],
         cwd=project,
@@ -119,7 +121,7 @@ def opencode_under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[op
 
 
 @pytest.mark.long
-def test_opencode_works_in_fresh_iterations_until_the_goal_holds(
+def test_opencode_works_in_fresh_iterations_until_its_own_model_says_that_the_goal_holds(
     opencode_under: opencode_supervised.Supervised,
 ) -> None:
     host = opencode_under.host
@@ -131,7 +133,17 @@ def test_opencode_works_in_fresh_iterations_until_the_goal_holds(
     opencode_under.script(*rules("supervisor_", repair))
     path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
 
-    events = run({**host.env, "PATH": path}, host.project, "opencode", "run")
+    met = {"criterion": "the tenth is a rate", "evidence": ["E1"]}
+    verdict = {"answer": {"verdict": "complete", "criteria": [met], "confidence": 0.95}}
+    opencode_under.script(ReplyRule(reply_with_text(json.dumps(verdict)), opencode_supervised.JUDGE))
+
+    events = run(
+        {**host.env, "PATH": path},
+        host.project,
+        "opencode",
+        "run",
+        condition="the tenth is taken off as a rate",
+    )
 
     achieved_in_two(events, opencode_under.model)
     assert events[-1]["iterations"] == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,6 +16,11 @@ from sidecar.systems.supervision.people import SessionReport
 from support.scene import SUPERVISOR, Stage
 
 pytestmark = pytest.mark.process
+
+PICTURE = Path(__file__).parents[2] / "docs" / "demo.svg"
+"""Shows what this demo prints. RENEW_SNAPSHOTS=1 draws it anew."""
+SCREEN = 920
+"""Height of a screen, in the picture's pixels: 36 lines."""
 
 
 @pytest.mark.smoke
@@ -33,8 +40,20 @@ def test_the_demo_tells_its_story_plainly_and_ends_well(tmp_path: Path) -> None:
     assert "goal achieved" in story[4]
     assert "test_a_tenth_is_taken_off" in done.stdout
     assert "\x1b[" not in done.stdout
-    assert picture.read_text(encoding="utf-8").startswith("<svg")
+    drawn = picture.read_text(encoding="utf-8")
+    assert drawn.startswith("<svg")
+    if os.environ.get("RENEW_SNAPSHOTS"):
+        PICTURE.write_text(drawn, encoding="utf-8")
+    kept = PICTURE.read_text(encoding="utf-8")
+    assert _shown_texts(kept) == _shown_texts(drawn)
+    assert float(re.findall(r'viewBox="0 0 \d+ ([\d.]+)"', kept)[0]) <= SCREEN
     assert [path.name for path in tmp_path.iterdir() if path.name != "demo.svg"] == []
+
+
+def _shown_texts(picture: str) -> list[str]:
+    """Return what a picture says, without the ids of messages, which differ in every run."""
+    texts = re.findall(r"<text[^>]*>(.*?)</text>", picture)
+    return [re.sub(r"\[supervisor&#160;[0-9a-f]{6}\]", "", text) for text in texts]
 
 
 def test_a_picture_into_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -60,6 +79,11 @@ async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage)
         "goal set: it works\nWill be run at each stop: `grep -q \"a b\" 'x\\y'`. The project's checks"
     )
     assert "Budget: 4 continuations, 5 minutes of work, " in done.stdout
+    told = stage.supervisor("retry", "--json")
+    assert told.returncode == 0, told.stderr
+    asked = json.loads(told.stdout)
+    assert (asked["continuations"], asked["used"]) == (4, 0)
+    assert json.loads(stage.supervisor("accept", "--json").stdout) == []
 
 
 @pytest.mark.parametrize("words", [("",), ("pause",), (" ",)])
@@ -116,6 +140,21 @@ async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
     assert "continue" in shown
     assert "gates" in shown
     assert "test_a_tenth_is_taken_off" in shown.replace("\n", "")
+    agent.edit("shop.py", REPAIRED_SOURCE)
+    agent.say("Repaired.")
+    await agent.stop()
+    told = stage.supervisor("explain", "--last", "2").stdout
+    ended = [line.partition(": ")[2] for line in told.splitlines() if line.startswith("20")]
+    assert ended == ["sent back by gates", "achieved by gates"]
+    assert "ran: python -m pytest -q" in told
+    assert "then a check that had failed passed" in told
+    (back, achieved) = json.loads(stage.supervisor("history", "--json").stdout)
+    assert (back["decided"], back["afterwards"], achieved["decided"]) == ("sent back", "repaired", "achieved")
+    (header, row) = stage.supervisor("stats", "--by", "host", "--csv").stdout.splitlines()
+    assert header.startswith("name,stops,sent_back,right,nothing,achieved,")
+    assert row.startswith("claude-code,2,1,1,0,1,")
+    shown = stage.supervisor("stats").stdout
+    assert "stops  sent back  right" in shown
 
 
 async def test_off_for_a_project_says_how_to_switch_it_on_there(stage: Stage) -> None:

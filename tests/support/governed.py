@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from sidecar.kernel.governance import Analysis, Phase, Plan
-from sidecar.systems.governance.policy.phases import ImplementAnswer, ReviewAnswer, TestAnswer
+from sidecar.kernel.governance import Analysis, ImplementAnswer, Phase, Plan, ReviewAnswer, TestAnswer
 from sidecar.systems.governance.service import Governance
 from sidecar.systems.supervision.ports import Services
 from sidecar.wiring.governance import build_governance

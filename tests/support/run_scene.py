@@ -74,8 +74,10 @@ class HouseOverseer:
         self.kept: list[RunHistoryEvent] = []
         self.standing_by = asyncio.Event()
 
-    async def look(self, *, iterate: bool = False) -> RunStatus:
-        return self._standings.of(RunStatusQuery(session=self._about["session"], iterate=iterate))
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+        environment = ENVIRONMENT if judge else {}
+        query = RunStatusQuery(session=self._about["session"], iterate=iterate, environment=environment)
+        return self._standings.of(query)
 
     async def typed(self, name: str, arguments: str) -> CommandReply:
         event = RunTypedEvent(**self._about, name=name, arguments=arguments)
@@ -147,6 +149,7 @@ class Scene:
         self.prompts: list[RunPromptInputs] = []
         self.heard: list[str] = []
         self.words = ""
+        self.commit: Callable[[str], Awaitable[str]] | None = None
 
     def again(self, *work: Work, **asked: Any) -> Self:
         """Another call about the same session."""
@@ -169,6 +172,7 @@ class Scene:
             environment={"PATH": "/bin"},
             longest=600.0,
             spec="Comments begin with #.",
+            commit=self.commit,
         )
         return AgentLoop(crew, self.asked)
 

@@ -23,6 +23,7 @@ class GoalWording(Struct, frozen=True, forbid_unknown_fields=True):
     """The data file, which explains each field."""
 
     only_checks_pass: str
+    only_tasks_done: str
     repair: str
     change_of_checks: tuple[str, ...]
     mentions: dict[Kind, str]
@@ -62,6 +63,17 @@ def _parse_words(condition: str) -> RequestedProof | None:
         repairs = True
         names += [name.split(".")[-1] for name in (found["what"], found["that"]) if name]
     return RequestedProof(repairs=repairs, names=tuple(names))
+
+
+def asks_only_for_tasks(condition: str) -> bool:
+    """Whether a condition says no more than that planned tasks are done, and perhaps that checks pass."""
+    condition = _PLEASE.sub("", condition.strip())
+    tasks, checks = _compiled(_wording().only_tasks_done), _compiled(_wording().only_checks_pass)
+    parts = [part.strip() for part in _PARTS.split(condition)]
+    return tasks.fullmatch(condition) is not None or (
+        any(map(tasks.fullmatch, parts))
+        and all(tasks.fullmatch(one) or checks.fullmatch(one) for one in parts)
+    )
 
 
 def named_tests(condition: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
+from sidecar.evidence.gates.run_hooks import find_run_hooks_gate
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate, GateOrigin
 from sidecar.kernel.instructions import InstructionKind
@@ -81,13 +82,14 @@ class InstructionRegistry(Generic[T]):
 
 
 def list_instruction_gates(project: str) -> tuple[Gate, ...]:
-    """Return the gates of a project's instructions of all kinds that can be read."""
-    found = []
+    """Return the gates of a project's instructions of all kinds, and of its hooks of runs, where readable."""
+    found = list[Gate]()
     for kind in InstructionKind:
         for path in _list_files(Path(project, PROJECT_FOLDER), kind):
             with suppress(OSError, UnusableFileError, UnicodeDecodeError):
                 found.append(_instruction_gate(project, kind, path, _read_text(path)))
-    return tuple(found)
+    hooks = find_run_hooks_gate(project)
+    return (*found, hooks) if hooks is not None else tuple(found)
 
 
 def _instruction_gate(project: str, kind: InstructionKind, path: Path, text: str) -> Gate:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import (
     RequestedProof,
+    asks_only_for_tasks,
     gate_kinds_named,
     named_tests,
     parse_condition,
@@ -65,18 +66,20 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
     checks += _gates_of_named_tests(goal.condition, project_state)
     kinds, named, others = gate_kinds_named(goal.condition), list[Gate](), list[Gate]()
     asked = proof_asked_for(goal, project_state)
+    shown_by_tests = (
+        "a repair is shown by tests"
+        if asked is not None and asked.repairs
+        else "tests decide beside the tasks"
+        if asks_only_for_tasks(goal.condition)
+        else ""
+    )
     for gate in project_state.catalog.gates:
         if _is_typed_check(gate, goal):
             continue  # it already runs as that --check
         if gate.kind in kinds or _names_command(goal.condition, gate):
             named.append(_required_by_goal(gate))
-        elif (
-            asked is not None
-            and asked.repairs
-            and gate.kind is Kind.TESTS
-            and (gate.approved or gate.changed)
-        ):
-            named.append(replace(gate, required=True, why=f"a repair is shown by tests; {gate.why}"))
+        elif shown_by_tests and gate.kind is Kind.TESTS and (gate.approved or gate.changed):
+            named.append(replace(gate, required=True, why=f"{shown_by_tests}; {gate.why}"))
         elif gate.required and _gate_folder_changed(gate, project_state):
             others.append(gate)
     return (*checks, *named, *others)
@@ -191,17 +194,31 @@ def gates_prove_condition(
     """Whether gates that passed on this very tree are sufficient proof that the condition holds.
 
     "The checks pass" is proven by any gate, "the tests pass" only by a gate that counts tests; each kind that
-    the condition names needs a gate of that kind.
+    the condition names needs a gate of that kind. Where the project has none, a --check stands for it: the
+    user typed it for this condition.
     """
     asked = proof_asked_for(goal, project_state)
-    changed = any(one.change is not CheckChange.CI_CHANGED for one in project_state.findings)
-    if asked is None or changed or project_state.unseen:
-        return False
     musts = [run for run in runs if run.gate.required]
-    if not musts or any(not _proves_pass(run, project_state.tree) for run in musts):
+    if asked is None or not required_gates_are_green(musts, project_state):
         return False
-    named = gate_kinds_named(goal.condition) <= {kind for run in musts for kind in proven_gate_kinds(run)}
+    known = {
+        kind for gate in project_state.catalog.gates for kind in (gate.kind, Kind.TESTS)[: 1 + gate.counts]
+    }
+    wanted = gate_kinds_named(goal.condition) & (known if goal.checks else frozenset(Kind))
+    named = wanted <= {kind for run in musts for kind in proven_gate_kinds(run)}
     return named and (not asked.repairs or _repair_is_shown(asked, comparisons))
+
+
+def required_gates_are_green(runs: Iterable[GateRun], project_state: ProjectState) -> bool:
+    """Whether there are required gates, all passed on this very tree, and no check was changed."""
+    changed = any(one.change is not CheckChange.CI_CHANGED for one in project_state.findings)
+    musts = [run for run in runs if run.gate.required]
+    return (
+        bool(musts)
+        and not changed
+        and not project_state.unseen
+        and all(_proves_pass(run, project_state.tree) for run in musts)
+    )
 
 
 def _repair_is_shown(asked: RequestedProof, comparisons: Iterable[CheckComparison]) -> bool:

@@ -142,6 +142,7 @@ async def _run_line(order: ReportingLine, place: _RunPlace) -> tuple[processes.P
         environment=place.environment,
         seconds=round(max(place.until - asyncio.get_running_loop().time(), 0), 2),
         keep=tools.REPORT_OUTPUT_LIMIT if order.request and order.request.output else OUTPUT_LIMIT,
+        tied=True,
     )
     words = await asyncio.to_thread(_output_without_report, done.output, place.scratch.name)
     return done, GateOutput(scratch=place.scratch, folder=place.folder, text=words, since=since)

@@ -5,6 +5,7 @@ Contents are read by git object name and verified against it, because an object 
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import shutil
@@ -165,6 +166,21 @@ async def read_head_commit(git: Git) -> str:
     said = await git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     commit = decode_git_text(said.output).strip()
     return commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""
+
+
+async def read_commit_at(git: Git, at: float) -> tuple[str, bool]:
+    """Return the commit that was checked out at a time, "" if none was, and whether that is a guess.
+
+    The reflog knows. Where it begins later, the newest commit of today's branch that is older is taken.
+    """
+    day = dt.datetime.fromtimestamp(at, tz=dt.UTC).strftime("%Y-%m-%d %H:%M:%S +0000")
+    said = await git.ask("rev-parse", "--verify", f"HEAD@{{{day}}}")  # warns where the reflog begins later
+    commit = decode_git_text(said.output).strip()
+    if said.exit_code == 0 and not said.errors and COMMIT_HASH.fullmatch(commit):
+        return commit, False
+    said = await git.ask("rev-list", "--max-count=1", f"--before={day}", "HEAD")
+    commit = decode_git_text(said.output).strip()
+    return (commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""), True
 
 
 async def _git_without_index_flags(git: Git, index: Path, copy: Path) -> Git:

@@ -283,6 +283,13 @@ async def _update_index(git: Git, ground: WorkTree, leaving: Iterable[str], fit:
     return (await _write_tree(git))[0]
 
 
+async def write_commit_tree(room: ShadowRepository, ground: WorkTree, commit: str) -> str:
+    """Write the tree of a commit of the user's repository into ours, and return it. Raises UnseenError."""
+    with room.entered(ground) as (git, _):
+        await with_user_objects(git, ground).told("read-tree", commit)
+        return (await _write_tree(git))[0]
+
+
 # --- Serializing tree states --------------------------------------------------------------------------------
 
 

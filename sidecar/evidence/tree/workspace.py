@@ -38,7 +38,7 @@ from sidecar.evidence.tree.checkout import (
     write_mixed_files,
 )
 from sidecar.evidence.tree.compare import compare_tree_states
-from sidecar.evidence.tree.contents import read_head_commit, read_repository
+from sidecar.evidence.tree.contents import read_commit_at, read_head_commit, read_repository
 from sidecar.evidence.tree.shadow_repository import (
     ShadowRepositories,
     ShadowRepository,
@@ -78,6 +78,16 @@ class GitWorkspace:
                 return await self._remember(project, environment)
         except EXPECTED_ERRORS as error:
             return FileBaseline(unseen=_failure_reason(error))
+
+    async def remember_commit(
+        self, project: str, environment: Mapping[str, str], at: float
+    ) -> tuple[FileBaseline, bool]:
+        """Store the commit that was checked out `at` a time as a baseline, and whether that is a guess."""
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                return await self._remember_commit(project, environment, at)
+        except EXPECTED_ERRORS as error:
+            return FileBaseline(unseen=_failure_reason(error)), False
 
     async def since(self, base: FileBaseline, project: str, environment: Mapping[str, str]) -> ProjectChanges:
         """Return the changes since `base`."""
@@ -169,6 +179,22 @@ class GitWorkspace:
         with suppress(OSError):
             await asyncio.to_thread(self._rooms.tidy, found.top)
         return FileBaseline(tree=seen.digest(), snapshot=name, head=commit)
+
+    async def _remember_commit(
+        self, project: str, environment: Mapping[str, str], at: float
+    ) -> tuple[FileBaseline, bool]:
+        found = await find_work_tree(project, environment)
+        if found is None or found.bare or self._rooms is None:
+            raise UnseenError("there is no git program, or no repository with files")
+        commit, guessed = await read_commit_at(found.git, at)
+        if not commit:
+            raise UnseenError("nothing was committed before the session began")
+        room = self._rooms.newest(found.top)
+        now = await read_tree_state(room, found)
+        tree = await snapshot.write_commit_tree(room, found, commit)
+        state = replace(now, tree=tree)  # what no commit holds is taken as unchanged
+        name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(state))
+        return FileBaseline(tree=state.digest(), snapshot=name, head=commit), guessed
 
     async def _copy(
         self,

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.hosts.acp.link import (
@@ -104,7 +105,7 @@ class AcpAgent:
             ) as talk:
                 return await _AcpRun(errand, hear, permit, talk).run()
         except NotLaunchedError as error:
-            return AgentResult(trouble=f"it could not be started: {error}")
+            return AgentResult(trouble=f"it could not be started: {error}", unusable=True)
 
 
 class _AcpRun:
@@ -134,7 +135,8 @@ class _AcpRun:
             await self._cancel()
             trouble = f"it did not rest within {seconds:g} s"
         except AgentError as error:
-            return self._rest(str(error), error.exit_code)
+            ended_at_once = not self._session and error.exit_code is not None
+            return replace(self._rest(str(error), error.exit_code), unusable=ended_at_once)
         except asyncio.CancelledError:
             await self._cancel()
             raise

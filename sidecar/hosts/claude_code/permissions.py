@@ -16,21 +16,24 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
-from sidecar.platform.installation import HostError
+from sidecar.hosts.claude_code.user_settings import (
+    Settings,
+    change_settings,
+    decode_settings,
+    encode_settings,
+    put_or_drop,
+    read_settings,
+)
+from sidecar.platform.files import UnusableFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from sidecar.platform.paths import Paths
-
-
-SETTINGS_LIMIT: Final = 4 << 20
-"""Bytes of the user's settings."""
 
 
 def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
@@ -49,32 +52,14 @@ def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
 def missing_deny_rules(path: Path, rules: Sequence[str]) -> tuple[str, ...]:
     """The rules that the settings lack; all of them where the settings cannot be read."""
     with suppress(OSError, UnusableFileError, msgspec.DecodeError):
-        return tuple(rule for rule in rules if rule not in _listed_rules(_read_settings(path))[2])
+        return tuple(rule for rule in rules if rule not in _listed_rules(read_settings(path))[2])
     return tuple(rules)
-
-
-def user_settings_file(environment: Mapping[str, str]) -> Path:
-    """The user's settings; where they are a link, the file that it leads to."""
-    folder = Path(environment.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return (folder / "settings.json").resolve()
 
 
 def replace_deny_rules(path: Path, old: Collection[str], new: Sequence[str]) -> None:
     """Take the rules `old` out of the settings, and put `new` in. Raises HostError if that fails."""
-    try:
-        text = _read_settings(path)
-        changed = edit_deny_rules(text, old, new)
-        if changed == text:
-            return
-        mode = path.stat().st_mode if path.exists() else OWNER_FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, changed)
-        path.chmod(mode)
-    except (OSError, UnusableFileError, msgspec.DecodeError) as error:
-        raise HostError(
-            f"{path} was left as it is: {error}",
-            *(f"add to permissions.deny there: {msgspec.json.encode(rule).decode()}" for rule in new),
-        ) from None
+    by_hand = (f"add to permissions.deny there: {msgspec.json.encode(rule).decode()}" for rule in new)
+    change_settings(path, lambda text: edit_deny_rules(text, old, new), by_hand)
 
 
 def edit_deny_rules(text: bytes, old: Collection[str], new: Sequence[str]) -> bytes:
@@ -84,30 +69,16 @@ def edit_deny_rules(text: bytes, old: Collection[str], new: Sequence[str]) -> by
     wanted += [rule for rule in new if rule not in wanted]
     if wanted == listed:
         return text
-    _put_or_drop(permissions, "deny", wanted)
-    _put_or_drop(settings, "permissions", permissions)
-    return msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n" * text.endswith(b"\n")
+    put_or_drop(permissions, "deny", wanted)
+    put_or_drop(settings, "permissions", permissions)
+    return encode_settings(settings, text)
 
 
-def _listed_rules(text: bytes) -> tuple[dict[str, msgspec.Raw], dict[str, msgspec.Raw], list[str]]:
+def _listed_rules(text: bytes) -> tuple[Settings, Settings, list[str]]:
     """Return the settings, the permissions in them, and the deny rules in these."""
-    settings = msgspec.json.decode(text.strip() or b"{}", type=dict[str, msgspec.Raw])
-    permissions = msgspec.json.decode(settings.get("permissions", b"{}"), type=dict[str, msgspec.Raw])
+    settings = decode_settings(text)
+    permissions = decode_settings(bytes(settings.get("permissions", b"")))
     return settings, permissions, msgspec.json.decode(permissions.get("deny", b"[]"), type=list[str])
-
-
-def _put_or_drop(table: dict[str, msgspec.Raw], name: str, value: object) -> None:
-    """Set the entry; an empty one goes."""
-    if value:
-        table[name] = msgspec.Raw(msgspec.json.encode(value))
-    else:
-        table.pop(name, None)
-
-
-def _read_settings(path: Path) -> bytes:
-    with suppress(FileNotFoundError):
-        return read_whole(path, SETTINGS_LIMIT)
-    return b""
 
 
 def _rule_path(path: str) -> str:

@@ -300,7 +300,7 @@ def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
             )
         case Rest():
             bad = answer.alarm or answer.reason in (RestReason.UNJUDGED, RestReason.WAITING)
-            good = answer.reason is RestReason.ACHIEVED
+            good = answer.reason in (RestReason.ACHIEVED, RestReason.COMPLETED)
             variant: Literal["success", "warning", "info"] = (
                 "success" if good else "warning" if bad else "info"
             )

@@ -1,4 +1,7 @@
-"""Asks the model of the OpenCode that the session runs in, through a temporary session.
+"""Asks OpenCode's model: the one that the session runs in, or a new one where its agents are of a run.
+
+A connected OpenCode is asked through a temporary session. For `supervisor run` with OpenCode as its agent
+none is connected when an agent has ended: `opencode run` starts one with the same hidden agent.
 
 The temporary session is deleted afterwards. It is a child of the user's session and uses a hidden agent
 without tools. The plugin lets the model see only our instructions: no AGENTS.md, no instructions of other
@@ -22,6 +25,7 @@ from sidecar.judging.backends.answer import (
     ask_for_verdict,
     schema_text,
 )
+from sidecar.judging.backends.opencode_run import ask_opencode_run, choose_opencode_run
 from sidecar.judging.backends.service import STRUCTURE_FILE
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.models import host_model_name
@@ -55,34 +59,39 @@ class OpenCodeJudge:
         """`texts`: the folder of judge.md, repair.md and structure.md."""
         self._texts = texts
 
-    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
-        """Choose this backend if the session is OpenCode's."""
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
+        """Choose this backend if the session is OpenCode's, or a run's with OpenCode as its agent."""
         if link.get_session_context() is None:
-            return ChosenBackend("", "the session is not OpenCode's")
+            return choose_opencode_run(environment)
         named = host_model_name(settings).partition("/")[2]
         return ChosenBackend(BACKEND, "OpenCode's model of that name" if named else "the session's own model")
 
     async def ask(
         self,
         case: JudgeCase,
-        environment: Mapping[str, str],  # noqa: ARG002 - the port's
+        environment: Mapping[str, str],
         settings: Settings,
     ) -> JudgeAnswered | JudgeFailed:
         """Return one verdict, or why there is none."""
         model = _choose_model(settings)
         named = f"{model.provider}/{model.name}" if model.name else ""
         hearing = OngoingJudgement(BACKEND, named, settings.judge.seconds)
-        return await hearing.close(self._verdict(case, hearing, model))
+        return await hearing.close(self._verdict(case, hearing, model, environment))
 
     async def _verdict(
-        self, case: JudgeCase, hearing: OngoingJudgement, model: link.OpenCodeModel
+        self,
+        case: JudgeCase,
+        hearing: OngoingJudgement,
+        model: link.OpenCodeModel,
+        environment: Mapping[str, str],
     ) -> Verdict:
         structure = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
 
         async def answer(prompt: JudgePrompt) -> str:
-            return await _ask_model(
-                prompt, f"{prompt.system}\n\n{structure}\n{schema_text()}", hearing, model
-            )
+            system = f"{prompt.system}\n\n{structure}\n{schema_text()}"
+            if link.get_session_context() is None:
+                return await ask_opencode_run(prompt, system, hearing, environment)
+            return await _ask_model(prompt, system, hearing, model)
 
         return await ask_for_verdict(answer, case, self._texts)
 

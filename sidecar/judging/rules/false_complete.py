@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from sidecar.evidence.claims.edits import edit_places, is_turn_fully_known
+from sidecar.evidence.claims.ledger import CHECK_CLAIMS
 from sidecar.evidence.claims.proof import (
     CHECK_RUN_NAMES,
     CheckProof,
@@ -26,11 +27,7 @@ from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import FailureHandling, ToolAction, ToolCall
 
 FALSE_COMPLETE: Final = "false-complete"
-OTHER_CHECKS: Final = {
-    ClaimKind.BUILD_CLEAN: Kind.BUILD,
-    ClaimKind.TYPES_CLEAN: Kind.TYPES,
-    ClaimKind.LINT_CLEAN: Kind.LINT,
-}
+OTHER_CHECKS: Final = {said: kind for said, kind in CHECK_CLAIMS.items() if kind is not Kind.TESTS}
 COMMAND_CLAIMS: Final = frozenset({ClaimKind.COMMITTED, ClaimKind.PUSHED, ClaimKind.PR_OPENED})
 """Claims that only a command can make true."""
 RUNNING: Final = frozenset({ToolAction.RUN, ToolAction.DELEGATE, ToolAction.OTHER})

@@ -5,18 +5,17 @@ Results count only for the caller: a stop runs its gates again (see supervision/
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.masking import SecretMask
-from sidecar.platform.ports import Clock
+from sidecar.kernel.structs import fill_struct
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     Tool,
@@ -25,66 +24,7 @@ from sidecar.servers.tools.tool import (
     ToolInvocation,
     clip_printable,
 )
-from sidecar.systems.supervision.gate_requests import CountedGateProgress, OfferedGates
-
-# --- progress reports while gates run; hosts give up on a call from which they hear nothing -----------------
-
-
-T = TypeVar("T")
-
-BEAT_S: Final = 10.0
-"""Seconds between two progress reports. OpenCode gives up after 60 s without one."""
-
-
-class GateRunProgress:
-    """Reports the progress of gates, also at regular intervals; the reported number never decreases."""
-
-    def __init__(self, call: ToolInvocation, telling: asyncio.TaskGroup) -> None:
-        """Report to the client of `call`, in tasks of the group `telling`."""
-        self._call = call
-        self._telling = telling
-        self._done, self._total, self._what = 0.0, 0.0, ""
-
-    def tell(self, ended: int, total: int, gate: Gate, run: GateRun | None) -> None:
-        """Report that a gate began (`run` is None) or ended; `ended` of `total` gates have ended."""
-        self._done, self._total = max(self._done, float(ended)), float(total)
-        self._what = f"{gate.id}: {run.outcome if run else 'running'}"
-        self._telling.create_task(self._report())
-
-    async def beat(self, clock: Clock) -> None:
-        """Report again and again, each time half of the way closer to the next end of a gate."""
-        while True:
-            await clock.pause(BEAT_S)
-            if self._total:
-                self._done += (int(self._done) + 1 - self._done) / 2
-                await self._report()
-
-    async def _report(self) -> None:
-        await self._call.report(self._done, self._total, self._what)
-
-
-async def with_gate_progress(
-    clock: Clock, call: ToolInvocation, work: Callable[[CountedGateProgress], Awaitable[T]]
-) -> T:
-    """Wait for work that runs gates, and report their progress. Raises what the work raises."""
-
-    async def run(tell: CountedGateProgress) -> T | Exception:
-        try:
-            return await work(tell)
-        except (ToolRuleError, BadInputError, OSError) as refusal:
-            return refusal  # the group of tasks would wrap it
-
-    async with asyncio.TaskGroup() as telling:
-        progress = GateRunProgress(call, telling)
-        beat = telling.create_task(progress.beat(clock))
-        try:
-            ended = await run(progress.tell)
-        finally:
-            beat.cancel()
-    if isinstance(ended, Exception):
-        raise ended
-    return ended
-
+from sidecar.systems.supervision.gate_requests import SessionGates
 
 # --- results of the tools -----------------------------------------------------------------------------------
 
@@ -193,14 +133,12 @@ async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoAr
     return ToolAnswer(found, _gates_text(context, found))
 
 
-def _gate_info(gate: Gate, offered: OfferedGates, known: dict[str, str], mask: SecretMask) -> GateInfo:
-    return GateInfo(
-        id=gate.id,
-        kind=gate.kind,
+def _gate_info(gate: Gate, offered: SessionGates, known: dict[str, str], mask: SecretMask) -> GateInfo:
+    return fill_struct(
+        GateInfo,
+        gate,
         command=clip_printable(mask(gate.command), GATE_LINE_LENGTH),
-        folder=gate.folder,
         why=clip_printable(gate.why, GATE_LINE_LENGTH),
-        required=gate.required,
         approved=gate.id in offered.may,
         last=known.get(gate.id, ""),
     )
@@ -250,8 +188,8 @@ def _gate_details(gate: GateInfo) -> str:
 
 
 async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: GateSelection) -> ToolAnswer:
-    runs = await with_gate_progress(
-        context.clock, call, lambda tell: context.checks.run(call.session, given.only, tell)
+    runs = await with_progress(
+        context.clock, call, lambda told: context.checks.run(call.session, given.only, told.tell_gate)
     )
     mask = context.checks.mask(call.session)
     ran = GatesRun(
@@ -264,16 +202,12 @@ async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: G
 
 def _ran_gate(run: GateRun, mask: SecretMask) -> RanGate:
     passed = run.outcome is Outcome.PASSED
-    return RanGate(
-        id=run.gate.id,
+    return fill_struct(
+        RanGate,
+        run,
+        run.gate,
         command=clip_printable(mask(run.gate.command), GATE_LINE_LENGTH),
-        required=run.gate.required,
-        outcome=run.outcome,
         seconds=round(run.seconds, 1),
-        exit_code=run.exit_code,
-        executed=run.executed,
-        flaky=run.flaky,
-        moved=run.moved,
         reason=clip_printable(run.reason, GATE_LINE_LENGTH),
         failures=tuple(clip_printable(one, GATE_LINE_LENGTH) for one in run.failures),
         output="" if passed else run.output[-OUTPUT_LENGTH:],

@@ -10,32 +10,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import (
-    SECTIONS,
-    Action,
-    Analysis,
-    FinalDecision,
-    Implementation,
-    Phase,
-    PhaseError,
-    Plan,
-    Review,
-    Testing,
-)
-from sidecar.servers.tools.steps import with_steps
+from sidecar.kernel.governance import FORMS, Action, Phase, PhaseError
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation
-from sidecar.systems.governance.policy.phases import INPUTS
 from sidecar.systems.governance.ports import Caller
 from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest
 
-PAYLOADS: Final[dict[Phase, type[Struct]]] = {
-    Phase.ANALYZE: Analysis,
-    Phase.PLAN: Plan,
-    Phase.IMPLEMENT: Implementation,
-    Phase.REVIEW: Review,
-    Phase.TEST: Testing,
-    Phase.CONDUCT: FinalDecision,
-}
 ASKED_BY: Final = "asked by the host"
 """The origin of an answer that the host's own form gave."""
 LockName = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -46,7 +26,7 @@ def phase_arguments(phase: Phase) -> type[Struct]:
     lock: tuple[Any, ...] = ("context_lock_id", LockName)
     if phase is Phase.ANALYZE:
         lock += (NEW,)
-    fields = [lock, ("input_data", INPUTS[phase]), ("mode", Mode | None, None)]
+    fields = [lock, ("input_data", FORMS[phase].given), ("mode", Mode | None, None)]
     return msgspec.defstruct(f"{phase.title()}Arguments", fields, frozen=True, kw_only=True)
 
 
@@ -54,8 +34,8 @@ def phase_outcome(phase: Phase) -> type[Struct]:
     """Return the Struct of what the tool of a phase gives."""
     fields: list[Any] = [
         ("context_lock_id", str),
-        ("section", Literal[SECTIONS[phase]]),
-        ("payload", PAYLOADS[phase] | None),
+        ("section", Literal[FORMS[phase].section]),
+        ("payload", FORMS[phase].payload | None),
         ("error", PhaseError | None, None),
     ]
     return msgspec.defstruct(f"{phase.title()}Outcome", fields, frozen=True, kw_only=True, omit_defaults=True)
@@ -88,10 +68,9 @@ async def _answer_phase(
         environment=context.checks.permitted_environment(call.session),
         session=call.session.key,
     )
-    request = PhaseRequest(
-        phase=phase, lock=given.context_lock_id, given=given.input_data, mode=given.mode or ""
-    )
-    outcome = await with_steps(context.clock, call, partial(context.governance.run, request, caller))
+    request = PhaseRequest(phase=phase, lock=given.context_lock_id, given=given.input_data, mode=given.mode)
+    run = partial(context.governance.run, request, caller)
+    outcome = await with_progress(context.clock, call, lambda told: run(told.tell_step))
     error = outcome.error
     if error is not None and error.action is Action.HUMAN_INTERVENTION:
         # In the message, as some hosts show an agent the data alone.

@@ -6,6 +6,7 @@ The rules are in sidecar/systems/taskloop; this module only offers them as tools
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +18,7 @@ from sidecar.kernel.loop import CouncilProposal, GateVerdict, Loop, LoopCheckpoi
 from sidecar.kernel.models import model_prices, resolve_model
 from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools import loop_forms as forms
-from sidecar.servers.tools.gates import with_gate_progress
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -30,6 +31,7 @@ from sidecar.servers.tools.tool import (
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.policy.loop import Report
+from sidecar.systems.taskloop.reports import Claim
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
 
@@ -61,7 +63,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         make("report_completion", forms.CompletionReport, forms.CompletionRuled, asks=True),
         make("escalate", forms.Reason, forms.CompletionRuled),
         make("council_analyze", NoArguments, forms.CouncilReport, **reads),
-        make("council_submit", forms.Proposal, forms.CouncilReport),
+        make("council_submit", CouncilProposal, forms.CouncilReport),
         make("checkpoint_save", forms.CheckpointText, forms.CheckpointInfo),
         make("checkpoint_restore", forms.CheckpointChoice, forms.RestoreReport, asks=True),
         make("checkpoint_list", NoArguments, forms.CheckpointsListed, **reads),
@@ -72,17 +74,17 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
 
 def resources(context: ToolContext) -> tuple[Resource, ...]:
     """Return what clients may read; it costs an agent's context nothing until then."""
-    shown, work = LoopResources(context), LoopTools(context)
+    work = LoopTools(context)
 
     def make(path: str, takes: type[Struct], read: Reading) -> Resource:
         return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=read)
 
     return (
-        make("agents", NoArguments, shown.agents),
+        make("agents", NoArguments, work.agents),
         make("agents/{agent_id}", forms.AgentName, _data_of(work.agent_info)),
         make("session/current", NoArguments, _data_of(work.session_status)),
-        make("session/history", NoArguments, shown.history),
-        make("config", NoArguments, shown.configuration),
+        make("session/history", NoArguments, work.history),
+        make("config", NoArguments, work.configuration),
     )
 
 
@@ -96,7 +98,7 @@ def _data_of(tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]) -> Re
 
 
 class LoopTools:
-    """What each tool does, under its name."""
+    """What each tool does, and what each resource holds that is no tool's, under its name."""
 
     def __init__(self, context: ToolContext) -> None:
         self._clock, self._loops = context.clock, context.loops
@@ -156,15 +158,9 @@ class LoopTools:
     # --- reports ---
 
     async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
-        return _completion_answer(
-            await with_gate_progress(
-                self._clock,
-                call,
-                lambda hear: self._loops.report_completion(
-                    call.session, given.files_changed, given.summary, hear
-                ),
-            )
-        )
+        claim = Claim(given.files_changed, given.summary)
+        report = partial(self._loops.report_completion, call.session, claim)
+        return _completion_answer(await with_progress(self._clock, call, lambda told: report(told.tell_gate)))
 
     async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
         return _completion_answer(self._loops.escalate(call.session, given.reason))
@@ -177,8 +173,8 @@ class LoopTools:
         case = self._loops.councils.prompt_in_turn(call.session)
         return _answer(found, self._say("loop-analyze", found, case=case))
 
-    async def council_submit(self, call: ToolInvocation, given: forms.Proposal) -> ToolAnswer:
-        loop = self._loops.councils.submit(call.session, fill_struct(CouncilProposal, given))
+    async def council_submit(self, call: ToolInvocation, given: CouncilProposal) -> ToolAnswer:
+        loop = self._loops.councils.submit(call.session, given)
         found = fill_struct(forms.CouncilReport, loop, missing=missing_members(loop))
         if found.missing:
             return _answer(found, self._say("loop-submitted", given, found))
@@ -222,12 +218,7 @@ class LoopTools:
         shown = "\n".join(lines)[:DIFF_LENGTH] or self._say("loop-same-files")
         return self._say("loop-restore", done, checkpoint=ident, lines=shown)
 
-
-class LoopResources:
-    """What each resource holds that is no tool's."""
-
-    def __init__(self, context: ToolContext) -> None:
-        self._loops = context.loops
+    # --- resources ---
 
     async def agents(self, call: ToolInvocation, _given: NoArguments) -> forms.AgentsListed:
         known = self._loops.agents(call.session).values()

@@ -15,7 +15,6 @@ from sidecar.kernel.loop import (
     LoopFailure,
 )
 from sidecar.kernel.settings import LoopSettings, ModelPrice
-from sidecar.systems.taskloop.policy.council import CouncilAnswer
 from sidecar.systems.taskloop.policy.selection import AgentScore
 from sidecar.systems.taskloop.service import Text
 
@@ -73,12 +72,6 @@ class Tokens(Struct, frozen=True, kw_only=True):
     model: Name
     input: TokenCount
     output: TokenCount
-
-
-class Proposal(CouncilAnswer, frozen=True, kw_only=True):
-    """What a perspective found."""
-
-    member: CouncilMember
 
 
 class CheckpointText(Struct, frozen=True, kw_only=True):

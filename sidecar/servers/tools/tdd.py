@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.platform.paths import lies_inside
-from sidecar.servers.tools.steps import with_steps
+from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     RefusalError,
@@ -122,7 +122,8 @@ async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation
     values = {name: getattr(given, name) for name in PHASE_VALUES if hasattr(given, name)}
     request = _request(context, call, given, values)
     request = msgspec.structs.replace(request, test_cmd=given.test_cmd.strip(), keep=given.keep)
-    result = await with_steps(context.clock, call, partial(context.skills.run, phase, request))
+    run = partial(context.skills.run, phase, request)
+    result = await with_progress(context.clock, call, lambda told: run(told.tell_step))
     if result.verified:
         after = context.words.say(f"after-{phase}", file=result.file_path)
         result = msgspec.structs.replace(result, message=f"{result.message} {after}")
@@ -131,7 +132,8 @@ async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation
 
 async def _answer_skill(context: ToolContext, call: ToolInvocation, given: SkillArguments) -> ToolAnswer:
     request = _request(context, call, given, {"request": given.request})
-    result = await with_steps(context.clock, call, partial(context.skills.run, given.skill, request))
+    run = partial(context.skills.run, given.skill, request)
+    result = await with_progress(context.clock, call, lambda told: run(told.tell_step))
     return ToolAnswer(result, _text(context, result))
 
 

@@ -5,13 +5,14 @@ Rules of this module:
 - The session is the one that the connection belongs to, or the one that the host's plugin names in the
   argument `session`, which no tool lists. It is never guessed.
 - A caller that is known to work in one project cannot use sessions of another.
-- Unknown and invalid arguments are refused. A list or an object may also be passed as JSON text, as models
-  often do.
+- Unknown and invalid arguments are refused. A list or an object may also be passed as JSON text, and a whole
+  number as 1.0, as models often do.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final, TypeVar
@@ -23,6 +24,7 @@ from msgspec import Struct
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
+from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools.tool import (
     EXCERPT_LENGTH,
     AskPerson,
@@ -48,6 +50,8 @@ SESSION_ARGUMENT: Final = "session"
 """The argument that hosts' plugins set."""
 VALUE_LENGTH: Final = 2000
 """Maximum length in characters of one value in a refusal."""
+ENUMERATION_ERROR: Final = re.compile(r"Invalid enum value .* - at `\$\.([^`]*)`$", re.DOTALL)
+"""How msgspec words that a value is not one of an enumeration, with the place of it."""
 
 T = TypeVar("T")
 FindSession = Callable[[str, SessionKey | None], Session | None]
@@ -167,25 +171,47 @@ class Toolbox:
         if unknown := [name for name in arguments if name not in known]:
             why = f"there is no argument {clip_printable(unknown[0])!r}"
         else:
-            given = {name: _decode_json_text(value, known[name]) for name, value in arguments.items()}
+            given = {name: _fit_value(value, known[name]) for name, value in arguments.items()}
             try:
                 return msgspec.convert(given, tool.takes)
             except (msgspec.ValidationError, RecursionError) as error:
-                why = clip_printable(str(error), 3 * EXCERPT_LENGTH)
+                allowed = _allowed_values(str(error), self._offers[tool.name].input_schema)
+                why = clip_printable(str(error), 3 * EXCERPT_LENGTH) + allowed
             except UnicodeError:
                 why = "a text holds half of a character"
         takes = ", ".join(sorted(known)) or "nothing"
         raise RefusalError(self.words.say("bad-arguments", tool=tool.name, why=why, takes=takes))
 
 
-def _decode_json_text(value: object, schema: JsonSchema) -> object:
-    """Decode JSON text where the schema wants a list or an object; return any other value unchanged."""
-    if not isinstance(value, str) or schema.get("type") not in ("array", "object"):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return value
+def _fit_value(value: Any, schema: JsonSchema) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Return a value as the schema wants it, where it is meant but worded in another way; else unchanged.
+
+    Models send lists and objects as JSON text, and whole numbers with a fraction of zero.
+    """
+    kind = schema.get("type")
+    if isinstance(value, str) and kind in ("array", "object"):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return value
+    if isinstance(value, float) and value.is_integer() and (kind == "integer" or "enum" in schema):
+        return int(value)
+    if isinstance(value, list) and "items" in schema:
+        return [_fit_value(one, schema["items"]) for one in value]
+    if isinstance(value, dict) and "properties" in schema:
+        return {name: _fit_value(one, schema["properties"].get(name, {})) for name, one in value.items()}
+    return value
+
+
+def _allowed_values(why: str, schema: JsonSchema) -> str:
+    """Return the values that are allowed where an enumeration was not met; "" for any other refusal."""
+    path = ENUMERATION_ERROR.search(why)
+    for name in path[1].split(".") if path else ():
+        field, _, item = name.partition("[")
+        schema = schema.get("properties", {}).get(field, {})
+        schema = schema.get("items", {}) if item else schema
+    values = ", ".join(str(value) for value in schema.get("enum", ())) if path else ""
+    return f"; allowed: {values}" if values else ""
 
 
 def _is_same_or_nested(one: str, other: str) -> bool:
@@ -199,15 +225,13 @@ def _build_offer(tool: Tool, words: ToolTexts) -> ToolOffer:
     for field, schema in taken["properties"].items():
         if about := words.about(f"{tool.name}.{field}", f".{field}"):
             schema["description"] = about
-    return ToolOffer(
-        name=tool.name,
-        toolset=tool.toolset,
+    return fill_struct(
+        ToolOffer,
+        tool,
         description=" ".join(words.say(tool.name).split()),
         input_schema=taken,
         output_schema=make_output_schema(tool.gives),
-        reads=tool.reads,
         repeats=tool.repeats or tool.reads,
-        asks=tool.asks,
     )
 
 

@@ -13,17 +13,15 @@ from msgspec import Struct
 
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.governance import Phase
-from sidecar.kernel.instructions import parse_instructions
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.governance import Phase, WrittenAnswer
+from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
-from sidecar.systems.governance.policy.phases import WrittenAnswer
-from sidecar.workers.files import OutsideError, resolve_inside, write_files
-from sidecar.workers.files import WrittenFile as File
+from sidecar.systems.governance.ports import GovernanceServices
+from sidecar.workers.files import OutsideError, WrittenFile, resolve_inside, write_files
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import Workers, WorkerTask
+from sidecar.workers.ports import WorkerTask
 
 CALLER: Final = "caller"
 
@@ -32,37 +30,27 @@ A = TypeVar("A", bound=Struct)
 log = logging.getLogger(__name__)
 
 
-class PhaseHead(Struct, frozen=True, kw_only=True):
-    """The head of a phase's file in rubric/governance/."""
-
-    name: Phase
-    about: str
-    tools: tuple[str, ...]
-    model: str = ""
-
-
-class PhaseAgents:
-    """Does the work of phases. `prompts`: the folder of their files."""
-
-    def __init__(self, workers: Workers, prompts: Path) -> None:
-        self._workers, self._prompts = workers, prompts
-
-    async def ask(
-        self, phase: Phase, answer: type[A], values: Mapping[str, str], copy: WorkCopy, settings: Settings
-    ) -> tuple[A, str]:
-        """Return a worker's answer, and who it was. Raises WorkerError."""
-        path = self._prompts / f"{phase}.md"
-        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PhaseHead, "name")
-        task = WorkerTask(
-            prompt=fill_template(text, values),
-            answer=answer,
-            tools=head.tools,
-            model=route_model("", f"governance_{phase}", settings, preset=head.model),
-            project=copy.project,
-            environment=copy.environment,
-        )
-        done = await self._workers.run(task, settings, log.debug)
-        return done.answer, f"worker {done.model}"
+async def ask_worker(
+    services: GovernanceServices,
+    phase: Phase,
+    answer: type[A],
+    values: Mapping[str, str],
+    copy: WorkCopy,
+) -> tuple[A, str]:
+    """Return a worker's answer, and who it was. Raises WorkerError."""
+    settings, _ = services.platform.configuration.load()
+    path = services.prompts / f"{phase}.md"
+    head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
+    task = WorkerTask(
+        prompt=fill_template(text, values),
+        answer=answer,
+        tools=head.tools,
+        model=route_model("", f"governance_{phase}", settings, preset=head.model),
+        project=copy.project,
+        environment=copy.environment,
+    )
+    done = await services.workers.run(task, settings, log.debug)
+    return done.answer, f"worker {done.model}"
 
 
 def take_answer(phase: Phase, answer: type[A], given: dict[str, Any] | None) -> A:
@@ -81,13 +69,11 @@ def take_answer(phase: Phase, answer: type[A], given: dict[str, Any] | None) -> 
 
 def write_answer(answer: WrittenAnswer, copy: WorkCopy, applier: ChangeApplier) -> None:
     """Write into a copy what the calling agent made. Raises BadInputError where a file may not be written."""
-    root = Path(os.path.realpath(copy.project))
     texts = {one.path: one.content for one in answer.files}
+    written = tuple(WrittenFile(path, text) for path, text in texts.items() if text is not None)
     try:
-        write_files(
-            applier, copy.project, tuple(File(path, text) for path, text in texts.items() if text is not None)
-        )
+        write_files(applier, copy.project, written)
         for path in (path for path, text in texts.items() if text is None):
-            resolve_inside(root, path).unlink()
+            resolve_inside(Path(os.path.realpath(copy.project)), path).unlink()
     except (OutsideError, ApplyError, OSError, UnusableFileError) as error:
         raise BadInputError(f"input_data.answer cannot be written: {error}") from None

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
-from msgspec.structs import replace
+from msgspec import Raw
+from msgspec.structs import asdict, replace
 
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import repair_json
+from sidecar.kernel.text import escape_unencodable, json_escape, repair_json
 from sidecar.platform.files import ensure_folder, exclusively, set_aside, write_whole
 from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.state import BrokenStateError, read_state
@@ -50,29 +50,6 @@ PAGE: Final = 200
 CLOCK_SLACK_S: Final = 86_400.0
 """Seconds before the head's time in which the last entry is looked for, where the clock was set back."""
 NOT_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
-
-
-class AuditLine(Struct, frozen=True, kw_only=True):
-    """An entry as it is exported. Number and previous come first, digest last: see policy.chain."""
-
-    number: int
-    previous: str
-    timestamp: str
-    session: str
-    project: str
-    origin: str
-    tool: str
-    lock: str
-    mode: Mode
-    iteration: int
-    agent: str
-    input: Raw
-    output: Raw
-    result: str
-    error: str
-    duration_ms: int
-    subject: str
-    digest: str
 
 
 class Audit:
@@ -216,7 +193,7 @@ def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
         raise TypeError(f"{event.kind} is no entry of the audit")
     entry = replace(
         entry,
-        **{name: _storable(getattr(entry, name)) for name in ("agent", "result", "error")},
+        **{name: escape_unencodable(getattr(entry, name)) for name in ("agent", "result", "error")},
         number=last.number + 1,
         previous=last.digest,
         input=_one_line(entry.input),
@@ -228,20 +205,25 @@ def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
 
 
 def audit_line(event: LoggedEvent) -> bytes:
-    """Return the line of an event: one JSON object, in ASCII, so that nothing on its way changes it."""
+    """Return the line of an event: one JSON object, in ASCII, so that nothing on its way changes it.
+
+    Number and previous come first, the entry's digest last: see policy.chain.
+    """
     entry = event.data
     if not isinstance(entry, AuditEntry):
         return msgspec.json.encode({"unreadable": event.position})
     key = event.session
-    line = AuditLine(
-        timestamp=dt.datetime.fromtimestamp(event.at, tz=dt.UTC).isoformat(timespec="microseconds"),
-        session=_storable(f"{key.host}:{key.id}") if key else "",
-        project=_storable(event.project),
-        origin=_storable(event.origin),
-        **msgspec.structs.asdict(entry),
-    )
-    text = msgspec.json.encode(line).decode()
-    return NOT_PLAIN.sub(_escape, text).encode()
+    fields = asdict(entry)
+    line = {
+        "number": fields.pop("number"),
+        "previous": fields.pop("previous"),
+        "timestamp": dt.datetime.fromtimestamp(event.at, tz=dt.UTC).isoformat(timespec="microseconds"),
+        "session": escape_unencodable(f"{key.host}:{key.id}") if key else "",
+        "project": escape_unencodable(event.project),
+        "origin": escape_unencodable(event.origin),
+        **fields,
+    }
+    return NOT_PLAIN.sub(json_escape, msgspec.json.encode(line).decode()).encode()
 
 
 def seal_lines(lines: tuple[bytes, ...], now: float, lock: str = "") -> bytes:
@@ -273,13 +255,3 @@ def _runs(entries: Iterable[AuditEntry]) -> tuple[RemovedRun, ...]:
 def _one_line(value: Raw) -> Raw:
     """Return JSON on one line. Raises DecodeError for what is none."""
     return Raw(msgspec.json.format(repair_json(bytes(value)), indent=-1))
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _escape(found: re.Match[str]) -> str:
-    """Return the JSON escape of a character, or the two of one beyond the first 65,536."""
-    units = found[0].encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

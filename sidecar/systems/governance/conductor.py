@@ -7,19 +7,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.kernel import governance as forms
+from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import Phase
-from sidecar.systems.governance.phases import Tell
-from sidecar.systems.governance.policy.phases import (
-    AnalyzeInput,
-    ConductInput,
-    ImplementInput,
-    PlanInput,
-    ReviewInput,
-    TestInput,
-)
 from sidecar.systems.governance.policy.table import MAY_CALL, Stage
 from sidecar.systems.governance.policy.work import Question, Work
-from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.ports import Caller, Tell
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
 
 ATTEMPTS: Final = 3
@@ -27,12 +20,12 @@ ATTEMPTS: Final = 3
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
-    """What is to be conducted. `lock` "new" begins; `mode` "" means the default one, or the lock's."""
+    """What is to be conducted. `lock` "new" begins; `mode` None means the default one, or the lock's."""
 
     problem: str = ""
     requirements: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    mode: str = ""
+    mode: Mode | None = None
     lock: str = NEW
 
 
@@ -82,16 +75,11 @@ class Conductor:
 
 def _given(phase: Phase, wish: Assignment) -> Struct:
     """Return what a phase is given. Results of earlier phases are in the audit."""
-    match phase:
-        case Phase.ANALYZE:
-            return AnalyzeInput(problem_statement=wish.problem, user_requirements=wish.requirements)
-        case Phase.PLAN:
-            return PlanInput()
-        case Phase.IMPLEMENT:
-            return ImplementInput(om_rules=wish.rules)
-        case Phase.REVIEW:
-            return ReviewInput(quick_fix_eligible=True)
-        case Phase.TEST:
-            return TestInput()
-        case Phase.CONDUCT:
-            return ConductInput()
+    wished: dict[Phase, Struct] = {
+        Phase.ANALYZE: forms.AnalyzeInput(
+            problem_statement=wish.problem, user_requirements=wish.requirements
+        ),
+        Phase.IMPLEMENT: forms.ImplementInput(om_rules=wish.rules),
+        Phase.REVIEW: forms.ReviewInput(quick_fix_eligible=True),
+    }
+    return wished.get(phase) or forms.FORMS[phase].given()

@@ -36,6 +36,8 @@ ACQUIRED: Final = "acquired"
 RELEASED: Final = "released"
 BROKEN: Final = "broken"
 EXPIRED: Final = "expired"
+SHELL: Final = "shell"
+"""The holder of a lock that a person acquired."""
 LOCK_LIMIT: Final = 64 * 1024
 """Maximum bytes of a lock's file."""
 

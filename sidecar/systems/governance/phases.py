@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy, without_written_files
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel import governance as forms
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.gate import Outcome
-from sidecar.kernel.governance import (
-    Analysis,
-    Artifacts,
-    Decision,
-    Deliverables,
-    ErrorType,
-    FinalDecision,
-    Implementation,
-    ImplementationMetadata,
-    Phase,
-    Plan,
-    TestEvidence,
-    Testing,
-    Verifiability,
-)
+from sidecar.kernel.gate import Gate, Outcome
+from sidecar.kernel.governance import ErrorType, Phase
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.settings import ModeRules, Settings
 from sidecar.platform.apply import ApplyError
-from sidecar.systems.governance.agents import CALLER, PhaseAgents, take_answer, write_answer
+from sidecar.systems.governance.agents import CALLER, ask_worker, take_answer, write_answer
 from sidecar.systems.governance.changes import (
     Change,
     ConflictError,
@@ -45,37 +31,12 @@ from sidecar.systems.governance.changes import (
     unified_diff,
 )
 from sidecar.systems.governance.evidence import REVIEW_KINDS, TEST_KINDS, CopyEvidence, describe_runs
+from sidecar.systems.governance.policy import verdicts
 from sidecar.systems.governance.policy.clauses import ClauseKind, parse_clause, plan_clauses, plan_faults
-from sidecar.systems.governance.policy.phases import (
-    AnalyzeInput,
-    ConductInput,
-    ImplementAnswer,
-    ImplementInput,
-    PlanInput,
-    ReviewAnswer,
-    ReviewInput,
-    TestAnswer,
-    TestInput,
-    WrittenAnswer,
-)
-from sidecar.systems.governance.policy.rules import (
-    beyond_tasks,
-    review_was_not_skipped,
-    rule_result,
-    tests_are_there,
-)
-from sidecar.systems.governance.policy.table import ModeRules, Rule
-from sidecar.systems.governance.policy.verdicts import (
-    failing_gates,
-    gate_issues,
-    rule_on_review,
-    rule_on_tests,
-)
+from sidecar.systems.governance.policy.table import Rule
 from sidecar.systems.governance.policy.work import Trouble, Work, decide
-from sidecar.systems.governance.ports import Caller, GovernanceServices
+from sidecar.systems.governance.ports import Caller, GovernanceServices, Tell
 
-Tell = Callable[[str], None]
-"""Is told what is being done, in one line each time."""
 OK: Final = "OK"
 FAILED: Final = "ERROR"
 TOLD: Final = 5
@@ -113,88 +74,90 @@ class PhaseDone(Struct, frozen=True, kw_only=True):
     tree: str = ""
 
 
-@dataclass(frozen=True)
-class _Bench:
-    """A copy of the project with the change in it, its files before, and what was merged."""
-
-    copy: WorkCopy
-    base: FileBaseline
-    evidence: CopyEvidence
-    merged: tuple[str, ...]
-
-
 class PhaseWork:
     """Does the work of one call."""
 
     def __init__(self, services: GovernanceServices, call: PhaseCall) -> None:
         self._services, self._call = services, call
-        self._agents = PhaseAgents(services.workers, services.prompts)
-        self._copies = ProjectCopies(services.workspace, call.caller.project, call.caller.environment)
+        workspace, caller = services.evidence.workspace, call.caller
+        self._copies = ProjectCopies(workspace, caller.project, caller.environment)
+        self._agent = "supervisor"
+        """Who did the work."""
 
     async def run(self) -> PhaseDone:
         """Do it. Raises WorkerError, NoCopyError, BadInputError, ToolRuleError, OSError."""
-        work = self._call.work
         try:
-            match self._call.given:
-                case AnalyzeInput() as given:
-                    done = await self._analyze(given)
-                case PlanInput() as given:
-                    done = _warned(await self._plan(given), given.analysis, work.analysis)
-                case ImplementInput() as given:
-                    done = _warned(await self._implement(given), given.tasks, self._plan_so_far.tasks)
-                case ReviewInput() as given:
-                    done = _warned(await self._review(given), given.tasks, self._plan_so_far.tasks)
-                case TestInput() as given:
-                    done = _warned(await self._test(given), given.tasks, self._plan_so_far.tasks)
-                case ConductInput() as given:
-                    done = await self._conduct(given)
-                case other:
-                    raise TypeError(f"{type(other)} is the input of no phase")
+            done = await self._run(self._call.given)
         except ConflictError as error:
             trouble = Trouble(ErrorType.CONFLICT, "conflict", {"files": ", ".join(error.files)})
-            done = PhaseDone(trouble=trouble, subject=work.subject)
-        return done
+            done = PhaseDone(trouble=trouble, subject=self._call.work.subject)
+        if done.trouble is None and self._input_differs():
+            done = replace(done, trouble=Trouble(ErrorType.INPUT_DIFFERS, "differs"))
+        return replace(done, agent=self._agent)
+
+    def _run(self, given: Struct) -> Awaitable[PhaseDone]:
+        match given:
+            case forms.AnalyzeInput():
+                return self._analyze(given)
+            case forms.PlanInput():
+                return self._plan(given)
+            case forms.ImplementInput():
+                return self._implement(given)
+            case forms.ReviewInput():
+                return self._review(given)
+            case forms.TestInput():
+                return self._test(given)
+            case forms.ConductInput():
+                return self._conduct(given)
+            case _:
+                raise TypeError(f"{type(given)} is the input of no phase")
+
+    def _input_differs(self) -> bool:
+        """Whether the caller passed something else than the audit holds, which is what counts."""
+        given, work = self._call.given, self._call.work
+        known = {"analysis": work.analysis, "tasks": work.plan and work.plan.tasks}
+        passed = {name: getattr(given, name, None) for name in known}
+        return any(one and one != known[name] for name, one in passed.items())
 
     # --- analyze and plan ---------------------------------------------------------------------------------
 
-    async def _analyze(self, given: AnalyzeInput) -> PhaseDone:
+    async def _analyze(self, given: forms.AnalyzeInput) -> PhaseDone:
         values = {"problem": given.problem_statement, "requirements": _list(given.user_requirements)}
-        async with self._copies.open("governance", history=True) as copy:
-            analysis, agent = await self._answer(Phase.ANALYZE, Analysis, values, copy, given.answer)
-        if analysis.verifiability is not Verifiability.NON_VERIFIABLE:
-            return PhaseDone(payload=analysis, result=OK, agent=agent)
+        async with self._copy() as copy:
+            analysis = await self._answer(Phase.ANALYZE, forms.Analysis, values, copy, given.answer)
+        if analysis.verifiability is not forms.Verifiability.NON_VERIFIABLE:
+            return PhaseDone(payload=analysis, result=OK)
         trouble = Trouble(ErrorType.NON_VERIFIABLE, "non-verifiable")
-        return PhaseDone(payload=analysis, result=analysis.verifiability, trouble=trouble, agent=agent)
+        return PhaseDone(payload=analysis, result=analysis.verifiability, trouble=trouble)
 
-    async def _plan(self, given: PlanInput) -> PhaseDone:
-        work, caller = self._call.work, self._call.caller
-        gates = (await self._services.catalog.list(caller.project, caller.environment)).gates
+    async def _plan(self, given: forms.PlanInput) -> PhaseDone:
+        work, gates = self._call.work, await self._gates()
         values = {
             "problem": work.problem,
             "analysis": _json(work.analysis),
             "commands": _list(gate.command for gate in gates),
             "before": _json(work.plan),
         }
-        async with self._copies.open("governance", history=True) as copy:
-            plan, agent = await self._answer(Phase.PLAN, Plan, values, copy, given.answer)
+        async with self._copy() as copy:
+            plan = await self._answer(Phase.PLAN, forms.Plan, values, copy, given.answer)
         if faults := plan_faults(plan):
-            trouble = Trouble(ErrorType.INVALID_ANSWER, "plan-faults", {"faults": "; ".join(faults)})
-            return PhaseDone(trouble=trouble, agent=agent)
+            return PhaseDone(
+                trouble=Trouble(ErrorType.INVALID_ANSWER, "plan-faults", {"faults": "; ".join(faults)})
+            )
         known = {gate.command for gate in gates if gate.approved} | work.commands
         runs = [clause.subject for clause in plan_clauses(plan) if clause.kind is ClauseKind.RUN]
         asked = tuple(dict.fromkeys(command for command in runs if command not in known))
         values = {"commands": ", ".join(f"`{command}`" for command in asked)}
         question = Trouble(ErrorType.PERSON_ASKED, "ask-commands", values) if asked else None
-        return PhaseDone(payload=plan, result=OK, trouble=question, agent=agent, commands=asked)
+        return PhaseDone(payload=plan, result=OK, trouble=question, commands=asked)
 
     # --- implement ----------------------------------------------------------------------------------------
 
-    async def _implement(self, given: ImplementInput) -> PhaseDone:
-        work, plan, caller = self._call.work, self._plan_so_far, self._call.caller
-        gates = (await self._services.catalog.list(caller.project, caller.environment)).gates
+    async def _implement(self, given: forms.ImplementInput) -> PhaseDone:
+        work, plan, services = self._call.work, self._plan_so_far, self._services
         rules = (
-            rule_result(Rule.REVIEW_NOT_SKIPPED, *review_was_not_skipped(work)),
-            rule_result(Rule.TESTS_REQUIRED, *tests_are_there(plan, work.analysis, gates)),
+            verdicts.review_was_not_skipped(work),
+            verdicts.tests_are_there(plan, work.analysis, await self._gates()),
         )
         for rule in rules:
             if not rule.passed:
@@ -207,161 +170,144 @@ class PhaseWork:
             "review": _json(work.review),
             "testing": _json(work.testing),
         }
-        before = self._services.changes.load(work.lock)
+        before = services.changes.load(work.lock)
+        kind = forms.ImplementAnswer if self._call.settings.governance.workers else forms.WrittenAnswer
         async with self._bench(before) as bench:
-            kind = ImplementAnswer if self._call.settings.governance.workers else WrittenAnswer
-            answer, agent = await self._answer(Phase.IMPLEMENT, kind, values, bench.copy, given.answer)
-            if isinstance(answer, WrittenAnswer):
-                write_answer(answer, bench.copy, self._services.applier)
-            change, faults = await self._changes(bench)
+            answer = await self._answer(Phase.IMPLEMENT, kind, values, bench.copy, given.answer)
+            if isinstance(answer, forms.WrittenAnswer):
+                write_answer(answer, bench.copy, services.applier)
+            seen = await bench.changes()
+            if why := bench.base.unseen or seen.unseen:
+                raise NoCopyError(why)
+            change, faults = keep_change(bench.copy, without_written_files(seen.files))
         if faults or not change:
             section = "not-deliverable" if faults else "nothing-changed"
-            trouble = Trouble(ErrorType.INVALID_ANSWER, section, {"files": "; ".join(faults[:TOLD])})
-            return PhaseDone(trouble=trouble, agent=agent)
-        known = {one.path for one in before}
-        paths = [one.path for one in change if one.path not in known or one not in before]
-        if broken := beyond_tasks(paths, answer, plan, given.om_rules):
-            return PhaseDone(trouble=broken, agent=agent)
-        self._services.changes.save(work.lock, change)
+            values = {"files": "; ".join(faults[:TOLD])}
+            return PhaseDone(trouble=Trouble(ErrorType.INVALID_ANSWER, section, values))
+        paths = [one.path for one in change if one not in before]
+        if broken := verdicts.beyond_tasks(paths, answer, plan, given.om_rules):
+            return PhaseDone(trouble=broken)
+        services.changes.save(work.lock, change)
         files = tuple(one.path for one in change)
-        about = ImplementationMetadata(iteration=work.iteration, changes_count=len(files))
-        artifacts = Artifacts(files=files, diff=unified_diff(change), metadata=about)
-        made = Implementation(artifacts=artifacts, rules=rules)
-        return PhaseDone(payload=made, result=OK, agent=agent, subject=change_digest(change))
-
-    async def _changes(self, bench: _Bench) -> tuple[Change, tuple[str, ...]]:
-        """Return the change in a copy, and which files of it cannot be delivered. Raises NoCopyError."""
-        copy = bench.copy
-        seen = await self._services.workspace.since(bench.base, copy.project, copy.environment)
-        if why := bench.base.unseen or seen.unseen:
-            raise NoCopyError(why)
-        return keep_change(copy, without_written_files(seen.files))
+        about = forms.ImplementationMetadata(iteration=work.iteration, changes_count=len(files))
+        artifacts = forms.Artifacts(files=files, diff=unified_diff(change), metadata=about)
+        made = forms.Implementation(artifacts=artifacts, rules=rules)
+        return PhaseDone(payload=made, result=OK, subject=change_digest(change))
 
     # --- review and test ----------------------------------------------------------------------------------
 
-    async def _review(self, given: ReviewInput) -> PhaseDone:
+    async def _review(self, given: forms.ReviewInput) -> PhaseDone:
         call, work, change = self._call, self._call.work, self._change()
         async with self._bench(change) as bench:
             call.tell("review: the checks run")
-            runs = await bench.evidence.gates(call.caller.project, REVIEW_KINDS)
-            weakened = await bench.evidence.weakened(runs, self._planned)
+            runs = await bench.gates(call.caller.project, REVIEW_KINDS)
+            weakened = await bench.weakened(runs, self._planned)
             values = {
                 "problem": work.problem,
-                "tasks": _json(self._plan_so_far),
+                "tasks": _json(work.plan),
                 "diff": unified_diff(change),
                 "nfrs": _json(work.analysis and work.analysis.nfrs) if call.rules.nfr_check else "",
                 "checks": describe_runs(runs),
                 "quick": "yes" if given.quick_fix_eligible else "",
             }
-            answer, agent = await self._answer(Phase.REVIEW, ReviewAnswer, values, bench.copy, given.answer)
-        review, trouble = rule_on_review(
-            answer,
-            gate_issues(runs, weakened),
-            work.analysis,
-            call.rules,
-            quick_fix=given.quick_fix_eligible and not work.fixes,
+            answer = await self._answer(Phase.REVIEW, forms.ReviewAnswer, values, bench.copy, given.answer)
+        ours, quick_fix = verdicts.gate_issues(runs, weakened), given.quick_fix_eligible and not work.fixes
+        review, trouble = verdicts.rule_on_review(
+            answer, ours, work.analysis, call.rules, quick_fix=quick_fix
         )
         result = "QUICK_FIX" if review.quick_fix_trigger else review.result
-        return PhaseDone(
-            payload=review, result=result, trouble=trouble, agent=agent, subject=change_digest(change)
-        )
+        return PhaseDone(payload=review, result=result, trouble=trouble, subject=work.subject)
 
-    async def _test(self, given: TestInput) -> PhaseDone:
+    async def _test(self, given: forms.TestInput) -> PhaseDone:
         call, work, change = self._call, self._call.work, self._change()
         async with self._bench(change) as bench:
-            copy = bench.copy
-            tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
+            tree = await bench.tree()
             call.tell("test: the checks run")
-            runs = await bench.evidence.gates(call.caller.project, TEST_KINDS)
-            weakened = await bench.evidence.weakened(runs, self._planned)
+            runs = await bench.gates(call.caller.project, TEST_KINDS)
+            weakened = await bench.weakened(runs, self._planned)
             clauses = (*plan_clauses(self._plan_so_far), *map(parse_clause, given.verify_by_clauses))
             values = {
                 "problem": work.problem,
-                "tasks": _json(self._plan_so_far),
+                "tasks": _json(work.plan),
                 "clauses": _list(clause.text for clause in clauses if clause.kind is ClauseKind.JUDGED),
                 "diff": unified_diff(change),
                 "checks": describe_runs(runs),
             }
-            answer, agent = await self._answer(Phase.TEST, TestAnswer, values, copy, given.answer)
+            answer = await self._answer(Phase.TEST, forms.TestAnswer, values, bench.copy, given.answer)
             allowed = {run.gate.command for run in runs if run.outcome is not Outcome.NOT_APPROVED}
             allowed |= work.commands
             words = {word.clause.strip(): word for word in answer.clauses}
             results = [
-                await bench.evidence.clause(one, may_run=one.subject in allowed, word=words.get(one.text))
+                await bench.clause(one, may_run=one.subject in allowed, word=words.get(one.text))
                 for one in clauses
             ]
-            screenshots = bench.evidence.keep_files(work.lock, answer.screenshots)
-        ruling = rule_on_tests(runs, weakened, results, answer.result)
+            screenshots = bench.keep_files(work.lock, answer.screenshots)
+        ruling = verdicts.rule_on_tests(runs, weakened, results, answer.result)
         covered = [run.percent for run in runs if run.percent is not None]
-        counted = {"tests_executed": float(sum(run.executed or 0 for run in runs))}
-        counted |= {"coverage_percent": min(covered)} if covered else {}
+        metrics = {one.name: one.value for one in answer.metrics}
+        metrics |= {"tests_executed": float(sum(run.executed or 0 for run in runs))}
+        metrics |= {"coverage_percent": min(covered)} if covered else {}
         output = "\n\n".join((describe_runs(runs), *(f"{one.clause.text}\n{one.why}" for one in results)))
         why = "; ".join(ruling.unseen[:TOLD]) or "each clause and each check has evidence"
-        testing = Testing(
+        testing = forms.Testing(
             result=ruling.result,
-            evidence=TestEvidence(
-                test_output=output.strip()[-OUTPUT_LENGTH:],
-                metrics={one.name: one.value for one in answer.metrics} | counted,
-                screenshots=screenshots,
+            evidence=forms.TestEvidence(
+                test_output=output.strip()[-OUTPUT_LENGTH:], metrics=metrics, screenshots=screenshots
             ),
             failed_clauses=ruling.failed,
-            rules=(rule_result(Rule.EVIDENCE, not ruling.unseen, why),),
+            rules=(forms.RuleResult(Rule.EVIDENCE, not ruling.unseen, why),),
         )
         return PhaseDone(
-            payload=testing,
-            result=ruling.result,
-            trouble=ruling.trouble,
-            agent=agent,
-            subject=change_digest(change),
-            tree=tree,
+            payload=testing, result=ruling.result, trouble=ruling.trouble, subject=work.subject, tree=tree
         )
 
     # --- conduct ------------------------------------------------------------------------------------------
 
-    async def _conduct(self, given: ConductInput) -> PhaseDone:
+    async def _conduct(self, given: forms.ConductInput) -> PhaseDone:
         rules = self._call.rules
         if given.max_iterations is not None:
             rules = replace(rules, max_iterations=min(rules.max_iterations, given.max_iterations))
         said = (given.review_result, given.test_result, given.iteration_count)
         decision, trouble = decide(self._call.work, rules, said)
-        return await self._deliver() if decision is Decision.DELIVER else self._decided(decision, trouble)
+        return (
+            await self._deliver() if decision is forms.Decision.DELIVER else self._decided(decision, trouble)
+        )
 
     async def _deliver(self) -> PhaseDone:
         """Apply the change whole. Where the project moved on since the tests, they run again first."""
         call, change = self._call, self._change()
+        project = call.caller.project
         async with self._bench(change) as bench:
-            copy = bench.copy
-            tree = await self._services.workspace.fingerprint(copy.project, copy.environment)
-            moved = tree != call.work.tested_tree
-            steps = steps_to_copy(change, call.caller.project, copy)
+            moved = await bench.tree() != call.work.tested_tree
+            steps = steps_to_copy(change, project, bench.copy)
             if moved:
                 call.tell("conduct: the project moved on, so the checks run again")
-                runs = await bench.evidence.gates(call.caller.project, TEST_KINDS | REVIEW_KINDS)
-                if failing := failing_gates(runs):
+                runs = await bench.gates(project, TEST_KINDS | REVIEW_KINDS)
+                if failing := verdicts.failing_gates(runs):
                     trouble = Trouble(ErrorType.FAILED_CLAUSE, "moved", {"commands": ", ".join(failing)})
-                    return self._decided(Decision.ITERATE, trouble)
+                    return self._decided(forms.Decision.ITERATE, trouble)
             try:
-                self._services.applier.apply(Path(call.caller.project), Path(copy.project), steps)
+                self._services.applier.apply(Path(project), Path(bench.copy.project), steps)
             except (ApplyError, OSError) as error:
                 raise ConflictError([str(error)]) from error
         again = ", the latter again on the project as it is now" if moved else ""
         merged = f"; merged with what changed meanwhile: {', '.join(bench.merged)}" if bench.merged else ""
-        return self._decided(Decision.DELIVER, None, change, {"again": again, "merged": merged})
+        return self._decided(forms.Decision.DELIVER, None, change, {"again": again, "merged": merged})
 
     def _decided(
         self,
-        decision: Decision,
+        decision: forms.Decision,
         trouble: Trouble | None,
         delivered: Change = (),
         values: dict[str, str] | None = None,
     ) -> PhaseDone:
         work = self._call.work
         reason = trouble or Trouble(ErrorType.INPUT_DIFFERS, "delivered", values or {})
-        final = FinalDecision(
+        final = forms.FinalDecision(
             decision=decision,
             reason=self._services.say(reason.section, reason.values),
-            next_iteration=work.iteration + 1 if decision is Decision.ITERATE else None,
-            deliverables=Deliverables(
+            next_iteration=work.iteration + 1 if decision is forms.Decision.ITERATE else None,
+            deliverables=forms.Deliverables(
                 files=tuple(one.path for one in delivered),
                 audit_log=f"supervisor audit show --lock {work.lock}",
             ),
@@ -371,27 +317,32 @@ class PhaseWork:
     # --- shared -------------------------------------------------------------------------------------------
 
     async def _answer(
-        self,
-        phase: Phase,
-        kind: type[A],
-        values: dict[str, str],
-        copy: WorkCopy,
-        given: dict[str, Any] | None,
-    ) -> tuple[A, str]:
+        self, phase: Phase, kind: type[A], values: dict[str, str], copy: WorkCopy, given: forms.Answer
+    ) -> A:
+        """Return the work of a worker, or of the calling agent."""
         call = self._call
         if not call.settings.governance.workers:
-            return take_answer(phase, kind, given), CALLER
+            self._agent = CALLER
+            return take_answer(phase, kind, given)
         call.tell(f"{phase}: an agent works in a copy of the project")
         masked = {name: call.mask(value) for name, value in values.items()}
-        return await self._agents.ask(phase, kind, masked, copy, call.settings)
+        answer, self._agent = await ask_worker(self._services, phase, kind, masked, copy)
+        return answer
+
+    async def _gates(self) -> tuple[Gate, ...]:
+        caller = self._call.caller
+        return (await self._services.evidence.catalog.list(caller.project, caller.environment)).gates
+
+    def _copy(self) -> AbstractAsyncContextManager[WorkCopy]:
+        return self._copies.open("governance", history=True)
 
     @asynccontextmanager
-    async def _bench(self, change: Change) -> AsyncIterator[_Bench]:
+    async def _bench(self, change: Change) -> AsyncIterator[CopyEvidence]:
         """Yield a copy of the project as it is now, with a change in it. Raises ConflictError."""
-        async with self._copies.open("governance", history=True) as copy:
-            base = await self._services.workspace.remember(copy.project, copy.environment)
+        async with self._copy() as copy:
+            base = await self._services.evidence.workspace.remember(copy.project, copy.environment)
             merged = await put_change(change, copy)
-            yield _Bench(copy, base, CopyEvidence(self._services, copy, base, self._call.mask), merged)
+            yield CopyEvidence(self._services, copy, base, merged, self._call.mask)
 
     def _change(self) -> Change:
         """Return the change that was made last. Raises ToolRuleError where it is not what the audit says."""
@@ -407,17 +358,10 @@ class PhaseWork:
         return "\n".join((self._call.work.problem, *tasks))
 
     @property
-    def _plan_so_far(self) -> Plan:
+    def _plan_so_far(self) -> forms.Plan:
         if self._call.work.plan is None:
             raise TypeError("the table lets no phase that needs a plan come before it")
         return self._call.work.plan
-
-
-def _warned(done: PhaseDone, given: object, known: object) -> PhaseDone:
-    """Add a warning where the caller passed something else than the audit holds, which is what counts."""
-    if done.trouble is not None or not given or given == known:
-        return done
-    return replace(done, trouble=Trouble(ErrorType.INPUT_DIFFERS, "differs"))
 
 
 def _json(value: Struct | None) -> str:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from msgspec import Struct
 
-from sidecar.evidence.ports import GateCatalog, GateRunner, OldChecks, Workspace
+from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
-from sidecar.platform.ports import Clock, Configuration, SecretDetector
+from sidecar.platform.services import PlatformServices
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.changes import KeptChanges
-from sidecar.systems.governance.locks import Locks
+from sidecar.systems.governance.locks import SHELL, Locks
 from sidecar.workers.ports import Workers
+
+Tell = Callable[[str], None]
+"""Is told what is being done, in one line each time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,19 +32,14 @@ class GovernanceServices:
 
     applier: ChangeApplier
     audit: Audit
-    catalog: GateCatalog
     changes: KeptChanges
-    clock: Clock
-    configuration: Configuration
-    gates: GateRunner
+    evidence: EvidenceServices
     kept: Path
     locks: Locks
-    old_checks: OldChecks
+    platform: PlatformServices
     prompts: Path
-    secrets: SecretDetector
     texts: dict[str, str]
     workers: Workers
-    workspace: Workspace
 
     def say(self, section: str, values: Mapping[str, str]) -> str:
         """Fill in a section of rubric/governance.md."""
@@ -59,4 +57,4 @@ class Caller(Struct, frozen=True, kw_only=True):
     @property
     def holder(self) -> str:
         """The caller's name as the holder of a lock."""
-        return f"{self.session.host}:{self.session.id}" if self.session else "shell"
+        return f"{self.session.host}:{self.session.id}" if self.session else SHELL

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sidecar.kernel.audit import AuditEntry
-from sidecar.kernel.governance import SECTIONS, Phase
+from sidecar.kernel.governance import FORMS, Phase
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.systems.governance.policy.work import ANSWER_TOOL, PHASE_TOOL
 
@@ -30,7 +30,7 @@ def _lines(entry: AuditEntry) -> Iterator[str]:
     phase = Phase(entry.tool.removeprefix(PHASE_TOOL))
     shown = msgspec.json.decode(entry.output, type=dict[str, Any])
     seconds = entry.duration_ms / 1000
-    yield f"## {SECTIONS[phase]} {entry.result}"
+    yield f"## {FORMS[phase].section} {entry.result}"
     yield ""
     yield f"Iteration {entry.iteration}, {entry.agent}, {seconds:.1f} s, audit entry {entry.number}."
     yield ""

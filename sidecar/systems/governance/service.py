@@ -11,39 +11,39 @@ A phase that cannot be carried out changes nothing: it fails closed.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import defaultdict
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.evidence.tree.copies import NoCopyError
 from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.errors import BadInputError, ToolRuleError
-from sidecar.kernel.governance import SECTIONS, ContextLock, ErrorType, Phase, PhaseError
-from sidecar.kernel.masking import mask_texts
+from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.governance import FORMS, ContextLock, ErrorType, Phase, PhaseError
+from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
-from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork, Tell
-from sidecar.systems.governance.policy.table import ACTIONS, Stage, mode_rules
+from sidecar.systems.governance.locks import SHELL, LockHeldError, LockLostError
+from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork
+from sidecar.systems.governance.policy.table import ACTIONS, MODES, Stage
 from sidecar.systems.governance.policy.work import (
     ANSWER_TOOL,
     PHASE_TOOL,
+    PhaseOutput,
     Trouble,
     Work,
     check_order,
     fold_work,
 )
-from sidecar.systems.governance.ports import Caller, GovernanceServices
+from sidecar.systems.governance.ports import Caller, GovernanceServices, Tell
 from sidecar.workers.ports import WorkerError
 
 NEW: Final = "new"
 ENDED: Final = frozenset((Stage.DELIVERED, Stage.STOPPED))
-
 
 log = logging.getLogger(__name__)
 
@@ -58,21 +58,12 @@ class PhaseOutcome(Struct, frozen=True, kw_only=True):
 
 
 class PhaseRequest(Struct, frozen=True, kw_only=True):
-    """A call of a phase. `given` is its input; `lock` "new" acquires one; `mode` "" means the lock's own."""
+    """A call of a phase. `given` is its input; `lock` "new" acquires one; `mode` None is the lock's own."""
 
     phase: Phase
     lock: str
     given: Struct
-    mode: str = ""
-
-
-class _Output(Struct, frozen=True, omit_defaults=True):
-    """What the audit keeps of what a phase put out; see policy.work."""
-
-    payload: Struct | None
-    error: PhaseError | None = None
-    commands: tuple[str, ...] = ()
-    tree: str = ""
+    mode: Mode | None = None
 
 
 class GovernanceError(ToolRuleError):
@@ -85,46 +76,58 @@ class Governance:
     def __init__(self, services: GovernanceServices) -> None:
         """Use these services."""
         self._services = services
-        self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        self._at_work: set[str] = set()
+        """The locks under which a phase is at work."""
 
     async def run(self, request: PhaseRequest, caller: Caller, tell: Tell) -> PhaseOutcome:
         """Carry out a phase. Raises ToolRuleError, BadInputError, OSError; then nothing happened."""
-        settings, _ = self._services.configuration.load()
-        phase, rules = request.phase, settings.governance.phase.get(request.phase.value, PhaseSettings())
+        settings, phase = self._settings(), request.phase
+        rules = settings.governance.phase.get(phase.value, PhaseSettings())
         if not rules.enabled:
             raise GovernanceError("governance-disabled", phase=phase)
-        if request.lock == NEW and phase is Phase.ANALYZE:
-            mode = _allowed(request.mode or rules.default_mode, request, rules)
-            lock = self._acquire(caller, mode, settings)
-            try:
-                return await self._run(lock, request, caller, settings, tell)
-            except BaseException:
-                self._services.locks.release(lock.id)
-                raise
-        lock = self._held(request.lock, caller)
-        if (mode := _allowed(request.mode or lock.mode, request, rules)) is not lock.mode:
+        begins = request.lock == NEW and phase is Phase.ANALYZE
+        lock = None if begins else self._held(request.lock, caller)
+        mode = request.mode or (lock.mode if lock else rules.default_mode)
+        if mode not in rules.modes:
+            raise GovernanceError("governance-mode-off", mode=mode, phase=phase, modes=", ".join(rules.modes))
+        if lock is None:
+            lock = self._services.locks.acquire(caller.project, caller.holder, mode, _lock_seconds(settings))
+        elif mode != lock.mode:
             raise GovernanceError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
-        return await self._run(lock, request, caller, settings, tell)
+        try:
+            return await self._run(lock, request, caller, settings, tell)
+        except BaseException:
+            if begins:
+                self._services.locks.release(lock.id)
+            raise
 
     async def _run(
         self, lock: ContextLock, request: PhaseRequest, caller: Caller, settings: Settings, tell: Tell
     ) -> PhaseOutcome:
-        turn = self._turns[lock.id]
-        if turn.locked():
-            raise GovernanceError("governance-busy", lock=lock.id)
-        async with turn:
+        with self._alone(lock.id):
             work = self.work(lock.id)
             check_order(work, request.phase)
             call = PhaseCall(
                 work=work,
                 given=request.given,
                 caller=caller,
-                rules=mode_rules(lock.mode, settings.governance.custom),
+                rules=MODES.get(lock.mode, settings.governance.custom),
                 settings=settings,
-                mask=self._services.secrets.masker(caller.environment),
+                mask=self._services.platform.secrets.masker(caller.environment),
                 tell=tell,
             )
             return await self._carry_out(request.phase, lock, call)
+
+    @contextmanager
+    def _alone(self, lock: str) -> Iterator[None]:
+        """Let no other phase work under a lock. Raises GovernanceError where one does."""
+        if lock in self._at_work:
+            raise GovernanceError("governance-busy", lock=lock)
+        self._at_work.add(lock)
+        try:
+            yield
+        finally:
+            self._at_work.discard(lock)
 
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""
@@ -142,7 +145,7 @@ class Governance:
             mode=held.mode,
             iteration=work.iteration,
             agent="person",
-            input=_masked({"text": text}, self._services.secrets.masker(caller.environment)),
+            input=_masked({"text": text}, self._services.platform.secrets.masker(caller.environment)),
             result="yes" if yes else "no",
             subject=work.question.subject,
         )
@@ -171,19 +174,15 @@ class Governance:
 
     # --- the lock -----------------------------------------------------------------------------------------
 
-    def _acquire(self, caller: Caller, mode: Mode, settings: Settings) -> ContextLock:
-        seconds = settings.governance.lock_minutes * 60.0
-        return self._services.locks.acquire(caller.project, caller.holder, mode, seconds)
-
     def _held(self, ident: str, caller: Caller | None) -> ContextLock:
-        """Return a lock that the caller may use. Raises GovernanceError."""
+        """Return a lock that the caller may use. Raises ToolRuleError."""
         if ident == NEW:
             raise GovernanceError("governance-analyze-first")
         lock = self._services.locks.find(ident)
         if lock is None or (caller is not None and lock.project != caller.project):
-            raise GovernanceError("governance-no-lock", lock=ident[:40])
-        if caller is not None and lock.holder not in ("shell", caller.holder):
-            raise GovernanceError("governance-held", lock=lock.id, holder=lock.holder)
+            raise LockLostError(ident[:40])
+        if caller is not None and lock.holder not in (SHELL, caller.holder):
+            raise LockHeldError(lock)
         return lock
 
     def _append(self, entry: AuditEntry, lock: ContextLock, caller: Caller) -> None:
@@ -195,23 +194,26 @@ class Governance:
         if work.stage in ENDED and work.question is None:
             locks.release(lock.id)
         else:
-            settings, _ = self._services.configuration.load()
-            locks.renew(lock.id, settings.governance.lock_minutes * 60.0)
+            locks.renew(lock.id, _lock_seconds(self._settings()))
         return work
+
+    def _settings(self) -> Settings:
+        return self._services.platform.configuration.load()[0]
 
     # --- a phase ------------------------------------------------------------------------------------------
 
     async def _carry_out(self, phase: Phase, lock: ContextLock, call: PhaseCall) -> PhaseOutcome:
-        started, services = self._services.clock.now(), self._services
+        services, clock = self._services, self._services.platform.clock
+        started = clock.now()
         try:
             done = await PhaseWork(services, call).run()
         except WorkerError as error:
-            done = PhaseDone(
-                trouble=Trouble(ErrorType.INVALID_ANSWER, "worker-failed", {"why": error.message})
-            )
+            trouble = Trouble(ErrorType.INVALID_ANSWER, "worker-failed", {"why": error.message})
+            done = PhaseDone(trouble=trouble)
         except NoCopyError as error:
-            done = PhaseDone(trouble=Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", {"why": str(error)}))
-        told = self._worded(done.trouble)
+            trouble = Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", {"why": str(error)})
+            done = PhaseDone(trouble=trouble)
+        worded = self._word(done.trouble)
         entry = AuditEntry(
             tool=f"{PHASE_TOOL}{phase}",
             lock=lock.id,
@@ -219,39 +221,33 @@ class Governance:
             iteration=call.work.iteration,
             agent=done.agent,
             input=_masked(call.given, call.mask),
-            output=_masked(_Output(done.payload, told, done.commands, done.tree), call.mask),
+            output=_masked(PhaseOutput(done.payload, worded, done.commands, done.tree), call.mask),
             result=done.result,
-            error=told.type if told else "",
-            duration_ms=round((services.clock.now() - started) * 1000),
+            error=worded.type if worded else "",
+            duration_ms=round((clock.now() - started) * 1000),
             subject=done.subject,
         )
         self._append(entry, lock, call.caller)
         self._end_if_over(lock)
-        shown = msgspec.json.decode(entry.output, type=dict[str, Any])
+        shown = msgspec.json.decode(entry.output, type=PhaseOutput)
         return PhaseOutcome(
             context_lock_id=lock.id,
-            section=SECTIONS[phase],
-            payload=msgspec.convert(shown["payload"], type(done.payload)),
-            error=msgspec.convert(shown.get("error"), PhaseError | None),
+            section=FORMS[phase].section,
+            payload=shown.read_payload(FORMS[phase].payload),
+            error=shown.error,
         )
 
-    def _worded(self, trouble: Trouble | None) -> PhaseError | None:
+    def _word(self, trouble: Trouble | None) -> PhaseError | None:
         if trouble is None:
             return None
         message = self._services.say(trouble.section, trouble.values)
         return PhaseError(type=trouble.type, message=message, action=ACTIONS[trouble.type])
 
 
-def _allowed(mode: str, request: PhaseRequest, rules: PhaseSettings) -> Mode:
-    """Return the mode. Raises BadInputError, and GovernanceError where the phase may not run in it."""
-    if mode not in set(Mode):
-        raise BadInputError(f"there is no mode {mode[:40]!r}; there are {', '.join(Mode)}")
-    if mode not in rules.modes:
-        modes = ", ".join(rules.modes)
-        raise GovernanceError("governance-mode-off", mode=mode, phase=request.phase, modes=modes)
-    return Mode(mode)
+def _lock_seconds(settings: Settings) -> float:
+    return settings.governance.lock_minutes * 60.0
 
 
-def _masked(value: object, mask: Callable[[str], str]) -> Raw:
+def _masked(value: object, mask: SecretMask) -> Raw:
     """Encode a value as JSON with each text masked."""
     return Raw(encode_json(mask_texts(msgspec.to_builtins(value), mask)))

@@ -13,7 +13,7 @@ Rules of this module:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -58,8 +58,8 @@ INTERRUPTED_OUTCOME = "interrupted"
 class SidecarSession(Protocol):
     """The sidecar, asked about one session. Every method raises BadInputError where it refuses, OSError."""
 
-    async def look(self, *, iterate: bool = False) -> RunStatus:
-        """Return the session's status. `iterate`: its next iteration begins."""
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+        """Return the session's status. `iterate`: its next iteration begins. `judge`: fill in `no_judge`."""
 
     async def typed(self, name: str, arguments: str) -> CommandReply:
         """Carry out a command of ours, as typed by the person who started the run."""
@@ -94,8 +94,9 @@ class RunHookRunner(Protocol):
 class RunParticipants:
     """What a run needs. `word` builds the prompt; `tell` informs observers; `mask` masks what they are told.
 
-    `hear` gets the line that the agent is writing. `longest`: seconds that one agent may take. `spec` and
-    `extra`: see RunPromptInputs.
+    `hear` gets the line that the agent is writing. `longest`: seconds that one agent may take. `spec`,
+    `extra` and `subagents`: see RunPromptInputs. `commit` commits what an iteration changed, with a message,
+    and returns why that failed.
     """
 
     overseer: SidecarSession
@@ -110,6 +111,8 @@ class RunParticipants:
     longest: float
     spec: str = ""
     extra: str = ""
+    subagents: str = ""
+    commit: Callable[[str], Awaitable[str]] | None = None
 
 
 class AgentLoop:
@@ -125,6 +128,7 @@ class AgentLoop:
         self._failures = 0
         self._feedback = ""
         self._printed = ""
+        self._printed_after = ""
         self._token = ""
         self._pausing = False
         self._at_work = RunIterationEnded(number=0, decided="")
@@ -168,8 +172,9 @@ class AgentLoop:
 
     async def _open(self) -> None:
         """Set the goal, or continue the existing one."""
-        asked, overseer = self._asked, self._crew.overseer
+        overseer = self._crew.overseer
         before = await overseer.look()
+        asked = self._asked = policy.with_default_goal(self._asked, before)
         try:
             orders = policy.opening_commands(asked, before)
         except CommandRefusal as refusal:
@@ -179,7 +184,7 @@ class AgentLoop:
             if reply.refused:
                 raise BadInputError(reply.text.removeprefix("Supervisor: ").removeprefix("refused: "))
         await overseer.begin()
-        now = await overseer.look()
+        now = await overseer.look(judge=True)
         self._allowed = policy.agent_limit(asked, now)
         self._feedback = quote_as_code_block(now.last_reason) if now.pending else ""
         self._crew.tell(
@@ -189,8 +194,11 @@ class AgentLoop:
                 goal=now.condition,
                 most=self._allowed,
                 resumed=policy.resumes_goal(asked, before),
+                minutes=round(now.seconds_left / 60),
             )
         )
+        if told := policy.judge_warning(now):
+            self._crew.tell(RunWarning(text=told))
 
     async def _iteration(self) -> RunFinished | None:
         """Run one agent and have its stop judged; return the end of the run, None where it continues."""
@@ -206,6 +214,9 @@ class AgentLoop:
         trouble = _agent_failure(rest)
         if trouble:
             await self._hooks("on_error", error=trouble)
+        if rest.unusable:
+            return policy.unusable_agent_end(trouble, self._count)
+        await self._commit(task)
         ruled = await crew.overseer.stopped(
             f"{self._asked.session}-{crew.clock.now():.6f}-{self._count}", rest.said, before.pending
         )
@@ -231,7 +242,9 @@ class AgentLoop:
         self._at_work = replace(ended, number=0)
         await crew.overseer.note(ended)
         await self._completed(before, now)
-        await self._hooks("after_iteration", decision=ruled.decision, reason=ruled.reason)
+        self._printed_after = await self._hooks(
+            "after_iteration", decision=ruled.decision, reason=ruled.reason
+        )
         self._failures = self._failures + 1 if trouble else 0
         return (
             policy.run_end_after_stop(ruled, now, self._allowed, self._count)
@@ -251,8 +264,9 @@ class AgentLoop:
             checks=standing.checks,
             spec=crew.spec,
             feedback=self._feedback,
-            before="\n".join(filter(None, (self._printed, printed))),
+            before="\n".join(filter(None, (self._printed, self._printed_after, printed))),
             extra=crew.extra,
+            subagents=crew.subagents,
             tools=MCP_SERVER_NAME if access else "",
             journal=standing.journal,
         )
@@ -300,6 +314,14 @@ class AgentLoop:
 
     def _printed_line(self, line: str) -> None:
         self._crew.tell(AgentPrinted(iteration=self._number, text=line))
+
+    async def _commit(self, task: str) -> None:
+        """Commit before the stop is judged, so that what is judged is what was committed."""
+        if self._crew.commit is None:
+            return
+        message = policy.commit_message(self._mask(task), self._asked.session, self._number)
+        if why := await self._crew.commit(message):
+            self._crew.tell(RunWarning(text=f"this iteration was not committed: {self._mask(why)}"))
 
     async def _access(self) -> McpAccess | None:
         try:

@@ -73,8 +73,10 @@ class SidecarOverseer:
         self._environment = dict(environment)
         self._wake = wake
 
-    async def look(self, *, iterate: bool = False) -> RunStatus:
-        return await self._ask("standing", RunStatusQuery(session=self._session, iterate=iterate), RunStatus)
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+        environment = self._environment if judge else {}
+        query = RunStatusQuery(session=self._session, iterate=iterate, environment=environment)
+        return await self._ask("standing", query, RunStatus)
 
     async def typed(self, name: str, arguments: str) -> CommandReply:
         event = RunTypedEvent(session=self._session, project=self._project, name=name, arguments=arguments)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import HookRan
-from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.kernel.settings import TimedHook
+from sidecar.kernel.text import one_printable_line, strip_control_codes, truncate_middle
 from sidecar.platform import processes
 from sidecar.platform.files import hold_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sidecar.kernel.masking import SecretMask
@@ -24,6 +25,8 @@ HOOK_OUTPUT_KEPT: Final = 16_384
 """Maximum bytes of one hook's output."""
 PRINTED_LIMIT: Final = 6_000
 """Maximum characters that the hooks of one name print together."""
+COMMIT_SECONDS: Final = 120.0
+"""Deadline of one git command, in seconds; a commit may run hooks of the repository."""
 VARIABLE_LIMIT: Final = 4_000
 """Maximum characters of one environment variable."""
 
@@ -31,27 +34,39 @@ VARIABLE_LIMIT: Final = 4_000
 class UserHooks:
     """Implements systems.iteration.loop.RunHookRunner."""
 
-    def __init__(self, hooks: RunHooks, environment: Environment, mask: SecretMask, seconds: float) -> None:
-        """`seconds`: deadline of one command."""
-        self._hooks = hooks
+    def __init__(
+        self, hooks: Sequence[RunHooks], environment: Environment, mask: SecretMask, seconds: float
+    ) -> None:
+        """`hooks` run in this order. `seconds`: deadline of a command without one of its own."""
+        self._hooks = tuple(hooks)
         self._environment = environment
         self._mask = mask
         self._seconds = seconds
 
     async def run(self, name: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]) -> str:
-        commands: tuple[str, ...] = getattr(self._hooks, name)
-        printed = [await self._one(name, command, facts, tell) for command in commands]
+        commands: list[str | TimedHook] = [command for one in self._hooks for command in getattr(one, name)]
+        printed = [
+            await self._one(name, command.run, command.seconds, facts, tell)
+            if isinstance(command, TimedHook)
+            else await self._one(name, command, self._seconds, facts, tell)
+            for command in commands
+        ]
         return truncate_middle("\n".join(filter(None, printed)), PRINTED_LIMIT)
 
     async def _one(
-        self, name: str, command: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]
+        self,
+        name: str,
+        command: str,
+        seconds: float,
+        facts: Mapping[str, str],
+        tell: Callable[[HookRan], None],
     ) -> str:
         told = {f"SUPERVISOR_RUN_{fact.upper()}": _variable_value(value) for fact, value in facts.items()}
         ended = await processes.run_process(
             command,
             cwd=facts["project"],
             environment={**self._environment, **told},
-            seconds=self._seconds,
+            seconds=seconds,
             keep=HOOK_OUTPUT_KEPT,
         )
         tell(HookRan(name=name, command=self._mask(command), exit_code=ended.exit_code, trouble=ended.reason))
@@ -61,6 +76,37 @@ class UserHooks:
 def _variable_value(text: str) -> str:
     """Make a text that an environment variable can hold."""
     return truncate_middle(strip_control_codes(text), VARIABLE_LIMIT).encode("utf-8", "replace").decode()
+
+
+class IterationCommits:
+    """Commits what an iteration changed. Nothing is ever pushed."""
+
+    def __init__(self, project: str, environment: Environment) -> None:
+        """Work in `project`; git never asks for anything."""
+        self._project = project
+        self._environment = {**environment, "GIT_TERMINAL_PROMPT": "0"}
+
+    async def commit(self, message: str) -> str:
+        """Commit all that changed and is not ignored; return why that failed, "" where it did not."""
+        for arguments in (("add", "--all"), ("diff", "--cached", "--quiet")):
+            done = await self._git(*arguments)
+            if done.exit_code == 0 and arguments[0] == "diff":
+                return ""  # nothing changed
+            if done.exit_code != 0 and (arguments[0] == "add" or done.exit_code != 1):
+                return _failure(done)
+        done = await self._git("commit", "--quiet", "--message", message)
+        return "" if done.exit_code == 0 else _failure(done)
+
+    async def _git(self, *arguments: str) -> processes.ProcessResult:
+        program = processes.find_program("git", self._environment, self._project) or "git"
+        return await processes.run_process(
+            (program, *arguments), cwd=self._project, environment=self._environment, seconds=COMMIT_SECONDS
+        )
+
+
+def _failure(done: processes.ProcessResult) -> str:
+    said = done.output.decode("utf-8", "replace").strip()
+    return one_printable_line(done.reason or said or f"git ended with exit code {done.exit_code}")
 
 
 # --- Lock: one run of a session at a time -------------------------------------------------------------------

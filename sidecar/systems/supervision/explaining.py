@@ -12,13 +12,13 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.judging.replays import ruling_outcome
-from sidecar.kernel.effects import RestReason, Ruling
+from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import NO_RUBRIC, TurnRead
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.log import RecordEntry
-from sidecar.kernel.session import Environment, Session
-from sidecar.kernel.stop_history import RecordedStop, TimedFact
-from sidecar.platform.log_readings import read_record
+from sidecar.kernel.session import Environment, Session, SessionKey
+from sidecar.kernel.stop_history import RecordedStop
+from sidecar.platform.log_readings import StopHistory, read_record
+from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.explaining import Left, Next, budget_left, next_stop_handling
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.replay import SKIPPED_STAGE, StopReplay
@@ -33,14 +33,6 @@ CUT_OFF_REASONS: Final = frozenset(
     {RestReason.INTERRUPTED, RestReason.SUPERSEDED, RestReason.QUEUED, RestReason.COMMANDED}
 )
 """Reasons of stops whose judging was cut off."""
-
-
-class ReplayedInquiry(Struct, frozen=True, kw_only=True):
-    """A replayed stop: what policy knew at its end, its ruling, and the facts that it received."""
-
-    inquiry: Inquiry
-    ruling: Ruling
-    heard: tuple[TimedFact, ...]
 
 
 class LastStop(Struct, frozen=True, kw_only=True):
@@ -72,7 +64,14 @@ class StopExplainer:
                 and entry.decided != RestReason.SUBAGENT
                 and (_was_judged(entry) or not judged)
             ):
-                return LastStop(entry=entry, played=await self._played(session, entry))
+                played = await find_replay(
+                    self._services.stop_history,
+                    session.key,
+                    session.project,
+                    decided=entry.decided,
+                    at=entry.at,
+                )
+                return LastStop(entry=entry, played=played)
         return None
 
     def outlook(self, session: Session) -> NextStopOutlook:
@@ -92,21 +91,22 @@ class StopExplainer:
         tree = await self._services.workspace.fingerprint(session.project, environment)
         return tree != entry.tree if tree else None
 
-    async def _played(self, session: Session, entry: RecordEntry) -> ReplayedInquiry | None:
-        for number in RECORDED_STOPS_READ:
-            recalled = await asyncio.to_thread(self._services.stop_history.last, session.project, number)
-            for stop in reversed(recalled.stops):
-                if stop.inquiry.stop.key == session.key and _is_same_stop(stop, entry):
-                    return await _replay_stop(stop)
-        return None
+
+async def find_replay(
+    history: StopHistory, key: SessionKey, project: str, *, decided: str, at: float
+) -> ReplayedInquiry | None:
+    """Return the replay of a session's stop that ended `at` as `decided`; None where it is not kept."""
+    for number in RECORDED_STOPS_READ:
+        recalled = await asyncio.to_thread(history.last, project, number)
+        for stop in reversed(recalled.stops):
+            same = stop.ended == decided and 0 <= at - stop.at <= MAX_SECONDS_APART
+            if stop.inquiry.stop.key == key and same:
+                return await _replay_stop(stop)
+    return None
 
 
 def _was_judged(entry: RecordEntry) -> bool:
     return entry.stage != SKIPPED_STAGE and entry.decided not in CUT_OFF_REASONS
-
-
-def _is_same_stop(stop: RecordedStop, entry: RecordEntry) -> bool:
-    return stop.ended == entry.decided and 0 <= entry.at - stop.at <= MAX_SECONDS_APART
 
 
 async def _replay_stop(stop: RecordedStop) -> ReplayedInquiry | None:

@@ -14,17 +14,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
-from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.evidence.ports import GateContext, GateProgressCallback, HearGates
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState, PromptSubmitted, ToolCalled
 from sidecar.kernel.events import AnyHostEvent as HostTold
-from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, OfferedGates, Outcome
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
@@ -42,25 +41,19 @@ RECORD_ENTRIES_SEARCHED = 20
 """Record entries in which the last stop with gates is searched for."""
 
 
-CountedGateProgress = Callable[[int, int, Gate, GateRun | None], None]
-"""Called when a gate begins (None) and when it has ended, with the numbers of ended and of all gates."""
-
-
 class ChecksError(ToolRuleError):
     """A request was refused, and nothing runs."""
 
 
-class OfferedGates(Struct, frozen=True, kw_only=True):
-    """The gates of a session's project, required ones first, and problems in the files that define them.
+class SessionGates(OfferedGates, frozen=True, kw_only=True):
+    """The gates of a session's project, and problems in the files that define them.
 
-    `may` are the ids of approved gates. `at_stops`: whether a stop runs any gates now. `last` is the record
+    `at_stops`: whether a stop runs any gates now. `last` is the record
     entry of the last stop that ran gates; `moved` says whether files changed since, None where that is
     unknown.
     """
 
-    gates: tuple[Gate, ...]
     problems: tuple[str, ...]
-    may: frozenset[str]
     at_stops: bool
     last: RecordEntry | None = None
     moved: bool | None = None
@@ -118,7 +111,7 @@ class SessionChecks:
         """Return a function that masks the session's secrets in a text."""
         return self._services.secrets.masker(self._environments.get(session.key, {}))
 
-    async def list(self, session: Session) -> OfferedGates:
+    async def list(self, session: Session) -> SessionGates:
         """List the gates of a session's project, and what is known of them; raises ChecksError."""
         environment = self._known(session)
         catalog, tree = await asyncio.gather(
@@ -135,7 +128,7 @@ class SessionChecks:
             ),
             None,
         )
-        return OfferedGates(
+        return SessionGates(
             gates=every,
             problems=catalog.problems,
             may=frozenset(gate.id for gate in gates.runnable_gates(every)),
@@ -145,7 +138,7 @@ class SessionChecks:
         )
 
     async def run(
-        self, session: Session, only: Sequence[str] = (), tell: CountedGateProgress | None = None
+        self, session: Session, only: Sequence[str] = (), tell: HearGates | None = None
     ) -> tuple[GateRun, ...]:
         """Run these gates, or all where none is named, as a stop would; results are in the order of `list`.
 
@@ -169,7 +162,7 @@ class SessionChecks:
         session: Session,
         only: Sequence[str],
         environment: Environment,
-        tell: CountedGateProgress | None,
+        tell: HearGates | None,
     ) -> tuple[GateRun, ...]:
         project, look = session.project, self._services.workspace.fingerprint
         catalog = await self._services.catalog.list(project, environment)

@@ -36,6 +36,7 @@ FEEDBACK_KINDS: Final = (
     "narration",
     "error-walked-away",
     "background-headless",
+    "tasks-open",
 )
 """The possible kinds of a Feedback, each a section of continuation.md."""
 AGAIN_SECTION: Final = "again"

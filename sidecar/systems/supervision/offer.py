@@ -24,6 +24,18 @@ OFFER: Final = SystemOffer(
         ("goal", Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session.")),
         ("retry", Verb("sidecar.cli.goal:retry", "Set or show how often an agent may be sent back.")),
         ("status", Verb("sidecar.cli.status:status", "Show where a session stands, and why.")),
+        ("check", Verb("sidecar.cli.check:check", "Judge what an agent just did here, without an install.")),
+        ("explain", Verb("sidecar.cli.history:explain", "Tell how the last stop was decided, step by step.")),
+        ("history", Verb("sidecar.cli.history:history", "List what was decided, and whether it was right.")),
+        ("stats", Verb("sidecar.cli.history:stats", "Count stops, time and cost by day, project or check.")),
+        ("watch", Verb("sidecar.cli.watch:watch", "Watch the sessions of this folder in a terminal.")),
+        (
+            "status-line",
+            Verb(
+                "sidecar.cli.status_line:status_line",
+                "Print where the goal stands, for Claude Code's status line.",
+            ),
+        ),
         ("events", Verb("sidecar.cli.events:events", "Print what was decided and done, as it comes.")),
         ("forget", Verb("sidecar.cli.forget:forget", "Remove what is stored of a session, or of past days.")),
         ("gates", Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder.")),

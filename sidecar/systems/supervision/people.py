@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.markers.codec import HOST as MARKER
 from sidecar.hosts.names import HOST_ALIASES
+from sidecar.kernel.budget import continuation_budget
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
@@ -83,6 +84,15 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class BudgetReport(Struct, frozen=True, kw_only=True):
+    """How many continuations a session's goal may have, and has had."""
+
+    host: str
+    session: str
+    continuations: int
+    used: int
+
+
 class SessionReport(Struct, frozen=True, kw_only=True):
     """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
@@ -99,6 +109,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     status: str = "none"
     text: str = ""
     exit_code: int = 3
+    budget: BudgetReport | None = None
     off: str = ""
     rubric: str = ""
     spending: Spending = Spending()
@@ -172,6 +183,12 @@ class CommandLineService:
             )
             + self._shared_id_note(session.key),
             exit_code=session_exit_code(session).value,
+            budget=BudgetReport(
+                host=session.key.host,
+                session=session.key.id,
+                continuations=continuation_budget(session, settings),
+                used=goal.spent.continuations if goal else 0,
+            ),
             off=off,
             story=read_record(self._services.log, session.key),
             set_aside=self._services.store.set_aside(session.key),
@@ -185,7 +202,7 @@ class CommandLineService:
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
         """Return the sessions in a folder, above and below it; first those whose goal is held now."""
         known = (self._load(key) for key in self._keys(SessionSelector(host=host)))
-        related = (one for one in known if one is not None and _are_related(folder, one.project))
+        related = (one for one in known if one is not None and are_related(folder, one.project))
         found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
         inside = [(one, does) for one, does in found if _is_inside_project(folder, one.project)]
         below = [(one, does) for one, does in found if not _is_inside_project(folder, one.project)]
@@ -378,7 +395,7 @@ def _summarize(session: Session, activity: Activity) -> SessionSummary:
     )
 
 
-def _are_related(one: str, other: str) -> bool:
+def are_related(one: str, other: str) -> bool:
     """Whether one of the folders is in the other."""
     return _is_inside_project(one, other) or _is_inside_project(other, one)
 

@@ -9,6 +9,7 @@ from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts.ports import Transcripts
 from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import Feedback
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.services import PlatformServices
 from sidecar.rubric.ports import RubricStore
 
@@ -21,6 +22,32 @@ class AgentMessages(Protocol):
 
     def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
         """Return the context that the agent gets with the goal command."""
+
+
+class OtherSystems(Protocol):
+    """What supervision asks of the tools and systems beside it, which it does not know."""
+
+    def may_call_unasked(self, tool: str) -> bool | None:
+        """Whether a tool may be called without asking the user; None for a name that no tool of ours has."""
+
+    def question(self, key: SessionKey) -> str:
+        """Return what a person is asked by the work of a session, "" for nothing. Never raises."""
+
+    def forget(self, key: SessionKey, project: str) -> None:
+        """Remove what is stored of a session. `project`: "" where unknown. Raises BadInputError, OSError."""
+
+
+class NoOtherSystems:
+    """Implements `OtherSystems` where there are none."""
+
+    def may_call_unasked(self, tool: str) -> bool | None:  # noqa: ARG002 - as the port
+        return None
+
+    def question(self, key: SessionKey) -> str:  # noqa: ARG002 - as the port
+        return ""
+
+    def forget(self, key: SessionKey, project: str) -> None:
+        """Nothing is stored."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
-from sidecar.kernel.session import Session, SessionKey, active_goal
+from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
@@ -40,7 +40,7 @@ from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
 from sidecar.systems.supervision.policy.sessions import rebase_ruling
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
-from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
 from sidecar.systems.supervision.replay import StopHistoryWriter
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError, change_session
@@ -62,10 +62,6 @@ MAX_FINDINGS_RECORDED = 20
 log = logging.getLogger(__name__)
 
 
-FindQuestion = Callable[[SessionKey], str]
-"""Returns what another system asks the user for a session, "" for nothing. Never raises."""
-
-
 class _JudgingProgress:
     """One judging in progress: what policy knew at `first`, what it knows `now`, and the facts between."""
 
@@ -78,7 +74,12 @@ class StopLoop:
     """Judges stops, at most one at a time per session."""
 
     def __init__(
-        self, services: Services, generations: RunningJudgings, bases: Baselines, rubrics: SteeringWatch
+        self,
+        services: Services,
+        generations: RunningJudgings,
+        bases: Baselines,
+        rubrics: SteeringWatch,
+        others: OtherSystems,
     ) -> None:
         """Share the other parameters with the code that reports newer events."""
         self._services = services
@@ -87,7 +88,7 @@ class StopLoop:
         self._rubrics = rubrics
         self._surveyor = ProjectStateReader(services, bases)
         self._keeper = StopHistoryWriter(services)
-        self.asked_by: list[FindQuestion] = []
+        self._others = others
 
     async def rule(self, stop: AgentStopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
@@ -101,7 +102,7 @@ class StopLoop:
             stop=stop,
             settings=settings,
             off=services.switches.off(stop.project),
-            waits=next(filter(None, (find(stop.key) for find in self.asked_by)), ""),
+            waits=self._others.question(stop.key),
             today=services.spending.today(),
         )
         begun, first = services.clock.now(), inquiry
@@ -134,6 +135,10 @@ class StopLoop:
             self._rubrics.set_to_work(stop, human=False)
         self._write(inquiry, ruling, begun)
         return ruling
+
+    async def idle(self) -> None:
+        """Wait until every stop is kept."""
+        await self._keeper.idle()
 
     def _now(self, session: Session) -> Session:
         """Return the session as last saved, or as given where that cannot be read."""
@@ -347,6 +352,7 @@ class StopLoop:
             stage=inquiry.stage,
             tree=inquiry.project_state.tree,
             gates=tuple(_gate_line(run) for run in inquiry.runs),
+            gate_seconds=tuple(0.0 if run.cached else round(run.seconds, 2) for run in inquiry.runs),
             findings=tuple(map(describe_finding, inquiry.project_state.findings[:MAX_FINDINGS_RECORDED])),
             claims=tuple(mask(f"{claim.said}: {claim.standing}") for claim in inquiry.claims),
             rule=inquiry.rule,

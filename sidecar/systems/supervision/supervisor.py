@@ -39,7 +39,7 @@ from sidecar.systems.supervision.policy import commands, sessions
 from sidecar.systems.supervision.policy.activity import JudgingStep
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
-from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.ports import NoOtherSystems, OtherSystems, Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.sessions import (
@@ -61,17 +61,7 @@ NOT_TYPED_REPLY = CommandReply(
 )
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
 
-ApprovalLookup = Callable[[str], bool | None]
-"""Whether a tool may be called without asking the user; None for a name that no tool of ours has."""
-
-ForgetSession = Callable[[SessionKey, str], None]
-"""Removes what another system stored of a session; its project is "" where no state tells."""
-
 log = logging.getLogger(__name__)
-
-
-def no_tool(_name: str) -> None:
-    """Report that no tool is ours."""
 
 
 class Supervisor:
@@ -81,7 +71,7 @@ class Supervisor:
         self,
         services: Services,
         guides: GuidanceFiles | None = None,
-        spare: ApprovalLookup = no_tool,
+        others: OtherSystems | None = None,
         *,
         gap: MemoryGap = MemoryGap.NONE,
     ) -> None:
@@ -90,18 +80,16 @@ class Supervisor:
         `gap`: what this process cannot know of the time before it.
         """
         self._services = services
-        self._spare = spare
+        self._others = others or NoOtherSystems()
         self._generations = RunningJudgings()
         self._bases = Baselines(services)
         self.steering = SteeringWatch(services, gap=gap)
         self.hosts = HostProcesses(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
-        self._stops = StopLoop(services, self._generations, self._bases, self.steering)
-        self.asked_by = self._stops.asked_by
+        self._stops = StopLoop(services, self._generations, self._bases, self.steering, self._others)
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
         self._approvals = GateApprovals(services)
-        self.also_forget: list[ForgetSession] = []
         self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
@@ -207,7 +195,7 @@ class Supervisor:
 
     def _identified(self, event: ToolCalled) -> HostAnswer:
         """Answer whose call it is; an unknown session is stored from now on."""
-        answer = sessions.answer_tool_call(event, self._spare(event.tool))
+        answer = sessions.answer_tool_call(event, self._others.may_call_unasked(event.tool))
         if isinstance(answer, ToolCallReply) and self._services.store.load(event.key) is None:
             self._changed(event, lambda session: session)
         return answer
@@ -226,8 +214,7 @@ class Supervisor:
         session = self._services.store.load(key)
         if session is not None and session.goal is not None and session.goal.base.snapshot:
             self._services.workspace.forget(session.goal.base, session.project)
-        for forget in self.also_forget:
-            forget(key, session.project if session is not None else "")
+        self._others.forget(key, session.project if session is not None else "")
         self._services.store.forget(key)
         self._services.journals.forget(key)
         return session is not None

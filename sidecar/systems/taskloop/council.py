@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
-from sidecar.kernel.instructions import parse_instructions
+from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.log import LoopCouncil
-from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, Loop
+from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
@@ -29,7 +29,6 @@ from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
 from sidecar.systems.taskloop.policy.council import (
     LEAST_PROPOSALS,
-    CouncilAnswer,
     CouncilEstimate,
     council_facts,
     decide_council,
@@ -67,15 +66,6 @@ class CouncilMeeting(Struct, frozen=True, kw_only=True):
 
     decision: CouncilDecision | None
     left_out: tuple[tuple[CouncilMember, str], ...]
-
-
-class MemberHead(Struct, frozen=True, kw_only=True):
-    """The head of a member's file in rubric/council/."""
-
-    name: CouncilMember
-    about: str
-    tools: tuple[str, ...]
-    model: str = ""
 
 
 class LoopCouncils:
@@ -173,9 +163,9 @@ class LoopCouncils:
             )
         return tasks
 
-    def _read(self, member: CouncilMember) -> tuple[MemberHead, str]:
+    def _read(self, member: CouncilMember) -> tuple[PromptHead, str]:
         path = self._services.rubric / FOLDER / f"{member}.md"
-        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), MemberHead, "name")
+        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
         return head, text.strip()
 
     def _fill(self, session: Session, loop: Loop, perspective: str) -> str:
@@ -265,10 +255,10 @@ class _Meeting:
 
 
 def clean_proposal(said: CouncilProposal, mask: Callable[[str], str]) -> CouncilProposal:
-    """Return a proposal with its texts masked and bounded."""
+    """Return a proposal with its texts masked and bounded, and none of them empty."""
 
     def clean(text: str) -> str:
-        return truncate_middle(clean_text(mask(text)), TEXT_LENGTH)
+        return truncate_middle(clean_text(mask(text)), TEXT_LENGTH) or "-"
 
     return replace(
         said,

@@ -32,6 +32,7 @@ from sidecar.kernel.loop import (
 from sidecar.kernel.session import Environment, Session
 from sidecar.systems.taskloop.policy.loop import Action
 from sidecar.systems.taskloop.ports import LoopServices
+from sidecar.systems.taskloop.reports import Claim
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
 from sidecar.workers.counted import CountedWorkers
@@ -96,12 +97,12 @@ class PlayEnd(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class _StoppedError(Exception):
-    """It cannot go on. The message says why."""
+class _EndedError(Exception):
+    """It ends here, and not as completed."""
 
     def __init__(self, message: str, outcome: Outcome = Outcome.STOPPED) -> None:
         super().__init__(message)
-        self.outcome = outcome
+        self.end = PlayEnd(outcome=outcome, message=message)
 
 
 class LoopPlayer:
@@ -115,16 +116,21 @@ class LoopPlayer:
         """Play it to its end. Cancelling ends the worker and pauses it. Raises OSError, BadInputError."""
         try:
             self._begin()
-            return await self._play_tasks()
+            while ready := find_ready_tasks(self._tasks.of(self._session.key)):
+                await self._play_task(ready[0].id)
+            self._loops.end_session(self._session, LoopStatus.COMPLETED)
         except ToolRuleError as error:
-            why, outcome = self._loops.words.say(error.rule, **error.values), Outcome.STOPPED
-        except _StoppedError as error:
-            why, outcome = str(error), error.outcome
+            end = PlayEnd(outcome=Outcome.STOPPED, message=self._loops.words.say(error.rule, **error.values))
+        except _EndedError as error:
+            end = error.end
         except asyncio.CancelledError:
             self._pause(INTERRUPTED)
             raise
-        self._pause(why)
-        return PlayEnd(outcome=outcome, message=why)
+        else:
+            return PlayEnd(outcome=Outcome.COMPLETED)
+        if end.outcome is Outcome.STOPPED:
+            self._pause(end.message)
+        return end
 
     def _pause(self, why: str) -> None:
         with suppress(ToolRuleError):  # there is nothing to pause
@@ -138,7 +144,7 @@ class LoopPlayer:
         back = [one for one in held if asked.give_back or one.status is not TaskStatus.BLOCKED]
         if not (asked.tasks or back or find_ready_tasks(self._tasks.of(key))):
             if held:
-                raise _StoppedError(self._loops.words.say("loop-halt", task=held[0].id), Outcome.HALTED)
+                raise _EndedError(self._loops.words.say("loop-halt", task=held[0].id), Outcome.HALTED)
             raise BadInputError(f"session {key.id} has no task that could be begun; give it one")
         if loop.state in UNBEGUN:
             command = "; ".join(asked.tasks) or loop.command
@@ -151,15 +157,7 @@ class LoopPlayer:
             task = replace(task, acceptance_criteria=asked.criteria, scope_files=asked.scope)
             self._tasks.put_task(key, replace(task, status=TaskStatus.REMAINING))
 
-    async def _play_tasks(self) -> PlayEnd:
-        while ready := find_ready_tasks(self._tasks.of(self._session.key)):
-            if (end := await self._play_task(ready[0].id)) is not None:
-                return end
-        self._loops.end_session(self._session, LoopStatus.COMPLETED)
-        return PlayEnd(outcome=Outcome.COMPLETED)
-
-    async def _play_task(self, ident: str) -> PlayEnd | None:
-        """Return None when the task is complete."""
+    async def _play_task(self, ident: str) -> None:
         if self._loops.of(self._session.key).state is LoopState.ACTIVATING_BUG_COUNCIL:
             await self._hold_council()  # it was interrupted
         brief = await self._loops.start_task(self._session, TaskRequest(task_id=ident), Author.USER)
@@ -170,9 +168,9 @@ class LoopPlayer:
             action, line = done.action, done.text.partition("\n")[0]
             self._tell(action, f"{line} {self._spent()}")
             if action is Action.COMPLETE:
-                return None
+                return
             if action in LOST:
-                return PlayEnd(outcome=LOST[action], message=line)
+                raise _EndedError(line, LOST[action])
             if action is Action.COUNCIL:
                 await self._hold_council()
             answer, brief = done.text, self._loops.context(self._session)
@@ -196,7 +194,7 @@ class LoopPlayer:
             said = (await counted.run(task, brief.settings, log.debug)).answer
         except WorkerError as error:
             if error.failure in FINAL_FAILURES:  # it costs no report
-                raise _StoppedError(error.message) from None
+                raise _EndedError(error.message) from None
             said = WorkerReport(summary=error.message, done=False)
         finally:
             self._loops.record_worker(self._session, counted.tokens, counted.cents)
@@ -204,10 +202,8 @@ class LoopPlayer:
         return said
 
     async def _report(self, said: WorkerReport) -> Completion:
-        undone = "" if said.done else said.summary or "it says so"
-        done = await self._loops.report_completion(
-            self._session, said.files_changed, said.summary, self._hear_gate, undone
-        )
+        claim = Claim(said.files_changed, said.summary, "" if said.done else said.summary or "it says so")
+        done = await self._loops.report_completion(self._session, claim, self._hear_gate)
         if (found := done.report) is not None:
             for gate in found.gates:
                 self._tell("check", describe_gate(gate))
@@ -223,7 +219,7 @@ class LoopPlayer:
         met = await councils.meet(self._session, self._hear_member, model)
         if (decided := met.decision) is None:
             why = list_lines(f"{member}: {why}" for member, why in met.left_out)
-            raise _StoppedError(self._loops.words.say("loop-undecided", why=why))
+            raise _EndedError(self._loops.words.say("loop-undecided", why=why))
         self._tell("council", f"{decided.winner}: {decided.recommended_fix} {self._spent()}")
 
     def _hear_member(self, member: CouncilMember, what: str) -> None:

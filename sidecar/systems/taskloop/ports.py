@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.ports import EvidenceServices
-from sidecar.kernel.gate import Gate, GateRun
+from sidecar.evidence.ports import EvidenceServices, HearGates
+from sidecar.kernel.gate import GateRun, OfferedGates
 from sidecar.kernel.journal import Author, Journal, Task
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.platform.services import PlatformServices
 from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.workers.ports import Workers
-
-HearGates = Callable[[int, int, Gate, GateRun | None], None]
-"""Called when a gate begins (None) and when it has ended, with the numbers of ended and of all gates."""
-
-
-class OfferedGates(Protocol):
-    """The gates of a session's project."""
-
-    @property
-    def gates(self) -> tuple[Gate, ...]:
-        """Those that apply, required ones first."""
-
-    @property
-    def may(self) -> frozenset[str]:
-        """The ids of those that may run."""
 
 
 class SessionGates(Protocol):

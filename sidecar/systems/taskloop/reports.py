@@ -8,26 +8,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from sidecar.evidence.ports import GateContext
-from sidecar.evidence.proof import policy as proof
-from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
+from sidecar.evidence.ports import GateContext, HearGates
+from sidecar.evidence.proof.policy import describe_findings, grave_findings
+from sidecar.evidence.proof.weakening import find_weakenings
 from sidecar.evidence.reports.severities import Severities, count_severities
 from sidecar.kernel.changes import ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.journal import Author
 from sidecar.kernel.loop import GateResult, GateVerdict
-from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, escape_unencodable
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.policy.work import TaskWork
-from sidecar.systems.taskloop.ports import HearGates, LoopServices
+from sidecar.systems.taskloop.ports import LoopServices
 
 RUN_KINDS: Final = frozenset((Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.COVERAGE, Kind.CHECK))
 ERRORS_TOLD: Final = 5
@@ -61,73 +61,69 @@ def choose_gates(offered: Iterable[Gate], may: frozenset[str], settings: Setting
     return chosen
 
 
-@dataclass(frozen=True, kw_only=True)
-class Examination:
-    """A report of completion, of which nothing is known yet but what the agent says.
+class Claim(Struct, frozen=True):
+    """What the agent says: the files, what it did, and why it is not done, "" where it is."""
 
-    `gates` are those to run by their ids, with whether each is required. `files`, `summary` and `undone` (why
-    it says that the task is not done) are the agent's words.
-    """
-
-    services: LoopServices
-    session: Session
-    work: TaskWork
-    gates: Mapping[str, bool]
     files: tuple[str, ...]
     summary: str
-    undone: str
+    undone: str = ""
 
-    async def examine(self, hear: HearGates | None) -> Report:
-        """Find out what is true. Raises ToolRuleError where gates may not run now."""
-        session, work, services = self.session, self.work, self.services
-        environment, mask = services.gates.permitted_environment(session), services.gates.mask(session)
-        changes = await services.evidence.workspace.since(work.loop.base, session.project, environment)
-        runs = await services.gates.run(session, tuple(self.gates), hear) if self.gates else ()
-        tree, settings, required = changes.tree, work.settings, self.gates
-        results = [build_gate_result(run, tree, settings, required=required[run.gate.id]) for run in runs]
-        if self.undone:
-            results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(self.undone)))
-        weakened: tuple[str, ...] = ()
-        if changes.unseen:
-            results.append(_own_result(FILES_UNKNOWN, GateVerdict.COULD_NOT_RUN, mask(changes.unseen)))
-        elif all(one.verdict is GateVerdict.PASS for one in results if one.required):
-            weakened = await self._weakened(changes, [run for run in runs if required[run.gate.id]])
-        files = tuple(mask(path) for path in _paths(changes))
-        told = {path.removeprefix("./") for path in self.files}
-        return Report(
-            gates=tuple(results),
-            files=files[:NAMED],
-            outside=work.files_outside(files)[:NAMED],
-            weakened=weakened[:NAMED],
-            unreported=tuple(path for path in files if path not in told)[:NAMED],
-            unchanged=tuple(sorted(told - set(files)))[:NAMED],
-            summary=mask(self.summary),
-            by=work.model,
-        )
 
-    async def _weakened(self, changes: ProjectChanges, passed: Sequence[GateRun]) -> tuple[str, ...]:
-        """Describe the checks that were changed so that a failure went away, and code that gets around one.
+async def examine_report(
+    services: LoopServices, work: TaskWork, required: Mapping[str, bool], claim: Claim, hear: HearGates | None
+) -> Report:
+    """Find out what is true. `required`: the gates to run by their ids, and whether each is.
 
-        Words of a task of the user's own may ask for that; those of an agent's may not.
-        """
-        from sidecar.evidence.proof.product_marks import find_product_marks  # noqa: PLC0415 - a cold start does without
+    Raises ToolRuleError where gates may not run now.
+    """
+    session, mask = work.session, services.gates.mask(work.session)
+    environment = services.gates.permitted_environment(session)
+    changes = await services.evidence.workspace.since(work.loop.base, session.project, environment)
+    runs = await services.gates.run(session, tuple(required), hear) if required else ()
+    results = [
+        build_gate_result(run, changes.tree, work.settings, required=required[run.gate.id]) for run in runs
+    ]
+    if claim.undone:
+        results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(claim.undone)))
+    weakened: tuple[str, ...] = ()
+    if changes.unseen:
+        results.append(_own_result(FILES_UNKNOWN, GateVerdict.COULD_NOT_RUN, mask(changes.unseen)))
+    elif all(one.verdict is GateVerdict.PASS for one in results if one.required):
+        passed = [run for run in runs if required[run.gate.id]]
+        weakened = await _find_weakened(services, work, changes, passed)
+    files = tuple(mask(path) for path in _paths(changes))
+    told = {path.removeprefix("./") for path in claim.files}
+    return Report(
+        gates=tuple(results),
+        files=files[:NAMED],
+        outside=work.files_outside(files)[:NAMED],
+        weakened=tuple(map(mask, weakened))[:NAMED],
+        unreported=tuple(path for path in files if path not in told)[:NAMED],
+        unchanged=tuple(sorted(told - set(files)))[:NAMED],
+        summary=mask(claim.summary),
+        by=work.model,
+    )
 
-        services, session, task, loop = self.services, self.session, self.work.task, self.work.loop
-        base, environment = loop.base, services.gates.permitted_environment(session)
-        if loop.accepted.snapshot not in ("", base.snapshot):
-            since = await services.evidence.workspace.since(loop.accepted, session.project, environment)
-            if not since.unseen:  # else it was kept for too long
-                base, changes = loop.accepted, since
-        asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
-        kinds = {run.gate.kind for run in passed}
-        found = proof.relevant_findings(find_product_marks(changes.files), kinds)
-        if passed and may_bear_on_checks(changes.files):
-            at = GateContext(project=session.project, tree=changes.tree, environment=environment, base=base)
-            seconds, upgraded = self.work.settings.gates.seconds, changes_dependencies(changes.files)
-            for one in await services.evidence.old_checks.compare(base, at, tuple(passed), float(seconds)):
-                found += proof.rate_comparison(one, asked, upgraded=upgraded)
-        mask = services.gates.mask(session)
-        return tuple(mask(line) for line in proof.describe_findings(proof.grave_findings(found)))
+
+async def _find_weakened(
+    services: LoopServices, work: TaskWork, changes: ProjectChanges, passed: Sequence[GateRun]
+) -> tuple[str, ...]:
+    """Describe the checks that were changed so that a failure went away, and code that gets around one.
+
+    Words of a task of the user's own may ask for that; those of an agent's may not.
+    """
+    task, base, project = work.task, work.loop.base, work.session.project
+    environment = services.gates.permitted_environment(work.session)
+    if work.loop.accepted.snapshot not in ("", base.snapshot):
+        since = await services.evidence.workspace.since(work.loop.accepted, project, environment)
+        if not since.unseen:  # else it was kept for too long
+            base, changes = work.loop.accepted, since
+    asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
+    at = GateContext(project=project, tree=changes.tree, environment=environment, base=base)
+    seconds = float(work.settings.gates.seconds)
+    compare = partial(services.evidence.old_checks.compare, base, at, seconds=seconds)
+    found = await find_weakenings(compare, changes.files, passed, asked)
+    return describe_findings(grave_findings(found))
 
 
 def build_gate_result(run: GateRun, tree: str, settings: Settings, *, required: bool) -> GateResult:
@@ -176,4 +172,4 @@ def _own_result(name: str, verdict: GateVerdict, why: str) -> GateResult:
 def _paths(changes: ProjectChanges) -> tuple[str, ...]:
     """Return every changed path, old names among them, without undecodable bytes."""
     paths = dict.fromkeys(path for file in changes.files for path in (file.path, file.old_path) if path)
-    return tuple(path.encode("utf-8", "backslashreplace").decode() for path in paths)
+    return tuple(map(escape_unencodable, paths))

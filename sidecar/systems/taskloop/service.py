@@ -12,6 +12,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from sidecar.evidence.ports import HearGates
 from sidecar.kernel.budget import reached_worker_limit
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
@@ -29,8 +30,8 @@ from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
 from sidecar.systems.taskloop.policy.selection import AgentSelection, TaskProfile, select_agent
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.policy.work import TaskWork
-from sidecar.systems.taskloop.ports import HearGates, LoopServices
-from sidecar.systems.taskloop.reports import Examination, choose_gates
+from sidecar.systems.taskloop.ports import LoopServices
+from sidecar.systems.taskloop.reports import Claim, choose_gates, examine_report
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
 
@@ -144,7 +145,7 @@ class TaskLoops:
             self._services.tasks.put_task(key, task)
             accepted = loop.accepted if loop.accepted.snapshot else base
             loop = replace(loop, base=base, accepted=accepted)
-            work = TaskWork(loop=loop, task=task, agent=agent, settings=settings)
+            work = TaskWork(session=session, loop=loop, task=task, agent=agent, settings=settings)
             begun = fill_struct(LoopTaskBegun, loop, task, work)
             work = replace(work, loop=self.states.save(session, loop, begun))
         return self._briefing(work, selection)
@@ -187,32 +188,18 @@ class TaskLoops:
     # --- reports ---
 
     async def report_completion(
-        self,
-        session: Session,
-        files: tuple[str, ...],
-        summary: str,
-        hear: HearGates | None = None,
-        undone: str = "",
+        self, session: Session, claim: Claim, hear: HearGates | None = None
     ) -> Completion:
         """Find out whether the task at work is complete. Only this completes one.
 
-        `undone`: why whoever did it says that it is not; then it is not, whatever the checks say.
+        Where whoever did it says that it is not, it is not, whatever the checks say.
         """
         with self.states.reserved(session.key):
             work = self._work(session, rules.begin_report(self.of(session.key)))
             offered = await self._services.gates.list(session)
             chosen = choose_gates(offered.gates, offered.may, work.settings)
             loop = self.states.save(session, work.loop)
-            said = Examination(
-                services=self._services,
-                session=session,
-                work=work,
-                gates=chosen,
-                files=files,
-                summary=summary,
-                undone=undone,
-            )
-            report = await said.examine(hear)
+            report = await examine_report(self._services, work, chosen, claim, hear)
             now = self.of(session.key)
             if (now.state, now.task, now.iteration) != (loop.state, loop.task, loop.iteration):
                 raise LoopOrderError("loop-changed")
@@ -221,7 +208,7 @@ class TaskLoops:
                 accepted = await self._remember_files(session)
                 done = replace(ruling.loop, accepted=accepted, base=FileBaseline())
                 ruling = replace(ruling, loop=done)
-            return self._carry_out(session, work, ruling, report)
+            return self._carry_out(work, ruling, report)
 
     def escalate(self, session: Session, reason: str) -> Completion:
         """Take the next rung because the agent asks for it."""
@@ -230,18 +217,16 @@ class TaskLoops:
         self._check_limits(work.loop)
         reason = self.states.mask(session, reason)
         ruling = rules.ask_for_escalation(work.loop, reason, self._services.platform.clock.now())
-        return self._carry_out(session, work, ruling)
+        return self._carry_out(work, ruling)
 
-    def _carry_out(
-        self, session: Session, work: TaskWork, ruling: Ruling, report: Report | None = None
-    ) -> Completion:
+    def _carry_out(self, work: TaskWork, ruling: Ruling, report: Report | None = None) -> Completion:
         """Save what was ruled, the task first: after a crash in between, the same report is given again."""
         status = NEW_STATUS.get(ruling.action, TaskStatus.IN_PROGRESS)
         task = replace(work.task, status=status, iteration=ruling.loop.iteration)
-        self._services.tasks.put_task(session.key, task)
-        loop = self.states.save(session, ruling.loop, *_ruling_events(ruling, task, report))
+        self._services.tasks.put_task(work.session.key, task)
+        loop = self.states.save(work.session, ruling.loop, *_ruling_events(ruling, task, report))
         work, ruling = replace(work, loop=loop, task=task), replace(ruling, loop=loop)
-        following = self._following(session.key) if ruling.action is Action.COMPLETE else ""
+        following = self._following(work.session.key) if ruling.action is Action.COMPLETE else ""
         text = self.words.ruling(work, ruling, report, following)
         return Completion(**asdict(ruling), model=work.model, text=text, report=report)
 
@@ -261,6 +246,7 @@ class TaskLoops:
 
     def _work(self, session: Session, loop: Loop) -> TaskWork:
         return TaskWork(
+            session=session,
             loop=loop,
             task=self._services.tasks.task(session.key, loop.task),
             agent=self.agents(session).get(loop.agent),

@@ -159,7 +159,7 @@ async def test_one_that_hears_nothing_any_more_is_told_by_its_end(tmp_path: Path
 async def test_a_program_that_ends_at_once_is_quoted_with_what_it_printed(tmp_path: Path) -> None:
     rest = await Driven(tmp_path, {"initialize": [("print", "usage: agent [--acp]\n", 1), ("exit", 2)]}).run()
     trouble = "it ended with exit code 2 before it answered initialize; it said: usage: agent [--acp]"
-    assert rest == AgentResult(exit_code=2, trouble=trouble)
+    assert rest == AgentResult(exit_code=2, trouble=trouble, unusable=True)
 
 
 async def test_a_banner_before_the_first_answer_is_passed_over(tmp_path: Path) -> None:

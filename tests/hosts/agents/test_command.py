@@ -116,7 +116,25 @@ async def test_bytes_that_are_no_text_are_replaced(desk: Desk) -> None:
 
 async def test_an_agent_that_fails_is_told_by_its_code_and_its_complaint(desk: Desk) -> None:
     agent = desk.agent("import sys; print('I began.'); sys.exit('no key')")
-    assert await desk.run(agent) == AgentResult(said="I began.\nno key", exit_code=1)
+    trouble = "the agent ended with exit code 1: no key"
+    assert await desk.run(agent) == AgentResult(said="I began.\n", exit_code=1, trouble=trouble)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "code", "line"),
+    [
+        ("error: unknown option '--nme'\n(Did you mean --name?)", 1, "error: unknown option '--nme'"),
+        ("usage: a [-h]\na: error: unrecognized arguments: -x", 2, "a: error: unrecognized arguments: -x"),
+        ("opencode run [message..]\n\nOptions:\n  -h, --help", 1, "opencode run [message..]"),
+        ("Error: Failed to change directory to /shop/rn", 0, "Error: Failed to change directory to /shop/rn"),
+    ],
+)
+async def test_an_agent_that_does_not_understand_its_command_line_is_unusable_and_asks_nothing(
+    desk: Desk, complaint: str, code: int, line: str
+) -> None:
+    rest = await desk.run(desk.agent(f"import sys; sys.stderr.write({complaint!r}); sys.exit({code})"))
+    trouble = f"the agent ended with exit code {code}: {line}"
+    assert rest == AgentResult(exit_code=code, trouble=trouble, unusable=True)
 
 
 async def test_an_agent_that_speaks_on_standard_error_alone_is_heard_there(desk: Desk) -> None:

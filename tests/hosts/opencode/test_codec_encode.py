@@ -39,7 +39,7 @@ def test_a_continuation_without_words_is_a_fault_of_ours(words: str) -> None:
 @over_table("alarm", [False, True])
 def test_a_rest_says_nothing_to_the_agent_and_shows_how_it_went(reason: RestReason, *, alarm: bool) -> None:
     variant = "warning" if alarm or reason in LOUD else "info"
-    variant = "success" if reason is RestReason.ACHIEVED else variant
+    variant = "success" if reason in (RestReason.ACHIEVED, RestReason.COMPLETED) else variant
     shown = {} if variant == "info" else {"variant": variant}
     assert encoded(Rest(reason=reason, note="how it went", alarm=alarm)) == {"notice": "how it went", **shown}
 

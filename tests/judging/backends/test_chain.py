@@ -10,6 +10,7 @@ from sidecar.cli.scripted.model_script import HttpErrorReply
 from sidecar.judging.backends.chain import ChosenJudge, build_judge
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.runs import RUN_AGENT_VARIABLE
 from sidecar.kernel.settings import JudgeSettings, ModelTiers, ServiceSettings, Settings
 from sidecar.kernel.verdict import Abstain
 from support.fake_claude import CASE, FakeClaude, result
@@ -48,6 +49,16 @@ class TestAuto:
         keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
         said = await within_opencode(JudgeSettings(model="a-model"), claude.session | keys)
         assert said == ChosenBackend("opencode", "the session's own model")
+
+    def test_that_of_a_run_is_the_one_of_its_agents(self, tmp_path: Path) -> None:
+        claude, folder = FakeClaude(tmp_path / "claude"), tmp_path / "bin"
+        folder.mkdir()
+        (folder / "opencode").touch(0o755)
+        path = f"{folder}:{claude.session['PATH']}"
+        run = chosen(JudgeSettings(), claude.session | {"PATH": path, RUN_AGENT_VARIABLE: "opencode"})
+        assert run == ChosenBackend("opencode", f"OpenCode's model, through `{folder}/opencode run`")
+        other = chosen(JudgeSettings(), claude.session | {"PATH": path, RUN_AGENT_VARIABLE: "claude"})
+        assert other.backend == "claude-cli"
 
     def test_then_claude_code(self, tmp_path: Path) -> None:
         claude = FakeClaude(tmp_path / "claude")

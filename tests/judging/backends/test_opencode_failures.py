@@ -92,7 +92,7 @@ class TestFailures:
     async def test_without_an_opencode_there_is_nobody_to_ask(self) -> None:
         said = await OpenCodeJudge(TEXTS).ask(CASE, {}, Settings())
         assert isinstance(said, JudgeFailed)
-        assert said.reason == "OpenCode made no session for the judge: no OpenCode is connected"
+        assert said.reason == "the session is not OpenCode's"
 
     @pytest.mark.parametrize("call", ["session.abort", "session.delete"])
     async def test_a_verdict_stands_though_the_session_cannot_be_put_away(

@@ -11,8 +11,6 @@ import msgspec
 
 from sidecar.kernel.journal import Author, Journal
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.installation import plugin_root
-from sidecar.rubric.markdown import markdown_sections
 from sidecar.servers.tools.tool import TEXTS_FILE, Caller, RefusalError, ToolAnswer, ToolContext, ToolTexts
 from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
@@ -23,7 +21,7 @@ from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
-from sidecar.wiring.taskloop import loop_texts
+from sidecar.wiring.texts import read_texts
 from support.cases import KEY, goal, session
 from support.fakes import ENVIRONMENT, Fakes, prompt
 from support.governed import governance_over
@@ -35,8 +33,7 @@ DEFAULT: Final = ("core", "journal")
 
 
 def real_sections() -> dict[str, str]:
-    tools = markdown_sections((plugin_root() / "rubric" / TEXTS_FILE).read_text(encoding="utf-8"))
-    return loop_texts() | tools
+    return read_texts("loop.md", TEXTS_FILE)
 
 
 class Desk:

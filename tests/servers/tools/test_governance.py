@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, ValidationError  # type: ignore[imp
 
 from servers.tools.core_room import CoreRoom
 from servers.tools.desk import Desk, as_json
-from sidecar.kernel.governance import SECTIONS, ErrorType, Phase
+from sidecar.kernel.governance import FORMS, ErrorType, Phase
 from sidecar.servers.tools.governance import phase_outcome
 from sidecar.systems.governance.policy.table import ACTIONS
 
@@ -64,7 +64,7 @@ PAYLOADS: Final[dict[Phase, dict[str, Any]]] = {
 def golden(phase: Phase, error: ErrorType | None = None) -> dict[str, Any]:
     """A whole answer of a phase."""
     told = {"type": error, "message": "why", "action": ACTIONS[error]} if error else None
-    answer = {"context_lock_id": "gov-1", "section": SECTIONS[phase], "payload": PAYLOADS[phase]}
+    answer = {"context_lock_id": "gov-1", "section": FORMS[phase].section, "payload": PAYLOADS[phase]}
     return {**answer, **({"error": told} if told else {})}
 
 

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from servers.tools.desk import DEFAULT, Desk, as_json
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.journal import Priority
 from sidecar.kernel.session import SessionKey
 from sidecar.servers.tools.tool import Caller, ToolTexts
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
@@ -192,6 +193,34 @@ async def test_an_unknown_argument_is_named_and_what_it_takes_is_said(desk: Desk
     long = await desk.refusal(name, **{"x" * HUGE: 1, "\ud800\x1b": 2})
     assert len(long) < WORDS
     assert long.replace("…", "").isascii()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "allowed"),
+    [
+        (
+            "task_add",
+            {"content": "x", "status": "done"},
+            "remaining, in_progress, completed, blocked, failed",
+        ),
+        ("task_batch_add", {"tasks": [{"content": "x", "status": "done"}]}, "remaining, completed"),
+        ("note_add", {"content": "x", "type": "idea"}, "learning, stuck, tip, decision"),
+    ],
+)
+async def test_a_value_that_is_none_of_an_enumeration_is_told_which_are(
+    name: str, given: dict[str, Any], allowed: str
+) -> None:
+    said = await Desk().refusal(name, **given)
+    values = said.partition("; allowed: ")[2].partition(". ")[0].split(", ")
+    assert set(allowed.split(", ")) <= set(values), said
+
+
+@pytest.mark.parametrize("priority", [1.0, 1])
+async def test_a_whole_number_may_have_a_fraction_of_zero(desk: Desk, priority: float) -> None:
+    desk = await full(desk, "task_priority")
+    await desk.ask("task_priority", id="T1", priority=priority)
+    assert desk.journal.tasks[0].priority is Priority.HIGH
+    assert "got `float`" in await desk.refusal("task_priority", id="T1", priority=1.5)
 
 
 NEEDING: Final = [

@@ -101,7 +101,7 @@ async def test_the_next_task_is_the_most_urgent_one_that_nothing_blocks(desk: De
     assert await desk.text("task_next") == "T3 [remaining, priority 0, depends_on T4] three"
 
 
-@pytest.mark.parametrize("priority", [-1, 5, "1", 1.0, True, 10**400])
+@pytest.mark.parametrize("priority", [-1, 5, "1", 1.5, True, 10**400])
 async def test_a_priority_is_a_number_from_0_to_4(desk: Desk, priority: object) -> None:
     await plan(desk, "one")
     assert "`$.priority`" in await desk.refusal("task_priority", id="T1", priority=priority)

@@ -12,10 +12,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.governance import Phase
+from sidecar.kernel.governance import Phase, WrittenAnswer
 from sidecar.platform.apply import ChangeApplier
 from sidecar.systems.governance.agents import write_answer
-from sidecar.systems.governance.policy.phases import WrittenAnswer
 from support.governed import ANALYSIS, ANSWERS, APPROVED, PASSED, PLAN, implemented
 from support.tdd_projects import contents, lay_out
 

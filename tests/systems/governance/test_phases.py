@@ -13,18 +13,25 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import (
     Action,
     Analysis,
+    AnalyzeInput,
+    ConductInput,
     Decision,
     ErrorType,
     FinalDecision,
     Implementation,
+    ImplementInput,
     Phase,
+    PlanInput,
     Review,
+    ReviewInput,
     ReviewResult,
     Testing,
+    TestInput,
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
@@ -32,14 +39,6 @@ from sidecar.platform.steering import UNHELD
 from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.conductor import Assignment, Conductor
 from sidecar.systems.governance.locks import Locks
-from sidecar.systems.governance.policy.phases import (
-    AnalyzeInput,
-    ConductInput,
-    ImplementInput,
-    PlanInput,
-    ReviewInput,
-    TestInput,
-)
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller
@@ -115,7 +114,12 @@ class Room:
         catalog.approve(str(self.project), found.gates)
 
     async def conduct(
-        self, *steps: Step, mode: str = "fast", says: str = "", wish: Assignment | None = None, **more: Any
+        self,
+        *steps: Step,
+        mode: Mode = Mode.FAST,
+        says: str = "",
+        wish: Assignment | None = None,
+        **more: Any,
     ) -> Work:
         """Conduct it all; `says`: the person answers so to everything, "" nobody is there."""
 
@@ -296,13 +300,13 @@ async def test_a_weakened_test_is_a_failed_clause(room: Room) -> None:
 
 
 async def test_safe_mode_asks_for_the_review_and_for_the_delivery(room: Room) -> None:
-    work = await room.conduct(*GOOD, mode="safe", says="yes")
+    work = await room.conduct(*GOOD, mode=Mode.SAFE, says="yes")
     assert [one.phase for one in room.asked] == [Phase.REVIEW, Phase.CONDUCT]
     assert (work.stage, room.holds(DONE)) == (Stage.DELIVERED, True)
 
 
 async def test_who_says_no_to_every_review_gets_nothing_and_each_no_reaches_the_worker(room: Room) -> None:
-    work = await room.conduct(*GOOD[:4], *GOOD[2:4] * 2, mode="light", says="no")
+    work = await room.conduct(*GOOD[:4], *GOOD[2:4] * 2, mode=Mode.LIGHT, says="no")
     assert [one.phase for one in room.asked] == [*[Phase.REVIEW] * 3, Phase.CONDUCT]
     assert "not so" in room.workers.tasks[4].prompt
     assert (work.stage, room.holds(PYTHON)) == (Stage.STOPPED, True)
@@ -312,7 +316,7 @@ async def test_each_requirement_must_be_shown_to_be_met_where_the_mode_checks_th
     asks = answers(**ANALYSIS | {"nfrs": {**NO_NFRS, "performance": "under 1 ms"}})
     met = answers(**APPROVED | {"nfrs": {**NO_NFRS, "performance": "calc.py: one subtraction"}})
     again = implements({"calc.py": f"{SUB}# 2\n"})
-    work = await room.conduct(asks, *GOOD[1:3], GOOD[3], again, met, GOOD[4], mode="full", says="yes")
+    work = await room.conduct(asks, *GOOD[1:3], GOOD[3], again, met, GOOD[4], mode=Mode.FULL, says="yes")
     review = room.outcomes[3].payload
     assert isinstance(review, Review)
     assert [(rule.rule, rule.passed) for rule in review.rules] == [("R003", False), ("R004", True)]
@@ -389,7 +393,7 @@ async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refuse
             await call(governance, caller, phase, ident, given)
     with pytest.raises(ToolRuleError, match="governance-mode"):
         await governance.run(
-            PhaseRequest(phase=Phase.PLAN, lock=lock, given=ReviewInput(), mode="fast"),
+            PhaseRequest(phase=Phase.PLAN, lock=lock, given=ReviewInput(), mode=Mode.FAST),
             session,
             lambda _: None,
         )
@@ -483,7 +487,7 @@ async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
     )
     telling = implements({"calc.py": f"{SUB}TOKEN = 'hunter2-and-more'\n", "tests/test_sub.py": SUB_TEST})
     steps = (GOOD[0], GOOD[1], telling, *GOOD[3:])
-    work = await room.conduct(*steps, wish=Assignment(problem="use hunter2-and-more", mode="fast"))
+    work = await room.conduct(*steps, wish=Assignment(problem="use hunter2-and-more", mode=Mode.FAST))
     prompts = [task.prompt for task in room.workers.tasks]
     for told in (str(prompts), msgspec.json.encode(room.governance().entries(work.lock)).decode()):
         assert ("hunter2" in told, "TOKEN = " in told) == (False, True)
@@ -502,13 +506,13 @@ async def test_a_secret_in_a_persons_answer_is_masked(room: Room) -> None:
 @pytest.mark.parametrize(
     ("settings", "mode", "why"),
     [
-        ("enabled = false", "", "governance-disabled"),
-        ('modes = ["safe"]\ndefault_mode = "safe"', "fast", "governance-mode-off"),
-        ('default_mode = "safe"', "", ""),
+        ("enabled = false", None, "governance-disabled"),
+        ('modes = ["safe"]\ndefault_mode = "safe"', Mode.FAST, "governance-mode-off"),
+        ('default_mode = "safe"', None, ""),
     ],
 )
 async def test_the_settings_say_which_phase_may_run_in_which_mode(
-    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, mode: str, why: str
+    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, mode: Mode | None, why: str
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
     lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.analyze]\n{settings}\n"})

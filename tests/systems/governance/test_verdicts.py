@@ -7,11 +7,27 @@ from typing import Any
 import pytest
 
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
-from sidecar.kernel.governance import MinorFix, Nfrs, ReviewIssue, ReviewResult, Severity, TestingResult
+from sidecar.kernel.governance import (
+    ImplementAnswer,
+    ImplementedFile,
+    MinorFix,
+    Nfrs,
+    Plan,
+    PlannedTask,
+    ReviewAnswer,
+    ReviewIssue,
+    ReviewResult,
+    Severity,
+    TestingResult,
+)
+from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseResult, parse_clause
-from sidecar.systems.governance.policy.phases import ReviewAnswer
-from sidecar.systems.governance.policy.table import ModeRules
-from sidecar.systems.governance.policy.verdicts import gate_issues, rule_on_review, rule_on_tests
+from sidecar.systems.governance.policy.verdicts import (
+    beyond_tasks,
+    gate_issues,
+    rule_on_review,
+    rule_on_tests,
+)
 
 LAX = ModeRules(nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False)
 PASSED, FAILED, SILENT = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
@@ -88,3 +104,12 @@ def test_a_review_approves_only_what_nobody_has_something_grave_against(  # noqa
     review, trouble = rule_on_review(answer, ours, None, LAX, quick_fix=quick)
     assert (review.result, review.quick_fix_trigger) == (result, fix)
     assert (trouble is None) == (result == "APPROVED")
+
+
+def test_an_empty_rule_of_the_callers_forbids_nothing_and_hides_no_other() -> None:
+    plan = Plan(tasks=(PlannedTask(todo="a", done_when="b", verify_by="c"),))
+    answer = ImplementAnswer(files=(ImplementedFile(path="a.py", task_ref="1"),), message="")
+    assert beyond_tasks(["a.py"], answer, plan, ["", " "]) is None
+    broken = beyond_tasks(["a.py"], answer, plan, ["", "never *.py"])
+    assert broken is not None
+    assert broken.values == {"file": "a.py", "rule": "never *.py"}

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import Decision, ErrorType, Phase, ReviewResult, TestingResult
-from sidecar.kernel.settings import CustomMode
+from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.table import (
     ACTIONS,
     AFTER_ANSWER,
     MAY_CALL,
+    MODES,
     NEXT_STAGE,
     Stage,
-    mode_rules,
 )
 from sidecar.systems.governance.policy.work import check_order, decide, fold_work
 
@@ -183,7 +183,7 @@ def test_the_decision(
     entries: tuple[AuditEntry, ...], mode: Mode, claims: Any, decision: Decision, error: ErrorType | None
 ) -> None:
     """The last two rows are the last iteration of the mode: it delivers what holds, and asks else."""
-    found, trouble = decide(fold_work("gov-1", entries), mode_rules(mode, CustomMode()), claims)
+    found, trouble = decide(fold_work("gov-1", entries), MODES.get(mode, ModeRules()), claims)
     assert (found, trouble and trouble.type) == (decision, error)
 
 
@@ -221,7 +221,7 @@ OUTCOMES: dict[Phase, list[tuple[str, ErrorType | None]]] = {
 @given(data=st.data(), mode=st.sampled_from(Mode))
 def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data: Any, mode: Mode) -> None:
     """Any legal history: a change that is delivered was approved and tested after it was made."""
-    rules, made, approved, passed, agreed = mode_rules(mode, CustomMode()), 0, 0, 0, 0
+    rules, made, approved, passed, agreed = MODES.get(mode, ModeRules()), 0, 0, 0, 0
     entries: list[AuditEntry] = []
     for _ in range(30):
         work = fold_work("gov-1", entries)
@@ -274,5 +274,5 @@ def test_a_change_that_was_made_again_needs_evidence_and_leave_of_its_own(
     entries: tuple[AuditEntry, ...], mode: Mode, decision: Decision
 ) -> None:
     """Also in orders that the table does not allow."""
-    found, _ = decide(fold_work("gov-1", entries), mode_rules(mode, CustomMode()), NOTHING_SAID)
+    found, _ = decide(fold_work("gov-1", entries), MODES.get(mode, ModeRules()), NOTHING_SAID)
     assert found is decision

@@ -112,15 +112,19 @@ async def test_a_run_that_is_to_pause_ends_after_the_iteration_was_judged(fakes:
     assert "one" in again.prompts[0].feedback
 
 
-async def test_a_goal_that_is_paused_while_an_agent_works_ends_the_run(fakes: Fakes) -> None:
+@pytest.mark.parametrize(("word", "outcome", "code"), [("pause", "paused", 1), ("clear", "cleared", 3)])
+async def test_a_goal_that_is_taken_away_while_an_agent_works_ends_the_run(
+    fakes: Fakes, word: str, outcome: str, code: int
+) -> None:
     scene = Scene(fakes)
 
     async def work(_errand: AgentTask) -> AgentResult:
-        await scene.overseer.typed("goal", "pause")
+        await scene.overseer.typed("goal", word)
         return AgentResult(said="Done.", exit_code=0)
 
     scene.agents = agents(work)
-    assert (await scene.play()).outcome == "paused"
+    ended = await scene.play()
+    assert (ended.outcome, ended.exit_code) == (outcome, code)
     assert fakes.judge.cases == []
 
 
@@ -139,6 +143,15 @@ async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_
     assert (ended.outcome, ended.exit_code, ended.iterations) == ("agent-failed", 1, 3)
     assert "exit code 1" in ended.detail
     assert [name for name, _ in scene.hooks.ran].count("on_error") == 3
+
+
+async def test_an_agent_that_cannot_work_at_all_ends_the_run_at_once_and_is_not_judged(fakes: Fakes) -> None:
+    broken = AgentResult(exit_code=1, trouble="error: unknown option '--nme'", unusable=True)
+    scene = Scene(fakes, lambda _errand: broken)
+    ended = await scene.play()
+    assert (ended.outcome, ended.detail, ended.iterations) == ("agent-failed", broken.trouble, 1)
+    assert (fakes.judge.cases, scene.all(StopJudged)) == ([], [])
+    assert ("on_error", broken.trouble) in [(name, facts.get("error")) for name, facts in scene.hooks.ran]
 
 
 async def test_an_agent_that_failed_after_it_met_the_goal_achieved_it(fakes: Fakes) -> None:
@@ -228,8 +241,38 @@ async def test_hooks_run_around_session_and_iterations_and_what_they_print_is_pr
         "after_session",
     ]  # fmt: skip
     assert scene.prompts[0].before == "printed by before_session\nprinted by before_iteration"
+    after = "printed by before_session\nprinted by after_iteration\nprinted by before_iteration"
+    assert scene.prompts[1].before == after
     assert scene.hooks.ran[2][1]["decision"] == "continue"
     assert scene.hooks.ran[-1][1]["outcome"] == "achieved"
+
+
+async def test_each_iteration_is_committed_before_it_is_judged_and_a_failure_is_told(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("more"), complete("E1"))
+    SessionJournals(fakes.journals).change(
+        KEY, lambda now: journal.add_tasks(now, ((f"write the {SECRET}", TaskStatus.REMAINING),))
+    )
+
+    def finish(errand: AgentTask) -> AgentResult:
+        SessionJournals(fakes.journals).change(
+            KEY, lambda now: journal.set_task_status(now, "T1", TaskStatus.COMPLETED)
+        )
+        return worked(fakes)(errand)  # type: ignore[return-value]
+
+    scene = Scene(fakes, worked(fakes), finish)
+    committed = list[tuple[str, int]]()
+
+    async def commit(message: str) -> str:
+        committed.append((message, len(scene.all(StopJudged))))
+        return "the linter fails" if len(committed) == 2 else ""
+
+    scene.commit = commit
+    await scene.play()
+    message = "write the ***\n\nsupervisor run demo, iteration"
+    assert committed == [(f"{message} 1", 0), (f"{message} 2", 1)]
+    assert [told.text for told in scene.all(RunWarning)] == [
+        "this iteration was not committed: the linter fails"
+    ]
 
 
 # --- what is shown, and what breaks ---

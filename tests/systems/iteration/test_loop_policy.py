@@ -20,6 +20,7 @@ from sidecar.systems.iteration.policy.loop import (
     MAX_AGENTS,
     OpeningCommand,
     agent_limit,
+    judge_warning,
     newly_completed_tasks,
     next_agent_number,
     next_agent_seconds,
@@ -27,6 +28,7 @@ from sidecar.systems.iteration.policy.loop import (
     resumes_goal,
     run_end_after_failure,
     run_end_after_stop,
+    with_default_goal,
 )
 from support.table import over_table
 
@@ -139,6 +141,49 @@ def test_what_cannot_begin_is_refused_with_what_to_do(
 def test_a_greater_number_of_iterations_lets_an_exhausted_goal_go_on() -> None:
     spent = at(GoalStatus.EXHAUSTED, continuations=3, budget=3)
     assert opening_commands(asked(most=6), spent) == (OpeningCommand("retry", "5"),)
+
+
+@over_table(
+    ("condition", "checks", "no_judge", "warned"),
+    [
+        ("the parser accepts comments", (), "no key", True),
+        ("the parser accepts comments", ("make",), "no key", True),
+        ("the parser accepts comments", (), "", False),
+        ("all checks pass", ("make",), "no key", False),
+        ("all checks pass", (), "no key", True),
+        ("spec.md is built and its tasks are done", ("make",), "no key", False),
+        ("spec.md is built and its tasks are done", (), "no key", True),
+    ],
+)
+def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
+    condition: str,
+    checks: tuple[str, ...],
+    no_judge: str,
+    warned: bool,  # noqa: FBT001 - a cell
+) -> None:
+    told = judge_warning(replace(KNOWN, condition=condition, checks=checks, no_judge=no_judge))
+    assert bool(told) is warned
+    assert not warned or all(way in told for way in (no_judge, "docs/judges.md", "--check", "--spec"))
+
+
+@over_table(
+    ("wish", "standing", "goal"),
+    [
+        ({"checks": ("make",)}, NEW, "all checks pass"),
+        ({"spec": "spec.md"}, NEW, "spec.md is built and its tasks are done"),
+        ({"spec": "spec.md", "checks": ("make",)}, NEW, "spec.md is built and its tasks are done"),
+        ({"spec": "spec.md"}, at(GoalStatus.ACHIEVED), "spec.md is built and its tasks are done"),
+        ({"spec": "spec.md", "goal": "mine"}, NEW, "mine"),
+        ({"spec": "spec.md"}, KNOWN, ""),
+        ({"checks": ("make",)}, replace(KNOWN, condition="all checks pass"), "all checks pass"),
+        ({"checks": ("make",)}, KNOWN, ""),
+        ({}, NEW, ""),
+    ],
+)
+def test_a_check_or_a_specification_alone_is_a_goal_where_the_session_has_none(
+    wish: dict[str, Any], standing: RunStatus, goal: str
+) -> None:
+    assert with_default_goal(asked(**wish), standing).goal == goal
 
 
 # --- how many, how long ---

@@ -56,7 +56,7 @@ def said(verdict: Verdict, **cost: Any) -> Judgement:
 
 
 def ask(before: Inquiry) -> tuple[Inquiry, Effect | Ruling]:
-    return judge_step.ask_judge(before, "the parser accepts comments" if before.session.goal else "")
+    return judge_step.ask_judge(before, "the parser accepts comments" if before.session.goal else "", 0.0)
 
 
 def asked(**fields: Any) -> Inquiry:

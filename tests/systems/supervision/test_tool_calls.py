@@ -8,6 +8,7 @@ import pytest
 
 from sidecar.kernel.effects import HostAnswer, NoReply, ToolCallReply
 from sidecar.kernel.events import ToolCalled
+from sidecar.systems.supervision.ports import NoOtherSystems
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, with_goal
 from support.fakes import Fakes
@@ -15,8 +16,15 @@ from support.fakes import Fakes
 SPARED = {"status": True, "gates_run": False}
 
 
+class Tools(NoOtherSystems):
+    """The tools of a test."""
+
+    def may_call_unasked(self, tool: str) -> bool | None:
+        return SPARED.get(tool)
+
+
 async def called(fakes: Fakes, tool: str, **fields: Any) -> HostAnswer:
-    supervisor = Supervisor(fakes.services, spare=SPARED.get)
+    supervisor = Supervisor(fakes.services, others=Tools())
     return await supervisor.tell(ToolCalled(key=KEY, project=PROJECT, tool=tool, certain=True, **fields))
 
 

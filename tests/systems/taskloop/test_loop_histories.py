@@ -32,6 +32,7 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy.journal import set_task_status
 from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.systems.taskloop.council import missing_members
+from sidecar.systems.taskloop.reports import Claim
 from sidecar.systems.taskloop.service import ADHOC, TaskLoops, TaskRequest
 from support.cases import KEY, session
 from support.fakes import FailingLog, Fakes, prompt
@@ -247,7 +248,7 @@ class History:
         task = self.loops.of(KEY).task
         if found == "pass":
             self.accepted.add(task)
-        await self.loops.report_completion(SESSION, (), "did it")
+        await self.loops.report_completion(SESSION, Claim((), "did it"))
 
     # --- rules ---
 

@@ -79,8 +79,8 @@ def test_type_and_language_are_recognised(
     assert (selected.task_type, selected.language) == recognised
 
 
-def test_a_type_and_a_language_that_are_given_win() -> None:
-    given = TaskProfile(description="Fix it", files=("a.py",), task_type="refactor", language="Go")
+def test_a_type_that_is_given_wins() -> None:
+    given = TaskProfile(description="Fix it", files=("a.go",), task_type="refactor")
     selected = select_agent(given, [agent("a", task_types=("refactor",), languages=("go",))])
     assert selected.reasoning[2:] == ("task type 20 of 20: refactor (given)", "language 10 of 10: go")
 

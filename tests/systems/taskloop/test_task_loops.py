@@ -26,11 +26,15 @@ from sidecar.kernel.loop import (
     LoopStatus,
     Tier,
 )
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.ports import NoOtherSystems
+from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.systems.taskloop import service
 from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
 from sidecar.systems.taskloop.council import missing_members
-from sidecar.systems.taskloop.reports import Examination, build_gate_result, choose_gates
+from sidecar.systems.taskloop.reports import Claim, build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
@@ -69,7 +73,7 @@ class Loops:
         return await self.loops.start_task(SESSION, asked)
 
     async def report(self, *files: str) -> Completion:
-        return await self.loops.report_completion(SESSION, files, "did it")
+        return await self.loops.report_completion(SESSION, Claim(files, "did it"))
 
     async def fails(self, number: int) -> Completion:
         """Report once with a failure of its own."""
@@ -332,7 +336,7 @@ async def test_a_crash_while_checks_run_goes_on_with_the_same_report(monkeypatch
         raise OSError("the machine went away")
 
     with monkeypatch.context() as dying:
-        dying.setattr(Examination, "examine", dies)
+        dying.setattr(service, "examine_report", dies)
         with pytest.raises(OSError, match="went away"):
             await room.report()
     assert room.loops.of(KEY).state is LoopState.AWAITING_QUALITY_GATES
@@ -478,12 +482,17 @@ async def test_no_restore_completes_a_task() -> None:
 
 async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -> None:
     room = Loops()
-    room.fakes.supervisor.also_forget.append(room.loops.states.forget)
+
+    class Loop(NoOtherSystems):
+        def forget(self, key: SessionKey, project: str) -> None:
+            room.loops.states.forget(key, project)
+
     await room.begun()
     for _ in range(CHECKPOINTS + 1):
         await room.loops.checkpoints.save(SESSION)
     assert len(room.fakes.checkpoints.saved) == CHECKPOINTS
     await room.loops.start_task(SESSION, replace(ADHOC, description="something else"))
+    room.fakes.supervisor = Supervisor(room.fakes.services, others=Loop())
     await room.fakes.tell(SessionDeleted(key=KEY, project=SESSION.project))
 
     assert room.fakes.loops.load(KEY) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sidecar.evidence.reports.severities import Severities, count_severities
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import Loop
-from sidecar.kernel.session import SessionKey
+from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope
 from sidecar.systems.taskloop.policy.complexity import estimate_complexity
@@ -60,8 +60,11 @@ def test_a_file_is_in_scope_if_task_and_agent_may_change_it(
         source="s",
         scope=Scope(can_modify=can, cannot_modify=cannot),
     )
-    task, loop = Task(id="T1", content="c", scope_files=scope), Loop(key=SessionKey("claude-code", "s1"))
-    work = TaskWork(loop=loop, task=task, agent=agent, settings=Settings())
+    task, session = (
+        Task(id="T1", content="c", scope_files=scope),
+        Session(key=SessionKey("claude-code", "s1")),
+    )
+    work = TaskWork(session=session, loop=Loop(key=session.key), task=task, agent=agent, settings=Settings())
     assert work.files_outside(("src/a.py", "docs/a.md", "b.py")) == outside
 
 

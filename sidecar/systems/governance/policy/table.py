@@ -16,11 +16,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct
-
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import Action, ErrorType, Phase
-from sidecar.kernel.settings import CustomMode
+from sidecar.kernel.settings import ModeRules
 
 
 class Stage(StrEnum):
@@ -103,45 +101,13 @@ whether there may be as many iterations again; a conflict and what is not verifi
 """
 
 
-class ModeRules(Struct, frozen=True, kw_only=True):
-    """What a mode asks for.
-
-    `nfr_check`: a review says how each non-functional requirement is met. `manual_review`: a person approves
-    each review. `forced_human_intervention`: a person approves the delivery.
-    """
-
-    nfr_check: bool
-    manual_review: bool
-    max_iterations: int
-    forced_human_intervention: bool
-
-
 MODES: Final[Mapping[Mode, ModeRules]] = {
-    Mode.FULL: ModeRules(
-        nfr_check=True, manual_review=True, max_iterations=5, forced_human_intervention=False
-    ),
-    Mode.LIGHT: ModeRules(
-        nfr_check=False, manual_review=True, max_iterations=3, forced_human_intervention=False
-    ),
-    Mode.FAST: ModeRules(
-        nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False
-    ),
-    Mode.SAFE: ModeRules(
-        nfr_check=True, manual_review=True, max_iterations=5, forced_human_intervention=True
-    ),
+    Mode.FULL: ModeRules(manual_review=True, max_iterations=5),
+    Mode.LIGHT: ModeRules(nfr_check=False, manual_review=True, max_iterations=3),
+    Mode.FAST: ModeRules(nfr_check=False, max_iterations=2),
+    Mode.SAFE: ModeRules(manual_review=True, max_iterations=5, forced_human_intervention=True),
 }
-
-
-def mode_rules(mode: Mode, custom: CustomMode) -> ModeRules:
-    """Return the rules of a mode; those of `custom` are the user's."""
-    if mode is not Mode.CUSTOM:
-        return MODES[mode]
-    return ModeRules(
-        nfr_check=custom.nfr_check,
-        manual_review=custom.manual_review,
-        max_iterations=custom.max_iterations,
-        forced_human_intervention=custom.forced_human_intervention,
-    )
+"""What each mode asks for, in what it differs from the defaults; `custom` is the user's."""
 
 
 class Rule(StrEnum):

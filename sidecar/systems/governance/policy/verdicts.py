@@ -1,31 +1,93 @@
-"""What a review and the tests amount to. A worker's word can only lower what our own evidence shows."""
+"""What a plan, a change, a review and the tests amount to, by the rules R001 to R005.
+
+A worker's word can only lower what our own evidence shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.governance import (
     Analysis,
     ErrorType,
+    ImplementAnswer,
+    Phase,
+    Plan,
     Review,
+    ReviewAnswer,
     ReviewIssue,
     ReviewResult,
+    RuleResult,
     Severity,
     TestingResult,
+    Verifiability,
 )
-from sidecar.systems.governance.policy.clauses import ClauseResult
-from sidecar.systems.governance.policy.phases import ReviewAnswer
-from sidecar.systems.governance.policy.rules import missing_nfrs, rule_result
-from sidecar.systems.governance.policy.table import ModeRules, Rule
-from sidecar.systems.governance.policy.work import Trouble
+from sidecar.kernel.settings import ModeRules
+from sidecar.systems.governance.policy.clauses import ClauseKind, ClauseResult, plan_clauses
+from sidecar.systems.governance.policy.table import MAY_CALL, Rule, Stage
+from sidecar.systems.governance.policy.work import Trouble, Work
 
-UNSURE: Final = ("what the agent that tested was to find out: it could not",)
+UNSURE: Final = "what the agent that tested was to find out: it could not"
 TOLD: Final = 5
 """Points that a message names; the payload holds all."""
+ONLY, NEVER = "only", "never"
+
+
+# --- before the work, and its bounds ------------------------------------------------------------------------
+
+
+def review_was_not_skipped(work: Work) -> RuleResult:
+    """R001: the change before was reviewed, and after this one nothing else than a review may follow."""
+    seen = not work.subject or work.review is not None
+    why = "only a review may follow" if seen else "the change before was not reviewed"
+    follows = MAY_CALL[Stage.IMPLEMENTED] == (Phase.REVIEW,)
+    return RuleResult(Rule.REVIEW_NOT_SKIPPED, seen and follows, why)
+
+
+def tests_are_there(plan: Plan, analysis: Analysis | None, gates: Iterable[Gate]) -> RuleResult:
+    """R002: what commands can decide is decided by one: an approved test gate, or a clause that runs one."""
+    shown = {
+        "the problem is not decided by commands, so each task's clause is judged": (
+            analysis is not None and analysis.verifiability is not Verifiability.HARD
+        ),
+        "the project's tests run": any(
+            gate.approved and gate.kind in {Kind.TESTS, Kind.CHECK} for gate in gates
+        ),
+        "a task is verified by a command": any(
+            clause.kind is ClauseKind.RUN for clause in plan_clauses(plan)
+        ),
+    }
+    why = next((why for why, holds in shown.items() if holds), "")
+    missing = (
+        "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
+    )
+    return RuleResult(Rule.TESTS_REQUIRED, bool(why), why or missing)
+
+
+def beyond_tasks(
+    paths: Sequence[str], answer: ImplementAnswer, plan: Plan, rules: Iterable[str]
+) -> Trouble | None:
+    """Return a violation where a changed file belongs to no task, or is forbidden by a rule of the user's."""
+    numbers = {str(number) for number in range(1, len(plan.tasks) + 1)}
+    told = {file.path.removeprefix("./") for file in answer.files if file.task_ref.strip("# ") in numbers}
+    if beyond := [path for path in paths if path not in told]:
+        return Trouble(ErrorType.RULE_VIOLATION, "beyond-tasks", {"files": ", ".join(beyond)})
+    for rule in rules:
+        word, *globs = rule.split() or [""]
+        for path in paths:
+            named = any(fnmatchcase(path, glob) or path.startswith(f"{glob.rstrip('/')}/") for glob in globs)
+            if (word.lower() == ONLY and not named) or (word.lower() == NEVER and named):
+                return Trouble(ErrorType.RULE_VIOLATION, "against-rule", {"file": path, "rule": rule})
+    return None
+
+
+# --- review and test ----------------------------------------------------------------------------------------
 
 
 def is_required(gate: Gate) -> bool:
@@ -85,10 +147,8 @@ def rule_on_review(
         issues=issues,
         quick_fix_trigger=answer.quick_fix_trigger if quick_fix and not approved and not major else None,
         rules=(
-            rule_result(
-                Rule.NFRS_MET, not missing, f"missing: {', '.join(missing)}" if missing else "none is missing"
-            ),
-            rule_result(Rule.HUMAN_ON_ERROR, not asked, "a person is asked" if asked else "none is needed"),
+            RuleResult(Rule.NFRS_MET, not missing, f"missing: {', '.join(missing) or 'none'}"),
+            RuleResult(Rule.HUMAN_ON_ERROR, not asked, "a person is asked" if asked else "none is needed"),
         ),
     )
     if asked:
@@ -101,24 +161,23 @@ def rule_on_review(
     return review, Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
 
 
+def missing_nfrs(analysis: Analysis | None, answer: ReviewAnswer) -> tuple[str, ...]:
+    """R003: return the non-functional requirements of which the review does not say how they are met."""
+    if analysis is None:
+        return ()
+    asked, met = asdict(analysis.nfrs), asdict(answer.nfrs)
+    return tuple(name for name, text in asked.items() if text.strip() and not met[name].strip())
+
+
 class TestRuling(Struct, frozen=True, kw_only=True):
-    """What tests amount to. `failed` did not hold; for `unseen` there is no evidence."""
+    """What tests amount to. For `unseen` there is no evidence."""
 
     __test__ = False
 
     result: TestingResult
-    failed: tuple[str, ...]
-    unseen: tuple[str, ...]
-
-    @property
-    def trouble(self) -> Trouble | None:
-        """What is to be told, None where all is shown."""
-        if self.result is TestingResult.FAILED:
-            return Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": "; ".join(self.failed[:TOLD])})
-        if self.result is TestingResult.EVIDENCE_UNAVAILABLE:
-            values = {"unseen": "; ".join(self.unseen[:TOLD])}
-            return Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", values)
-        return None
+    trouble: Trouble | None = None
+    failed: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def rule_on_tests(
@@ -130,6 +189,7 @@ def rule_on_tests(
     """Return what runs, clauses and the worker's word amount to. Nothing at all is no evidence."""
     runs, clauses = tuple(runs), tuple(clauses)
     required = [run for run in runs if is_required(run.gate)]
+    silent = [run for run in required if run.outcome in NOTHING_SHOWN]
     failed = (
         *(f"`{run.gate.command}` fails" for run in required if run.outcome is Outcome.FAILED),
         *weakened,
@@ -137,20 +197,16 @@ def rule_on_tests(
         *(("the agent that tested says that it failed",) if word is TestingResult.FAILED else ()),
     )
     unseen = (
-        *(
-            f"`{run.gate.command}`: {run.reason or run.outcome}"
-            for run in required
-            if run.outcome in NOTHING_SHOWN
-        ),
+        *(f"`{run.gate.command}`: {run.reason or run.outcome}" for run in silent),
         *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is None),
-        *(UNSURE if word is TestingResult.EVIDENCE_UNAVAILABLE else ()),
+        *((UNSURE,) if word is TestingResult.EVIDENCE_UNAVAILABLE else ()),
         *(() if runs or clauses else ("anything: there is neither a check nor a clause",)),
     )
-    result = (
-        TestingResult.FAILED
-        if failed
-        else TestingResult.EVIDENCE_UNAVAILABLE
-        if unseen
-        else TestingResult.PASSED
-    )
-    return TestRuling(result=result, failed=failed, unseen=unseen)
+    result, trouble = TestingResult.PASSED, None
+    if failed:
+        result = TestingResult.FAILED
+        trouble = Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": "; ".join(failed[:TOLD])})
+    elif unseen:
+        result = TestingResult.EVIDENCE_UNAVAILABLE
+        trouble = Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", {"unseen": "; ".join(unseen[:TOLD])})
+    return TestRuling(result=result, trouble=trouble, failed=failed, unseen=unseen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,13 +26,8 @@ from sidecar.kernel.governance import (
     Testing,
     TestingResult,
 )
-from sidecar.systems.governance.policy.table import (
-    AFTER_ANSWER,
-    MAY_CALL,
-    NEXT_STAGE,
-    ModeRules,
-    Stage,
-)
+from sidecar.kernel.settings import ModeRules
+from sidecar.systems.governance.policy.table import AFTER_ANSWER, MAY_CALL, NEXT_STAGE, Stage
 
 PHASE_TOOL: Final = "phase_"
 """How the tool of a phase begins in the audit."""
@@ -65,10 +60,9 @@ class Work(Struct, frozen=True, kw_only=True):
     """The work under one lock.
 
     `iteration` counts from 1, `extra` is what a person added to the iterations. `subject` is the digest of
-    the change that was made last; `reviewed` and `tested` are the digests of those that `review` and
-    `testing` are about, and `approved` of the one that a person approved for delivery. `commands` are those
-    that a person let run. `tested_tree` is the digest of the files on which it was tested, `fixes` counts the
-    quick fixes of this iteration.
+    the change that was made last; `review` and `testing` are about that very change, and so is what a person
+    `approved` for delivery. `commands` are those that a person let run. `tested_tree` is the digest of the
+    files on which it was tested, `fixes` counts the quick fixes of this iteration.
     """
 
     lock: str
@@ -81,30 +75,31 @@ class Work(Struct, frozen=True, kw_only=True):
     plan: Plan | None = None
     subject: str = ""
     review: Review | None = None
-    reviewed: str = ""
     testing: Testing | None = None
-    tested: str = ""
     tested_tree: str = ""
     fixes: int = 0
-    approved: str = ""
+    approved: bool = False
     commands: frozenset[str] = frozenset()
     question: Question | None = None
 
 
-class _Shown(Struct, frozen=True):
-    """What a phase has put out."""
+class PhaseOutput(Struct, frozen=True, omit_defaults=True):
+    """What the audit keeps of what a phase put out; see `PhaseDone`."""
 
-    payload: msgspec.Raw
+    payload: Any
     error: PhaseError | None = None
     commands: tuple[str, ...] = ()
     tree: str = ""
 
+    def read_payload(self, kind: type[T]) -> T | None:
+        """Return a decoded payload as the Struct that it was."""
+        return msgspec.convert(self.payload, kind | None)
 
-class _Asked(Struct, frozen=True):
+
+class _Input(Struct, frozen=True):
+    """What is read of an input: the problem of analyze, the text of an answer."""
+
     problem_statement: str = ""
-
-
-class _Said(Struct, frozen=True):
     text: str = ""
 
 
@@ -123,24 +118,28 @@ def fold_work(lock: str, entries: Iterable[AuditEntry]) -> Work:
 
 
 def _after_phase(work: Work, entry: AuditEntry) -> Work:
-    phase, shown = Phase(entry.tool.removeprefix(PHASE_TOOL)), msgspec.json.decode(entry.output, type=_Shown)
+    phase, shown = (
+        Phase(entry.tool.removeprefix(PHASE_TOOL)),
+        msgspec.json.decode(entry.output, type=PhaseOutput),
+    )
     after = replace(work, stage=NEXT_STAGE.get((phase, entry.result), work.stage))
+    same = entry.subject == work.subject
     match phase:
         case Phase.ANALYZE:
-            problem = msgspec.json.decode(entry.input, type=_Asked).problem_statement
-            analysis = _payload(shown, Analysis)
+            problem = msgspec.json.decode(entry.input, type=_Input).problem_statement
+            analysis = shown.read_payload(Analysis)
             after = replace(after, analysis=analysis or work.analysis, problem=problem)
         case Phase.PLAN:
-            after = replace(after, plan=_payload(shown, Plan) or work.plan)
+            after = replace(after, plan=shown.read_payload(Plan) or work.plan)
         case Phase.IMPLEMENT:
-            after = replace(after, subject=entry.subject or work.subject)
+            if entry.subject not in {"", work.subject}:
+                after = replace(after, subject=entry.subject, review=None, testing=None, approved=False)
         case Phase.REVIEW:
             fixes = work.fixes + (after.stage is Stage.QUICK_FIX)
-            after = replace(after, review=_payload(shown, Review), reviewed=entry.subject, fixes=fixes)
+            after = replace(after, review=shown.read_payload(Review) if same else None, fixes=fixes)
         case Phase.TEST:
-            after = replace(
-                after, testing=_payload(shown, Testing), tested=entry.subject, tested_tree=shown.tree
-            )
+            testing = shown.read_payload(Testing) if same else None
+            after = replace(after, testing=testing, tested_tree=shown.tree)
         case Phase.CONDUCT:
             iterates = entry.result == Decision.ITERATE
             after = replace(after, iteration=work.iteration + iterates, fixes=0 if iterates else work.fixes)
@@ -168,7 +167,7 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
     after = replace(work, question=None, stage=stage)
     match asked.phase, asked.error, yes:
         case Phase.REVIEW, ErrorType.PERSON_ASKED, False if work.review is not None:
-            said = msgspec.json.decode(entry.input, type=_Said).text or "a person said no"
+            said = msgspec.json.decode(entry.input, type=_Input).text or "a person said no"
             issue = ReviewIssue(task_ref="person", severity=Severity.MAJOR, description=said)
             issues = (*work.review.issues, issue)
             return replace(after, review=replace(work.review, result=ReviewResult.REJECTED, issues=issues))
@@ -177,13 +176,9 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
         case Phase.PLAN, _, True:
             return replace(after, commands=work.commands | frozenset(asked.commands))
         case Phase.CONDUCT, ErrorType.PERSON_ASKED, True:
-            return replace(after, approved=asked.subject)
+            return replace(after, approved=asked.subject == work.subject)
         case _:
             return after
-
-
-def _payload(shown: _Shown, kind: type[T]) -> T | None:
-    return None if bytes(shown.payload) == b"null" else msgspec.json.decode(shown.payload, type=kind)
 
 
 # --- what may be called, and the decision -------------------------------------------------------------------
@@ -210,23 +205,22 @@ def decide(
     """Return what becomes of the change, and what is to be told.
 
     `said`: the result of review and test and the iteration as the caller gives them, None where it does not.
-    Only evidence about the change that was made last counts.
     """
-    reviewed = work.review.result if work.review and work.reviewed == work.subject else None
-    tested = work.testing.result if work.testing and work.tested == work.subject else None
+    reviewed = work.review.result if work.review else None
+    tested = work.testing.result if work.testing else None
     names = ("review_result", "test_result", "iteration_count")
     for name, given, known in zip(names, said, (reviewed, tested, work.iteration), strict=True):
         if given is not None and given != known:
             values = {"field": name, "given": str(given), "known": str(known or "none")}
             return Decision.STOP, Trouble(ErrorType.STRUCTURAL_VIOLATION, "contradicted", values)
     if reviewed is ReviewResult.APPROVED and tested is TestingResult.PASSED:
-        if rules.forced_human_intervention and work.approved != work.subject:
+        if rules.forced_human_intervention and not work.approved:
             return Decision.STOP, Trouble(ErrorType.PERSON_ASKED, "ask-delivery")
         return Decision.DELIVER, None
     if work.iteration >= rules.max_iterations + work.extra:
         values = {"iteration": str(work.iteration)}
         return Decision.STOP, Trouble(ErrorType.ITERATION_OVERFLOW, "overflow", values)
-    if work.review is not None and reviewed is not ReviewResult.APPROVED:
+    if work.review and reviewed is ReviewResult.REJECTED:
         told = "; ".join(issue.description for issue in work.review.issues)
         return Decision.ITERATE, Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
     failed = "; ".join(work.testing.failed_clauses) if work.testing else "nothing was tested"

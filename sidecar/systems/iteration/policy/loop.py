@@ -5,7 +5,8 @@
 - At most N agents means at most N - 1 continuations; the session's budget is set to that.
 - After a stop the sidecar's ruling decides. A run never continues where the ruling is to rest, nor with a
   goal that the user paused or cleared meanwhile.
-- A failing agent is judged by its results, like any other. MAX_AGENT_FAILURES of them in a row end the run.
+- A failing agent is judged by its results, like any other. MAX_AGENT_FAILURES of them in a row end the run,
+  as does one that cannot work at all.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.conditions import asks_only_for_tasks, parse_condition
 from sidecar.kernel import budget
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, GoalStatus
 from sidecar.kernel.goal_arguments import COMMAND_WORDS, GoalArguments, parse_goal
 from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.runs import RunFinished, RunRequest, RunStatus, StopDecision
+from sidecar.kernel.text import clean_line
 
 MAX_AGENTS: Final = budget.MAX_CONTINUATIONS + 1
 """Maximum agents of one goal: the first, and one for each continuation that a budget may have."""
 MAX_AGENT_FAILURES: Final = 3
 """Failing agents in a row that end a run."""
+COMMIT_SUBJECT_LENGTH: Final = 72
+"""Maximum characters of a commit's first line."""
 HOOKED_TASKS_LIMIT: Final = 20
 """Completed tasks of one iteration for which the user's hook runs; each run takes time."""
 
@@ -39,6 +44,18 @@ class OpeningCommand(Struct, frozen=True):
 
 
 # --- how it begins ------------------------------------------------------------------------------------------
+
+
+def with_default_goal(asked: RunRequest, now: RunStatus) -> RunRequest:
+    """Give a request without a goal the one that its specification or its checks amount to.
+
+    A session that has another goal to continue with keeps it.
+    """
+    goal = f"{asked.spec} is built and its tasks are done" if asked.spec else "all checks pass"
+    continuable = now.status in CONTINUABLE_STATUSES and now.condition != goal
+    if asked.goal or continuable or not (asked.spec or asked.checks):
+        return asked
+    return replace(asked, goal=goal)
 
 
 def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
@@ -145,10 +162,25 @@ OPENING_BY_STATUS: Final[
     GoalStatus.UNVERIFIED: _resume_commands,
     GoalStatus.EXHAUSTED: _check_budget_raised,
     GoalStatus.ACHIEVED: _refuse_ended_goal,
+    GoalStatus.COMPLETED: _refuse_ended_goal,
     GoalStatus.IMPOSSIBLE: _refuse_ended_goal,
     GoalStatus.CLEARED: _refuse_ended_goal,
     None: _refuse_ended_goal,
 }
+
+
+def judge_warning(now: RunStatus) -> str:
+    """Return what a run without a judge is told before its first agent; "" where nobody has to be asked."""
+    checks_decide = now.checks and (
+        parse_condition(now.condition, now.checks) is not None or asks_only_for_tasks(now.condition)
+    )
+    if not now.no_judge or checks_decide:
+        return ""
+    return (
+        f"no model can judge whether the goal holds ({now.no_judge}). Name a judge (docs/judges.md), or let "
+        "a check decide: --check COMMAND without --goal, or --spec FILE --check COMMAND. Until then the run "
+        "goes on while tasks are ready, and ends as unjudged"
+    )
 
 
 # --- how it goes on -----------------------------------------------------------------------------------------
@@ -169,6 +201,12 @@ def next_agent_seconds(now: RunStatus, longest: float) -> float:
     return max(1.0, min(longest, now.seconds_left))
 
 
+def commit_message(task: str, session: str, number: int) -> str:
+    """Return the message of an iteration's commit: its task, and which iteration it was."""
+    which = f"supervisor run {session}, iteration {number}"
+    return f"{clean_line(task, COMMIT_SUBJECT_LENGTH)}\n\n{which}" if task else which
+
+
 def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count: int) -> RunFinished | None:
     """Return the end of the run after a stop, None to start another agent. `count`: agents of this call."""
     if ruled.decision == "continue" and now.status is GoalStatus.ACTIVE:
@@ -178,9 +216,17 @@ def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count:
         return RunFinished(
             outcome="exhausted", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
         )
-    outcome = ruled.reason if ruled.decision == "rest" else (now.status or GoalStatus.CLEARED).value
+    gone = now.status in (None, GoalStatus.CLEARED)  # whatever the stop was taken for without a goal
+    outcome = (now.status or GoalStatus.CLEARED).value if gone or ruled.decision != "rest" else ruled.reason
     detail = ruled.detail or ruled.note
     return RunFinished(outcome=outcome, detail=detail, exit_code=now.exit_code, iterations=count)
+
+
+def unusable_agent_end(trouble: str, count: int) -> RunFinished:
+    """Return the end of a run whose agent cannot start or does not understand its command line."""
+    return RunFinished(
+        outcome="agent-failed", detail=trouble, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
+    )
 
 
 def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinished | None:

@@ -73,7 +73,7 @@ def session_exit_code(session: Session | None) -> ExitCode:
     goal = session.goal if session is not None else None
     if goal is None or goal.status is GoalStatus.CLEARED:
         return ExitCode.NO_GOAL
-    if goal.status is GoalStatus.ACHIEVED:
+    if goal.status in (GoalStatus.ACHIEVED, GoalStatus.COMPLETED):
         return ExitCode.ACHIEVED
     return (
         ExitCode.UNVERIFIED

@@ -16,6 +16,7 @@ from sidecar.kernel.effects import Continue, Feedback, Rest, RestReason, Ruling
 from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Continuation, ProgressSnapshot, Session, active_goal
 from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.policy.goal_endings import end_goal
@@ -134,14 +135,16 @@ def _issue_continuation(
     if goal is not None:
         session = replace(session, goal=replace(goal, last_reason=lack.reason, unjudged=""))
     session = replace(session, pending=said, active_since=at)
+    fresh = session.key.host == RUN_HOST  # its prompt names the goal and one task; this must not compete
+    has_task = any(task.now for task in inquiry.turn.planned)
     feedback = Feedback(
         kind=lack.kind,
         id=said.id,
         number=number,
         budget=total,
-        condition=goal.condition if goal else "",
+        condition=goal.condition if goal and not fresh else "",
         missing=lack.missing,
-        next_step=lack.next_step,
+        next_step="" if fresh and has_task else lack.next_step,
         evidence=lack.evidence,
         stalls=session.stalls,
     )

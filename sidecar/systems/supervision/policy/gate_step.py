@@ -6,6 +6,8 @@
 - Where a file that bears on a check changed, required gates and all tests run once more as they were when the
   work began (proof by execution). A failure that was there then and is there still is asked about once.
 - "The tests pass" is decided here where nothing speaks against it.
+- A goal that asks only for tasks is completed where the agent declared its session complete, no task is open,
+  and every required gate, at least one, passed.
 - Claims: one that the evidence contradicts sends the agent back.
 """
 
@@ -15,9 +17,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import build_claim_ledger
+from sidecar.evidence.claims.ledger import CHECK_CLAIMS, build_claim_ledger
 from sidecar.evidence.gates import policy as gates
-from sidecar.evidence.gates.conditions import gate_kinds_named
+from sidecar.evidence.gates.conditions import asks_only_for_tasks, gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks, Wanted
@@ -32,13 +34,6 @@ GATES_STAGE, OLD_CHECKS_STAGE, ADVICE_STAGE = "gates", "old-checks", "advice"
 """The stages in which gates run."""
 ASKED_ABOUT_LIMIT = 500
 """Maximum number of changes, as digests, that a goal remembers having asked about."""
-CLAIM_GATE_KINDS: dict[ClaimKind, Kind] = {
-    ClaimKind.TESTS_PASS: Kind.TESTS,
-    ClaimKind.BUILD_CLEAN: Kind.BUILD,
-    ClaimKind.TYPES_CLEAN: Kind.TYPES,
-    ClaimKind.LINT_CLEAN: Kind.LINT,
-}
-
 UndecidedChecks = tuple[Inquiry, None]
 """The checks decide nothing: the rules and the judge are next."""
 ChecksStep = tuple[Inquiry, Effect | Ruling]
@@ -128,7 +123,22 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
     if untrue := _find_contradicted_claims(inquiry):
         return send_agent_back(replace(inquiry, stage="rules"), untrue, at)
+    if _session_is_completed(inquiry, goal):
+        shown = f"its agent declared it complete, no task is open; {describe_gate_results(inquiry, goal)}"
+        return end_goal(inquiry, GoalStatus.COMPLETED, shown)
     return inquiry, None
+
+
+def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
+    """Whether a goal that asks only for tasks has come to its end, by the journal and the required gates."""
+    turn = inquiry.turn
+    return (
+        asks_only_for_tasks(goal.condition)
+        and turn.complete
+        and not turn.planned
+        and gates.required_gates_are_green(inquiry.runs, inquiry.project_state)
+        and not _agent_run_contradicts(inquiry)
+    )
 
 
 def describe_gate_results(inquiry: Inquiry, goal: Goal) -> str:
@@ -223,9 +233,9 @@ def _with_evidence(inquiry: Inquiry, goal: Goal) -> Inquiry:
 def _confirmed_agent_passes(inquiry: Inquiry) -> frozenset[Kind]:
     """Return the gate kinds for which the agent claims a pass that its own runs, without ours, confirm."""
     return frozenset(
-        CLAIM_GATE_KINDS[claim.said]
+        CHECK_CLAIMS[claim.said]
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CLAIM_GATE_KINDS and claim.standing is ClaimStatus.CONFIRMED and not claim.stale
+        if claim.said in CHECK_CLAIMS and claim.standing is ClaimStatus.CONFIRMED and not claim.stale
     )
 
 
@@ -234,7 +244,7 @@ def _agent_run_contradicts(inquiry: Inquiry) -> bool:
     return any(
         claim.standing is ClaimStatus.CONTRADICTED and not claim.stale
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CLAIM_GATE_KINDS
+        if claim.said in CHECK_CLAIMS
     )
 
 

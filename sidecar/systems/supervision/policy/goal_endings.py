@@ -18,6 +18,7 @@ from sidecar.kernel.session import active_goal
 
 GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.ACHIEVED: (RestReason.ACHIEVED, "goal achieved"),
+    GoalStatus.COMPLETED: (RestReason.COMPLETED, "session completed"),
     GoalStatus.UNVERIFIED: (RestReason.UNVERIFIED, "goal unverified, please look"),
     GoalStatus.EXHAUSTED: (RestReason.EXHAUSTED, "budget spent, goal not achieved"),
     GoalStatus.STALLED: (RestReason.STALLED, "goal stalled, please look; /supervisor:goal resume goes on"),

@@ -1,13 +1,16 @@
 """The judge's part of one stop: whether it is asked, how often, and what its answer counts for.
 
 It is asked once; a second time only where the first answer is near the threshold. Its answer counts where it
-agrees with the evidence (judging/verdicts.py); otherwise the stop is treated as not judged.
+agrees with the evidence (judging/verdicts.py); otherwise the stop is treated as not judged. A stop of
+`supervisor run` that nobody judged is followed by another agent while the journal has work for it: the budget
+bounds that, as it does every continuation.
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.conditions import asks_only_for_tasks
 from sidecar.evidence.proof import policy as proof
 from sidecar.judging.case import build_case
 from sidecar.judging.verdicts import is_near_threshold, upheld_gaps, verdict_objection
@@ -17,6 +20,7 @@ from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.goal import Goal, GoalStatus, add_spending
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import active_goal
 from sidecar.kernel.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Verdict, Waiting
 from sidecar.systems.supervision.policy.continuations import send_agent_back
@@ -26,18 +30,21 @@ JudgingStep = tuple[Inquiry, Effect | Ruling]
 
 TEST_JUDGE = "supervisor doctor"
 """What a person types to see whether the judge answers."""
-JUDGE_STAGE = "judge"
-"""The stage in which a model is asked."""
+JUDGE_STAGE, TASKS_STAGE = "judge", "tasks"
+"""The stages in which a model is asked, and in which the tasks of a run decide instead."""
 
 
-def ask_judge(inquiry: Inquiry, condition: str) -> JudgingStep:
-    """Ask the judge, unless a limit on the cost of judging is reached."""
+def ask_judge(inquiry: Inquiry, condition: str, at: float) -> JudgingStep:
+    """Ask the judge, unless tasks alone decide that a run goes on, or a limit on cost is reached."""
+    ready = any(task.now for task in inquiry.turn.planned)
+    if ready and asks_only_for_tasks(condition) and (lack := _work_left_in_run(inquiry, "")):
+        return send_agent_back(replace(inquiry, stage=TASKS_STAGE), lack, at)
     inquiry = replace(inquiry, stage=JUDGE_STAGE)
     goal = active_goal(inquiry.session)
     if goal is not None and (why := budget.reached_cents_limit(goal, inquiry.settings)):
         return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{why} spent (set the goal again to go on)")
     if why := budget.reached_daily_limit(inquiry.today, inquiry.settings):
-        return _daily_limit_reached(inquiry, why)
+        return _daily_limit_reached(inquiry, why, at)
     case = build_case(inquiry, condition)
     return replace(inquiry, case=case), AskJudge(case)
 
@@ -56,14 +63,43 @@ def handle_judge_failure(inquiry: Inquiry, failure: JudgeFailed, at: float) -> J
     inquiry = _charge_judge_cost(inquiry, failure)
     if inquiry.first is not None and not isinstance(inquiry.first.verdict, Complete | Impossible):
         return _rule_on_verdict(inquiry, inquiry.first.verdict, at)
-    return rest_unjudged(inquiry, failure.reason, TEST_JUDGE)
+    return _go_on_or_rest(inquiry, failure.reason, at, TEST_JUDGE)
 
 
-def _daily_limit_reached(inquiry: Inquiry, why: str) -> JudgingStep:
+def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = "") -> JudgingStep:
+    """Handle a stop that nobody judged: a run goes on while its agents have something to do, others rest."""
+    if lack := _work_left_in_run(inquiry, why):
+        return send_agent_back(replace(inquiry, stage=TASKS_STAGE), lack, at)
+    return rest_unjudged(inquiry, why, remedy)
+
+
+def _work_left_in_run(inquiry: Inquiry, why: str) -> MissingWork | None:
+    """Return what the next agent of a run can do by the journal; None where that is nothing.
+
+    `why` nobody judged, "" where nobody had to.
+    """
+    goal, turn = active_goal(inquiry.session), inquiry.turn
+    if goal is None or inquiry.session.key.host != RUN_HOST:
+        return None
+    if ready := [task for task in turn.planned if task.now]:
+        open_tasks = f"{len(ready)} open task{'' if len(ready) == 1 else 's'} that can be done now"
+        missing = f"{open_tasks}, first {ready[0].id}: {ready[0].text}"
+    elif asks_only_for_tasks(goal.condition) and not turn.planned and not turn.complete:
+        missing = "no task is open, and the session was not declared complete"
+    else:
+        return None
+    told = (f"nobody judged the last stop: {why}",) if why else ()
+    then = (
+        "Do the task that is ready; where none is left, declare the session complete, or say what is missing."
+    )
+    return MissingWork(kind="tasks-open", missing=(missing, *told), next_step=then)
+
+
+def _daily_limit_reached(inquiry: Inquiry, why: str, at: float) -> JudgingStep:
     """Rest unjudged at the daily limit; rules and gates still judge, and the user is notified once a day."""
     said = f"the daily limit of judging is reached: {why}"
     day, session = inquiry.today.day, inquiry.session
-    inquiry, ruling = rest_unjudged(inquiry, said)
+    inquiry, ruling = _go_on_or_rest(inquiry, said, at)
     if not isinstance(ruling, Rest) or ruling.note or session.told_limit == day:
         return inquiry, ruling
     inquiry = replace(inquiry, session=replace(inquiry.session, told_limit=day))
@@ -108,7 +144,7 @@ def _rule_on_verdict(inquiry: Inquiry, verdict: Verdict, at: float) -> JudgingSt
     if case is None:
         return inquiry, Rest(reason=RestReason.SUPERSEDED)
     if why := verdict_objection(verdict, case, asked=goal is not None):
-        return rest_unjudged(inquiry, why)
+        return _go_on_or_rest(inquiry, why, at)
     return _accept_verdict(inquiry, case, verdict, at)
 
 
@@ -125,7 +161,7 @@ def _accept_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Verdict, at: flo
         case Impossible():
             return end_goal(inquiry, GoalStatus.IMPOSSIBLE, verdict.reason)
         case Abstain():
-            return rest_unjudged(inquiry, f"the judge abstained: {verdict.reason}")
+            return _go_on_or_rest(inquiry, f"the judge abstained: {verdict.reason}", at)
 
 
 def _rule_complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> JudgingStep:

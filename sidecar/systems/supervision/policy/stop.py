@@ -172,7 +172,7 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
         return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
     if not weighed.rests and (lack := gate_step.goalless_gate_failures(inquiry)):
         if weighed.unread:
-            return _ask_about_suspicion(inquiry, weighed, lack)
+            return _ask_about_suspicion(inquiry, weighed, lack, at)
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
     return _weigh_findings_without_goal(inquiry, weighed, at)
 
@@ -186,14 +186,16 @@ def _weigh_findings_without_goal(inquiry: Inquiry, weighed: found.RuleAssessment
     inquiry = replace(inquiry, rule=first.rule)
     if first.certain:
         return send_agent_back(inquiry, first.lack, at)
-    return _ask_about_suspicion(inquiry, weighed, first.lack)
+    return _ask_about_suspicion(inquiry, weighed, first.lack, at)
 
 
-def _ask_about_suspicion(inquiry: Inquiry, weighed: found.RuleAssessment, lack: MissingWork) -> StopStep:
+def _ask_about_suspicion(
+    inquiry: Inquiry, weighed: found.RuleAssessment, lack: MissingWork, at: float
+) -> StopStep:
     """Ask a judge what a suspicion is worth, where the user wants that without a goal; else let it rest."""
     if not inquiry.settings.judge.without_goal:
         return _rest_as_clean(inquiry, weighed)
-    return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "")
+    return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "", at)
 
 
 def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
@@ -256,7 +258,7 @@ def _decide_after_checks(
     if found:
         inquiry = replace(inquiry, stage=RULES_STAGE_NAME, rule=found[0].rule)
         return send_agent_back(inquiry, found[0].lack, at)
-    return judge_step.ask_judge(inquiry, goal.condition)
+    return judge_step.ask_judge(inquiry, goal.condition, at)
 
 
 def _wants_continuation(order: Effect | Ruling) -> bool:
@@ -277,6 +279,6 @@ def _set_checks_confidence(inquiry: Inquiry, order: Effect | Ruling) -> StopStep
     """Set the confidence of what the checks decided, which is nearly certain."""
     if isinstance(order, Continue):
         return replace(inquiry, confidence=CHECKS_CONFIDENCE), order
-    if isinstance(order, Rest) and order.reason is RestReason.ACHIEVED:
+    if isinstance(order, Rest) and order.reason in (RestReason.ACHIEVED, RestReason.COMPLETED):
         return replace(inquiry, confidence=1 - CHECKS_CONFIDENCE), order
     return inquiry, order

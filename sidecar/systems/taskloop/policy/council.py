@@ -23,9 +23,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, GateVerdict, Loop
@@ -58,19 +58,6 @@ PATH: Final = re.compile(r"[\w@+~.-]+(?:/[\w@+~.-]+)*")
 """A word that could be a path. Paths with blanks are not seen."""
 CODE_NAME: Final = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.]{2,80})\(")
 """A word in backticks, or one that is called."""
-
-
-class CouncilAnswer(Struct, frozen=True, kw_only=True):
-    """What a member answers.
-
-    `findings`: each is one fact that was observed, with the file and line, the test or the error that shows
-    it. `confidence`: how sure it is that the hypothesis is the cause.
-    """
-
-    findings: Annotated[tuple[str, ...], Meta(min_length=1, max_length=12)]
-    hypothesis: Annotated[str, Meta(min_length=1)]
-    suggested_fix: Annotated[str, Meta(min_length=1)]
-    confidence: Annotated[int, Meta(ge=0, le=100)]
 
 
 class CouncilFacts(Struct, frozen=True, kw_only=True):

@@ -43,15 +43,13 @@ TABLE: Final = load_data("agents", _Table)
 class TaskProfile(Struct, frozen=True, kw_only=True):
     """What a selection looks at. `files` are relative to the project.
 
-    Without `task_type` it is recognised by the description and the files, without `language` by the files.
-    Give it where it is known: a description of a symptom often tells no type. Without `complexity` no agent
-    is left out for it.
+    Without `task_type` it is recognised by the description and the files. Give it where it is known: a
+    description of a symptom often tells no type. Without `complexity` no agent is left out for it.
     """
 
     description: str
     files: tuple[str, ...] = ()
     task_type: TaskType | None = None
-    language: str = ""
     complexity: Complexity | None = None
 
 
@@ -143,7 +141,7 @@ def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelectio
 
 
 def _recognize_task(profile: TaskProfile) -> _Task:
-    language = profile.language.lower() or _most_used_language(profile.files)
+    language = _most_used_language(profile.files)
     if profile.task_type is not None:
         return _Task(profile, language, profile.task_type, "given")
     if profile.files and all(matches_any(TABLE.docs_files, file) for file in profile.files):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import Loop, Tier
 from sidecar.kernel.models import resolve_model
+from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.systems.taskloop.policy.agents import Agent, Scope, matches_any
 from sidecar.systems.taskloop.policy.loop import first_tier
@@ -19,8 +20,9 @@ DYNAMIC: Final = "dynamic"
 
 
 class TaskWork(Struct, frozen=True, kw_only=True):
-    """A task at work. `agent` is None where it is not known any more."""
+    """A task at work in a session. `agent` is None where it is not known any more."""
 
+    session: Session
     loop: Loop
     task: Task
     agent: Agent | None

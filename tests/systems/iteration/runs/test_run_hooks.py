@@ -12,9 +12,10 @@ import pytest
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import HookRan
-from sidecar.kernel.settings import RunHooks
+from sidecar.kernel.settings import RunHooks, TimedHook
 from sidecar.platform.secrets import SecretForms
-from sidecar.systems.iteration.run_files import PRINTED_LIMIT, UserHooks, hold_run_lock
+from sidecar.systems.iteration.run_files import PRINTED_LIMIT, IterationCommits, UserHooks, hold_run_lock
+from support.git_projects import git, repository
 
 pytestmark = pytest.mark.process
 
@@ -23,12 +24,12 @@ LIMIT_S = 60.0
 
 
 async def ran(
-    folder: Path, *commands: str, seconds: float = LIMIT_S, **facts: str
+    folder: Path, *commands: str | TimedHook, seconds: float = LIMIT_S, **facts: str
 ) -> tuple[str, list[HookRan]]:
     """What the hooks before an iteration printed, and what was told of them."""
     environment = {"PATH": os.environ["PATH"], "API_TOKEN": "hunter2-hunter2"}
     mask = SecretForms().masker(environment)
-    hooks = UserHooks(RunHooks(before_iteration=commands), environment, mask, seconds)
+    hooks = UserHooks([RunHooks(before_iteration=commands)], environment, mask, seconds)
     told: list[HookRan] = []
     async with asyncio.timeout(LIMIT_S):
         printed = await hooks.run("before_iteration", {"project": str(folder), **facts}, told.append)
@@ -54,6 +55,30 @@ async def test_a_failing_hook_is_told_and_the_next_one_runs(tmp_path: Path) -> N
 async def test_a_hook_that_hangs_is_ended(tmp_path: Path) -> None:
     _, (told,) = await ran(tmp_path, "sleep 600", seconds=0.2)
     assert (told.exit_code, told.trouble) == (None, "it did not end within 0.2 s")
+
+
+async def test_a_hook_may_have_a_deadline_of_its_own(tmp_path: Path) -> None:
+    _, (late, good) = await ran(tmp_path, TimedHook(run="sleep 600", seconds=1), "true")
+    assert (late.command, late.trouble) == ("sleep 600", "it did not end within 1 s")
+    assert good.exit_code == 0
+
+
+async def test_an_iteration_is_committed_whole_and_only_where_something_changed(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    commits = IterationCommits(str(project), {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    assert "not a git repository" in await commits.commit("first")
+    repository(project)
+    for name in ("user.name", "user.email"):
+        git(project, "config", name, "a@b")
+    (project / "new").touch()
+    assert (await commits.commit("second\n\nbody"), await commits.commit("third")) == ("", "")
+    assert git(project, "log", "-1", "--format=%s", "--name-only") == "second\n\nnew\n"
+    hook = project / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho the linter fails; exit 1\n")
+    hook.chmod(0o755)
+    (project / "newer").touch()
+    assert await commits.commit("fourth") == "the linter fails"
 
 
 async def test_what_hooks_print_is_bounded_and_masked(tmp_path: Path) -> None:

@@ -1,0 +1,149 @@
+"""`supervisor check`: judges what an agent just did here, where no host has Supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+from msgspec import Struct
+
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.history import story_lines
+from sidecar.cli.printing import echo, echo_json
+from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
+from sidecar.hosts.names import HOST_ALIASES
+from sidecar.hosts.opencode.codec import HOST as OPENCODE
+from sidecar.hosts.recorded import (
+    RecordedSession,
+    newest_claude_session,
+    newest_opencode_session,
+    read_claude_transcript,
+    read_opencode_export,
+)
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.text import escape_unprintable
+from sidecar.systems.supervision.checking import CheckResult, CheckWish, check_session
+from sidecar.systems.supervision.policy.decision_story import Story
+
+SHOWN_STEPS: Final = ("checks", "old checks on new code", "claims", "judge")
+"""Steps of the story that fit a screen; --explain shows all."""
+MARKS: Final = {
+    CheckResult.CLEAR: "✔ nothing speaks against it",
+    CheckResult.FOUND: "✗ not done",
+    CheckResult.UNKNOWN: "? not known",
+}
+HASH: Final = 10
+"""Characters of a commit's name."""
+NO_SESSION: Final = (
+    "neither Claude Code nor OpenCode has recorded a session of {folder}. Go to the project's folder, or "
+    "name a file: supervisor check TRANSCRIPT"
+)
+
+
+class CheckReport(Struct, frozen=True, kw_only=True):
+    """One check, for a script. `base` is the commit with which the files were compared, "" for none."""
+
+    session: str
+    project: str
+    base: str
+    guessed: bool
+    result: str
+    exit_code: int
+    story: Story
+
+
+@click.command()
+@click.argument("session", default="", metavar="[SESSION|TRANSCRIPT]")
+@click.option("--goal", default="", help="What should be done; else what the agent was asked for last.")
+@click.option("--check", "checks", multiple=True, metavar="COMMAND", help="Run this, too. May be repeated.")
+@click.option(
+    "--ask", is_flag=True, help="Let the judge's model decide what no check does. It may cost money."
+)
+@click.option("--explain", is_flag=True, help="Show every step.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def check(  # noqa: PLR0913 - one parameter per option
+    session: str, *, goal: str, checks: tuple[str, ...], ask: bool, explain: bool, as_json: bool
+) -> None:
+    """Judge what an agent just did in this folder, as Supervisor would have when it stopped.
+
+    No host needs Supervisor for it: its own record of the newest session is read, or that of SESSION, or a
+    TRANSCRIPT (a file of Claude Code, or of `opencode export`). The project's checks are run now.
+
+    Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known.
+    """
+    if ask:
+        refuse_agents()
+    found = _find(session)
+    report = asyncio.run(_checked(found, CheckWish(goal=goal, checks=checks), ask=ask))
+    if as_json:
+        echo_json(report)
+    else:
+        for line in _lines(report, explain=explain):
+            echo(line)
+    sys.exit(report.exit_code)
+
+
+async def _checked(found: RecordedSession, wish: CheckWish, *, ask: bool) -> CheckReport:
+    from sidecar.wiring.checking import build_check, remember_start  # noqa: PLC0415 - help needs none of it
+
+    environment = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="supervisor-check-", ignore_cleanup_errors=True) as scratch:
+        services = build_check(found, Path(scratch), ask=ask)
+        base, guessed = await remember_start(found, Path(scratch), environment)
+        result, story = await check_session(services, found, base, environment, wish)
+    return CheckReport(
+        session=f"{found.key.host}:{found.key.id}",
+        project=found.project,
+        base=base.head,
+        guessed=guessed,
+        result=result.name.lower(),
+        exit_code=result,
+        story=story,
+    )
+
+
+def _find(session: str) -> RecordedSession:
+    """Return the session that is meant. Raises BadInputError."""
+    if Path(session).is_file():
+        return _read_file(Path(session))
+    folder = str(Path.cwd().resolve())
+    host, _, ident = session.rpartition(":")
+    host = HOST_ALIASES.get(host, host)
+    found: list[RecordedSession | None] = []
+    if host in ("", CLAUDE_CODE):
+        found.append(newest_claude_session(folder, os.environ, ident))
+    if host in ("", OPENCODE):
+        found.append(asyncio.run(newest_opencode_session(folder, os.environ, ident)))
+    newest = max((one for one in found if one), key=lambda one: one.changed, default=None)
+    if newest is None:
+        raise BadInputError(NO_SESSION.format(folder=folder))
+    return newest
+
+
+def _read_file(path: Path) -> RecordedSession:
+    if path.suffix == ".jsonl":
+        found = read_claude_transcript(path)
+    else:
+        found = read_opencode_export(path.read_bytes())
+    if not Path(found.project).is_dir():
+        raise BadInputError(
+            f"{path}: its project {found.project or '(none is named)'} is not on this machine"
+        )
+    return found
+
+
+def _lines(report: CheckReport, *, explain: bool) -> Iterator[str]:
+    story = report.story
+    guess = ", a guess: the reflog does not go back so far" if report.guessed else ""
+    began = f"since {report.base[:HASH]}, checked out when it began{guess}"
+    since = began if report.base else "with no commit to compare with"
+    yield escape_unprintable(f"{report.session} in {report.project}, {since}")
+    yield from story_lines(step for step in story.steps if explain or step.about in SHOWN_STEPS)
+    detail = story.decision.stop.detail or story.summary
+    yield escape_unprintable(f"{MARKS[CheckResult(report.exit_code)]}: {detail}")

@@ -1,0 +1,259 @@
+"""`supervisor explain`, `history` and `stats`: why agents were sent back, how often, and what it cost.
+
+They read the log themselves, so they need no sidecar.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import datetime as dt
+import io
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import click
+import msgspec
+from msgspec import Struct
+from rich.text import Text
+
+from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.screen import Screen, new_table
+from sidecar.kernel.text import clean_line, escape_unprintable
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.log_readings import DAY_S, StopHistory
+from sidecar.platform.paths import user_paths
+from sidecar.systems.supervision.decisions import read_decisions, worker_spending
+from sidecar.systems.supervision.explaining import find_replay
+from sidecar.systems.supervision.policy.decision_story import Step, Story, tell_decision
+from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
+
+WHY_LENGTH: Final = 200
+"""Characters of a reason in a table."""
+SHORT_ID: Final = 8
+"""Characters of a session's id in a table; the beginning of an id is enough to name it."""
+NOTHING_FOUND: Final = "no agent has stopped here yet. `--all` looks in every folder"
+RIGHT_MEANS: Final = "right: after it was sent back, a check that had failed passed, or files changed."
+
+SESSION_ARGUMENT = click.argument("session", default="")
+DAYS_OPTION = click.option(
+    "--days", type=click.IntRange(1, 3650), default=30, show_default=True, help="How many days back."
+)
+EVERYWHERE_OPTION = click.option(
+    "--all", "everywhere", is_flag=True, help="In every folder, not in this one."
+)
+JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON for a script.")
+FORM_OPTIONS: Final = (
+    click.option("--json", "form", flag_value="json", help="Print JSON for a script."),
+    click.option("--csv", "form", flag_value="csv", help="Print a table for a spreadsheet."),
+)
+
+
+class HistoryLine(Struct, frozen=True, kw_only=True):
+    """One decision, for a script. `at`: seconds since the epoch; `afterwards`: see FollowUp."""
+
+    at: float
+    session: str
+    project: str
+    decided: str
+    by: str
+    why: str
+    afterwards: str
+    seconds: float
+    tokens: int
+    cents: float | None
+
+
+@click.command()
+@SESSION_ARGUMENT
+@click.option("--last", type=click.IntRange(1, 100), default=1, show_default=True, help="So many decisions.")
+@click.option("--markdown", is_flag=True, help="Print Markdown, for a report.")
+@JSON_OPTION
+@EVERYWHERE_OPTION
+def explain(session: str, *, last: int, markdown: bool, as_json: bool, everywhere: bool) -> None:
+    """Tell how the last stop was decided: what ran, what was found, who decided, and what came of it.
+
+    SESSION is an ID, its beginning, or HOST:ID; without it, the newest stop of this folder is explained.
+    """
+    log = _open_log()
+    decisions = _found(log, session, None, everywhere=everywhere)[-last:]
+    stories = asyncio.run(_tell(StopHistory(log), decisions))
+    if as_json:
+        echo_json(stories)
+        return
+    for number, story in enumerate(stories):
+        echo(("\n" if number else "") + "\n".join(_markdown(story) if markdown else _plain(story)))
+
+
+def explain_last(session: str) -> str:
+    """Return the story of a session's last decision. Raises ClickException where none is known."""
+    log = _open_log()
+    decisions = _found(log, session, None, everywhere=True)[-1:]
+    return "\n".join(
+        line for story in asyncio.run(_tell(StopHistory(log), decisions)) for line in _plain(story)
+    )
+
+
+async def _tell(kept: StopHistory, decisions: Sequence[Decision]) -> list[Story]:
+    return [
+        tell_decision(
+            one, await find_replay(kept, one.session, one.project, decided=one.stop.decided, at=one.at)
+        )
+        for one in decisions
+    ]
+
+
+def _title(story: Story) -> str:
+    one = story.decision
+    where = f"{one.session.host}:{one.session.id} in {one.project}"
+    return escape_unprintable(f"{_local_time(one.at)} {where}: {story.summary}")
+
+
+def _plain(story: Story) -> Iterable[str]:
+    yield _title(story)
+    yield from story_lines(story.steps)
+
+
+def story_lines(steps: Iterable[Step]) -> Iterable[str]:
+    """Return the lines of these steps for a terminal."""
+    for step in steps:
+        yield f"  {step.about}"
+        yield from (f"    {escape_unprintable(line)}" for line in step.lines)
+
+
+def _markdown(story: Story) -> Iterable[str]:
+    yield f"## {_title(story)}"
+    for step in story.steps:
+        yield f"\n**{step.about}**\n"
+        for line in step.lines:
+            yield f"{' ' * (len(line) - len(line.lstrip()))}- {escape_unprintable(line.lstrip())}"
+
+
+@click.command()
+@SESSION_ARGUMENT
+@click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="So many decisions.")
+@DAYS_OPTION
+@EVERYWHERE_OPTION
+@FORM_OPTIONS[0]
+@FORM_OPTIONS[1]
+def history(session: str, *, last: int, days: int, everywhere: bool, form: str | None) -> None:
+    """List what was decided when agents stopped in this folder, and whether sending them back was right.
+
+    SESSION is an ID, its beginning, or HOST:ID.
+    """
+    decisions = _found(_open_log(), session, days, everywhere=everywhere)[-last:]
+    lines = [_history_line(one) for one in decisions]
+    if form:
+        _print_rows(lines, form)
+        return
+    table = new_table("when", "session", "decided", "why", "afterwards")
+    for one in lines:
+        when, short = _local_time(one.at)[5:16], one.session.rpartition(":")[2][:SHORT_ID]
+        cells = (when, short, one.decided, one.why[:WHY_LENGTH], one.afterwards)
+        table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
+    for column in (*table.columns[:3], table.columns[-1]):
+        column.no_wrap = True
+    Screen(highlight=False).print(table)
+    echo("One of them in full: supervisor explain [SESSION]")
+
+
+def _history_line(one: Decision) -> HistoryLine:
+    return HistoryLine(
+        at=one.at,
+        session=f"{one.session.host}:{one.session.id}",
+        project=one.project,
+        decided="sent back" if one.sent_back else one.stop.decided,
+        by=one.stop.rule or one.stop.stage,
+        why=clean_line(one.stop.detail),
+        afterwards=one.followed or "",
+        seconds=one.stop.seconds,
+        tokens=one.stop.judge_tokens,
+        cents=one.stop.judge_cents,
+    )
+
+
+@click.command()
+@SESSION_ARGUMENT
+@click.option(
+    "--by",
+    type=click.Choice([*GROUPINGS, "check"]),
+    default="day",
+    show_default=True,
+    help="A line for each.",
+)
+@DAYS_OPTION
+@EVERYWHERE_OPTION
+@FORM_OPTIONS[0]
+@FORM_OPTIONS[1]
+def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | None) -> None:
+    """Count what was decided, whether it was right, how long it took and what it cost.
+
+    SESSION is an ID, its beginning, or HOST:ID. --by check shows which checks are slow, and which fail.
+    """
+    log = _open_log()
+    decisions = _found(log, session, days, everywhere=everywhere)
+    rows: Sequence[Struct] = check_figures(decisions) if by == "check" else stop_figures(decisions, by)
+    if form:
+        _print_rows(rows, form)
+        return
+    if not rows:
+        echo("No check has run in these days.")
+        return
+    names = [name for name in rows[0].__struct_fields__[1:] if name != "unpriced" or _any(rows, name)]
+    table = new_table(by, *(name.replace("_", " ") for name in names))
+    table.columns[0].min_width = len("2026-11-22")
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    for row in rows:
+        cells = (getattr(row, name) for name in ("name", *names))
+        table.add_row(*(Text(escape_unprintable(str(cell))) for cell in cells))
+    Screen(highlight=False).print(table)
+    if by == "check":
+        return
+    echo(f"{RIGHT_MEANS}\nSeconds are those of judging; tokens and cents those of the judge.")
+    workers = worker_spending(log, time.time() - days * DAY_S)
+    if workers.calls:
+        said = f"{workers.calls} calls, {workers.tokens} tokens, {workers.cents:.2f} cents"
+        unpriced = f", {workers.unpriced} of them without a known price" if workers.unpriced else ""
+        echo(f"Headless agents, of all folders: {said}{unpriced}")
+
+
+def _any(rows: Sequence[Struct], name: str) -> bool:
+    return any(getattr(row, name) for row in rows)
+
+
+def _print_rows(rows: Sequence[Struct], form: str) -> None:
+    if form == "json":
+        echo_json(rows)
+        return
+    paper = io.StringIO()
+    if rows:
+        writer = csv.writer(paper, lineterminator="\n")
+        writer.writerow(rows[0].__struct_fields__)
+        writer.writerows(msgspec.structs.astuple(row) for row in rows)
+    echo(paper.getvalue().removesuffix("\n"))
+
+
+def _open_log() -> EventLogFile:
+    return EventLogFile(user_paths().state, SystemClock())
+
+
+def _found(log: EventLogFile, session: str, days: int | None, *, everywhere: bool) -> tuple[Decision, ...]:
+    """Return the decisions of a session, else those of the current folder, or of all. Refuses none."""
+    folder = "" if session or everywhere else os.getcwd()  # noqa: PTH109 - compared as text
+    since = None if days is None else time.time() - days * DAY_S
+    found = read_decisions(log, since=since, folder=folder, session=session)
+    if not found:
+        raise click.ClickException(
+            f"no stop of {session} is known. `supervisor history --all` names the sessions"
+            if session
+            else NOTHING_FOUND
+        )
+    return found
+
+
+def _local_time(at: float) -> str:
+    return f"{dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone():%Y-%m-%d %H:%M:%S}"

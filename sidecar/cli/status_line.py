@@ -1,0 +1,72 @@
+"""`supervisor status-line`: where the goal of a session stands, for the line below Claude Code's prompt.
+
+The host runs it after each message, so it reads the session's state and asks no sidecar.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import click
+import msgspec
+from msgspec import Struct
+
+from sidecar.cli.printing import echo
+from sidecar.hosts.claude_code.codec import HOST
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.text import clean_line
+from sidecar.platform.paths import user_paths
+from sidecar.platform.processes import run_process
+from sidecar.platform.session_store import SessionFiles
+
+BESIDE_S = 5.0
+"""Seconds for the status line that was there before."""
+
+
+class _HostStatus(Struct, frozen=True):
+    session_id: str = ""
+
+
+@click.command()
+@click.option("--beside", default="", metavar="COMMAND", help="The status line to put it behind.")
+def status_line(beside: str) -> None:
+    """Print where a session's goal stands; Claude Code says on standard input which session."""
+    said = sys.stdin.buffer.read()
+    lines = asyncio.run(_shown_by(beside, said)) if beside else ""
+    first, newline, rest = lines.partition("\n")
+    echo(" | ".join(filter(None, (first, _goal(said)))) + newline + rest)
+
+
+async def _shown_by(command: str, said: bytes) -> str:
+    done = await run_process(
+        command,
+        cwd=".",
+        environment=os.environ,
+        seconds=BESIDE_S,
+        stdin=said,
+        separate=True,
+    )
+    return done.output.decode("utf-8", "replace").strip("\n")
+
+
+def _goal(said: bytes) -> str:
+    """Return where the goal stands, "" where that is not known: the host shows all that is printed."""
+    try:
+        asked = msgspec.json.decode(said, type=_HostStatus)
+        session = SessionFiles(user_paths().state).load(SessionKey(HOST, asked.session_id))
+    except (msgspec.DecodeError, UnicodeDecodeError, BadInputError, OSError):
+        return ""
+    return describe(session) if session else ""
+
+
+def describe(session: Session) -> str:
+    """Return where a session's goal stands, "" without one."""
+    goal = session.goal
+    if goal is None or goal.status is GoalStatus.CLEARED:
+        return ""
+    sent = f", sent back {goal.spent.continuations}x" if goal.spent.continuations else ""
+    return clean_line(f"supervisor: goal {goal.status}{sent}")

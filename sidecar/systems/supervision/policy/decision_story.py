@@ -1,0 +1,226 @@
+"""One decision as a chain, for a person: what happened, what was found out, what decided, what came of it.
+
+How sure the judge was is left out: an agent can type the command, too (law 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.proof.policy import describe_finding
+from sidecar.judging.rules.every import STOP_RULES, apply_stop_rules
+from sidecar.kernel.effects import Continue, Ruling
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Evidence
+from sidecar.kernel.gate import CheckComparison, GateRun
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.log import StopJudged
+from sidecar.kernel.session import active_goal
+from sidecar.kernel.stop_history import TimedFact
+from sidecar.kernel.text import clean_line
+from sidecar.kernel.verdict import Complete, Impossible, Incomplete, Verdict, Waiting
+from sidecar.systems.supervision.policy.history import Decision, FollowUp
+
+LINE: Final = 300
+"""Characters of what others wrote on a line."""
+FAILURES: Final = 3
+"""Failures that are quoted of a check."""
+FILES: Final = 5
+"""Files that are named."""
+NOT_KEPT: Final = "only this line of the record is left: the last 20 judged stops of a project are kept whole"
+FOLLOW_UPS: Final = {
+    FollowUp.REPAIRED: "then a check that had failed passed",
+    FollowUp.CHANGED: "then files changed",
+    FollowUp.NOTHING: "then nothing changed",
+    FollowUp.UNKNOWN: "no later stop shows what it led to",
+}
+
+
+class Step(Struct, frozen=True):
+    """One link of the chain: what it is about, and its lines."""
+
+    about: str
+    lines: tuple[str, ...]
+
+
+class Story(Struct, frozen=True):
+    """A decision, a line that sums it up, and the steps that led to it that have something to say."""
+
+    decision: Decision
+    summary: str
+    steps: tuple[Step, ...]
+
+
+class ReplayedInquiry(Struct, frozen=True, kw_only=True):
+    """A replayed stop: what policy knew at its end, its ruling, and the facts that it received."""
+
+    inquiry: Inquiry
+    ruling: Ruling
+    heard: tuple[TimedFact, ...]
+
+
+def tell_decision(decision: Decision, known: ReplayedInquiry | None) -> Story:
+    """Tell how a stop was decided. `known`: None where only the record is left."""
+    steps = (*(_known_steps(known) if known else _record_steps(decision.stop)), *_last_steps(decision, known))
+    return Story(decision, _summary(decision.stop), tuple(step for step in steps if step.lines))
+
+
+def _summary(stop: StopJudged) -> str:
+    by = f" by {stop.rule or stop.stage}" if stop.stage else ""
+    return f"{'sent back' if stop.decided == 'continue' else stop.decided}{by}"
+
+
+def _record_steps(stop: StopJudged) -> Iterable[Step]:
+    yield Step("checks", stop.gates)
+    yield Step("old checks on new code", stop.findings)
+    yield Step("claims", stop.claims)
+    yield Step("not known", (NOT_KEPT,))
+
+
+def _known_steps(known: ReplayedInquiry) -> Iterable[Step]:
+    inquiry = known.inquiry
+    turn, goal = inquiry.turn, inquiry.session.goal
+    changed = inquiry.project_state.changed
+    files = "unknown" if changed is None else _names(changed)
+    yield Step(
+        "the agent",
+        (
+            f"goal: {clean_line(goal.condition, LINE)}" if goal else "no goal is set",
+            f"{_count(len(turn.calls), 'tool call')}, changed: {files}",
+            f'it said: "{clean_line(turn.last_message, LINE)}"',
+        ),
+    )
+    yield Step("rules tried", _rule_lines(inquiry))
+    yield Step("checks", tuple(line for run in inquiry.runs for line in _run_lines(run)))
+    findings = map(describe_finding, inquiry.project_state.findings)
+    compared = (line for one in inquiry.comparisons for line in _comparison_lines(one))
+    yield Step("old checks on new code", (*compared, *findings))
+    yield Step("evidence", tuple(map(_evidence_line, inquiry.evidence)))
+    yield Step(
+        "claims",
+        tuple(f'"{clean_line(one.text, LINE)}": {one.standing} ({one.because})' for one in inquiry.claims),
+    )
+    yield Step("judge", _judge_lines(known))
+
+
+def _rule_lines(inquiry: Inquiry) -> tuple[str, ...]:
+    goal = active_goal(inquiry.session) is not None
+    found = apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=goal)
+    hits = {one.rule for one in found.findings}
+    lines = [
+        f"{one.rule}: {one.lack.reason} ({'certain' if one.certain else 'suspected only'})"
+        for one in found.findings
+    ]
+    if found.legitimate:
+        certain = "certain" if found.legitimate.certain else "by its wording only"
+        lines.append(f"may rest, {found.legitimate.kind}: {found.legitimate.why} ({certain})")
+    quiet = [rule.id for rule in STOP_RULES if rule.find and rule.id not in hits]
+    return (*lines, f"nothing found by: {', '.join(quiet)}")
+
+
+def _run_lines(run: GateRun) -> Iterable[str]:
+    marks = [
+        word
+        for word, holds in (("from memory", run.cached), ("flaky", run.flaky), ("files moved", run.moved))
+        if holds
+    ]
+    tests = "" if run.executed is None else f", {_count(run.executed, 'test')}"
+    took = f" in {run.seconds:.1f} s" if run.seconds and not run.cached else ""
+    where = f" in {run.gate.folder}" if run.gate.folder else ""
+    why = f"{'required' if run.gate.required else 'advice'}: {run.gate.why}"
+    yield f"{run.gate.id}: {run.outcome}{took}{tests}{''.join(f', {mark}' for mark in marks)} ({why})"
+    environment = f", with {run.environment}" if run.environment else ""
+    yield f"  ran: {clean_line(run.gate.command, LINE)}{where}{environment}"
+    if run.reason:
+        yield f"  {clean_line(run.reason, LINE)}"
+    yield from (f"  {clean_line(failure, LINE)}" for failure in run.failures[:FAILURES])
+
+
+def _comparison_lines(one: CheckComparison) -> Iterable[str]:
+    yield f"{one.now.gate.id}, for {_names(one.files)} changed" + (
+        f": not compared, {one.unseen}" if one.unseen else ""
+    )
+    runs = (
+        ("the old checks on the new code", one.old),
+        ("the old checks on the old code", one.base),
+        ("the new checks on the new code, in a copy", one.copy),
+        ("the new checks on the old code", one.fresh),
+    )
+    for what, run in runs:
+        if run is not None:
+            failure = f": {clean_line(run.failures[0], LINE)}" if run.failures else ""
+            yield f"  {what}: {run.outcome}{failure}"
+
+
+def _evidence_line(one: Evidence) -> str:
+    marks = [
+        word for word, holds in (("against it", one.bad), ("stale: files changed since", one.stale)) if holds
+    ]
+    return f"{one.id} {one.source}: {clean_line(one.fact, LINE)}" + (
+        f" ({', '.join(marks)})" if marks else ""
+    )
+
+
+def _judge_lines(known: ReplayedInquiry) -> tuple[str, ...]:
+    lines: list[str] = []
+    if case := known.inquiry.case:
+        criteria = len(case.rubric.patterns) + len(case.rubric.antipatterns)
+        lines.append(
+            f"it saw {_count(len(case.evidence), 'fact')}, {_count(criteria, 'criterion', 'criteria')}, "
+            f"{_count(len(case.edits), 'changed file')} and the agent's last message"
+        )
+    for fact in (one.fact for one in known.heard):
+        if isinstance(fact, JudgeAnswered):
+            said = fact.judgement
+            who = " ".join(filter(None, (said.backend, said.model)))
+            lines += [f"{who}: {line}" for line in _verdict_lines(said.verdict)]
+        elif isinstance(fact, JudgeFailed):
+            lines.append(f"no verdict: {clean_line(fact.reason, LINE)}")
+    return tuple(lines)
+
+
+def _verdict_lines(verdict: Verdict) -> Sequence[str]:
+    match verdict:
+        case Complete():
+            return [f"complete: {_proof(one.criterion, one.evidence)}" for one in verdict.criteria]
+        case Incomplete():
+            return [f"missing: {_proof(gap.point, gap.evidence)}" for gap in verdict.missing]
+        case Waiting():
+            return [f"waiting for you: {verdict.question}"]
+        case Impossible():
+            return [f"impossible: {verdict.reason}"]
+        case _:
+            return [f"no opinion: {verdict.reason}"]
+
+
+def _proof(what: str, evidence: tuple[str, ...]) -> str:
+    return f"{clean_line(what, LINE)} ({', '.join(evidence) or 'no evidence named'})"
+
+
+def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[Step]:
+    stop = decision.stop
+    yield Step("decided", (f"{_summary(stop)}{f': {clean_line(stop.detail, LINE)}' if stop.detail else ''}",))
+    if known and isinstance(known.ruling, Continue):
+        said = known.ruling.feedback
+        points = _count(len(said.missing), "point")
+        told = f"continuation {said.number} of {said.budget}: the agent was told {points}"
+        yield Step("effect", (told, f"next step: {clean_line(said.next_step, LINE)}"))
+    elif known and known.ruling.note:
+        yield Step("effect", (f"you were told: {clean_line(known.ruling.note, LINE)}",))
+    if decision.followed:
+        yield Step("afterwards", (FOLLOW_UPS[decision.followed],))
+    cents = "no known price" if stop.judge_cents is None else f"{stop.judge_cents:.2f} cents"
+    asked = f"{stop.judge}: {stop.judge_tokens} tokens, {cents}" if stop.judge else "no model was asked"
+    yield Step("cost", (f"{stop.seconds:.1f} s; {asked}",))
+
+
+def _names(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - FILES} more" if len(paths) > FILES else ""
+    return clean_line(", ".join(paths[:FILES]) or "nothing", LINE) + more
+
+
+def _count(number: int, what: str, many: str = "") -> str:
+    return f"{number} {what if number == 1 else many or f'{what}s'}"

@@ -1,0 +1,173 @@
+"""Past decisions: what came after a stop that was sent back, and figures of many stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.effects import RestReason
+from sidecar.kernel.gate import Outcome
+from sidecar.kernel.log import StopJudged
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.stop_history import CONTINUE_DECISION
+
+CUT_OFF: Final = frozenset(
+    {RestReason.SUBAGENT, RestReason.INTERRUPTED, RestReason.SUPERSEDED, RestReason.COMMANDED}
+)
+"""Endings of stops that say nothing about what the agent did before."""
+
+
+class FollowUp(StrEnum):
+    """What the session's next stop shows of one that was sent back. The first two say that it was right."""
+
+    REPAIRED = "repaired"
+    """A check that failed passes."""
+    CHANGED = "changed"
+    """Files changed."""
+    NOTHING = "nothing"
+    """The files are as they were."""
+    UNKNOWN = "unknown"
+    """There was no later stop, or one whose files were not read."""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """One stop of the log. `at` is in seconds since the epoch, `day` the local one ("2026-11-22").
+
+    `followed` is None for a stop that was let rest.
+    """
+
+    at: float
+    day: str
+    session: SessionKey
+    project: str
+    stop: StopJudged
+    followed: FollowUp | None = None
+
+    @property
+    def sent_back(self) -> bool:
+        """Whether the agent was sent back."""
+        return self.stop.decided == CONTINUE_DECISION
+
+
+def add_follow_ups(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """Say of each stop that was sent back what the session's next one shows. They come oldest first."""
+    later: dict[SessionKey, StopJudged] = {}
+    known: list[Decision] = []
+    for one in reversed(tuple(decisions)):
+        after = later.get(one.session)
+        known.append(replace(one, followed=_follow_up(one.stop, after)) if one.sent_back else one)
+        if one.stop.decided not in CUT_OFF:
+            later[one.session] = one.stop
+    return tuple(reversed(known))
+
+
+def _follow_up(before: StopJudged, after: StopJudged | None) -> FollowUp:
+    if after is None:
+        return FollowUp.UNKNOWN
+    outcomes = gate_outcomes(after)
+    failed = (gate for gate, outcome in gate_outcomes(before).items() if outcome == Outcome.FAILED)
+    if any(outcomes.get(gate) == Outcome.PASSED for gate in failed):
+        return FollowUp.REPAIRED
+    if not (before.tree and after.tree):
+        return FollowUp.UNKNOWN
+    return FollowUp.NOTHING if before.tree == after.tree else FollowUp.CHANGED
+
+
+def gate_outcomes(stop: StopJudged) -> Mapping[str, str]:
+    """Return the outcome of each gate by its id; an id may contain ": "."""
+    parts = (line.partition(" (")[0].rpartition(": ") for line in stop.gates)
+    return {gate: outcome for gate, _, outcome in parts}
+
+
+# --- Figures ----------------------------------------------------------------------------------------------
+
+
+class StopFigures(Struct, frozen=True, kw_only=True):
+    """Figures of the stops of one day, project or host. `right`: REPAIRED or CHANGED; see FollowUp.
+
+    `seconds` is how long judging took, `tokens` and `cents` what the judge cost, `unpriced` the stops whose
+    judge had no known price.
+    """
+
+    name: str
+    stops: int
+    sent_back: int
+    right: int
+    nothing: int
+    achieved: int
+    seconds: float
+    tokens: int
+    cents: float
+    unpriced: int
+
+
+class CheckFigures(Struct, frozen=True, kw_only=True):
+    """Figures of one check. `seconds` is the mean of its runs, without those answered from memory."""
+
+    name: str
+    runs: int
+    failed: int
+    seconds: float
+    slowest: float
+
+
+GROUPINGS: Final[Mapping[str, Callable[[Decision], str]]] = {
+    "day": lambda one: one.day,
+    "project": lambda one: one.project,
+    "host": lambda one: one.session.host,
+    "session": lambda one: f"{one.session.host}:{one.session.id}",
+}
+"""By what stops may be grouped."""
+
+
+def stop_figures(decisions: Iterable[Decision], by: str) -> tuple[StopFigures, ...]:
+    """Return the figures of each group, in the order of their first stops."""
+    groups: dict[str, list[Decision]] = {}
+    for one in decisions:
+        if one.stop.decided != RestReason.SUBAGENT:
+            groups.setdefault(GROUPINGS[by](one), []).append(one)
+    return tuple(_figures(name, found) for name, found in groups.items())
+
+
+def _figures(name: str, found: Sequence[Decision]) -> StopFigures:
+    asked = [one.stop for one in found if one.stop.judge_tokens or one.stop.judge]
+    return StopFigures(
+        name=name,
+        stops=len(found),
+        sent_back=sum(one.sent_back for one in found),
+        right=sum(one.followed in (FollowUp.REPAIRED, FollowUp.CHANGED) for one in found),
+        nothing=sum(one.followed is FollowUp.NOTHING for one in found),
+        achieved=sum(one.stop.decided == RestReason.ACHIEVED for one in found),
+        seconds=round(sum(one.stop.seconds for one in found), 1),
+        tokens=sum(stop.judge_tokens for stop in asked),
+        cents=round(sum(stop.judge_cents or 0.0 for stop in asked), 2),
+        unpriced=sum(stop.judge_cents is None for stop in asked),
+    )
+
+
+def check_figures(decisions: Iterable[Decision]) -> tuple[CheckFigures, ...]:
+    """Return the figures of each check that ran, the slowest first."""
+    times: dict[str, list[float]] = {}
+    failed: dict[str, int] = {}
+    for one in decisions:
+        for (gate, outcome), seconds in zip(
+            gate_outcomes(one.stop).items(), one.stop.gate_seconds, strict=False
+        ):
+            if seconds:
+                times.setdefault(gate, []).append(seconds)
+                failed[gate] = failed.get(gate, 0) + (outcome == Outcome.FAILED)
+    figures = (
+        CheckFigures(
+            name=gate,
+            runs=len(taken),
+            failed=failed[gate],
+            seconds=round(sum(taken) / len(taken), 1),
+            slowest=round(max(taken), 1),
+        )
+        for gate, taken in times.items()
+    )
+    return tuple(sorted(figures, key=lambda one: -one.seconds))

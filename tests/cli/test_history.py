@@ -1,0 +1,63 @@
+"""`supervisor explain`, `history` and `stats` where there is little to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from sidecar.cli.history import explain, history, stats
+from sidecar.kernel.log import LoggedEvent, StopJudged
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.event_log import LOG_FILE
+from sidecar.platform.paths import user_paths
+from support.logs import event_log
+
+VERBS = (explain, history, stats)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_where_nothing_happened_it_is_said(verb: click.Command) -> None:
+    done = CliRunner().invoke(verb)
+    assert (done.exit_code, "no agent has stopped here" in done.output) == (1, True)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_log_that_cannot_be_read_is_an_error_and_stays(verb: click.Command) -> None:
+    place = user_paths().state / LOG_FILE
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(b"no log" * 1000)
+    done = CliRunner().invoke(verb)
+    assert isinstance(done.exception, OSError)
+    assert place.read_bytes() == b"no log" * 1000
+
+
+def test_a_session_is_named_by_the_beginning_of_its_id_and_its_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = event_log(user_paths().state)
+    for host, project in (("claude-code", tmp_path), ("opencode", tmp_path / "sub"), ("opencode", "/other")):
+        stop = StopJudged(decided="achieved", detail=f"of \x1b[2J{host}")
+        event = LoggedEvent(
+            at=2e9,
+            system="supervision",
+            session=SessionKey(host, f"abc-{host}"),
+            project=str(project),
+            data=stop,
+        )
+        log.append(event)
+
+    def stops(*words: str) -> str:
+        done = CliRunner().invoke(stats, [*words, "--by", "project", "--csv"])
+        return str([line.rpartition("/")[2].split(",")[0] for line in done.output.splitlines()[1:]])
+
+    assert stops() == str([tmp_path.name, "sub"])
+    assert stops("--all") == str([tmp_path.name, "sub", "other"])
+    assert stops("abc-c") == stops("claude:abc") == str([tmp_path.name])
+    shown = CliRunner().invoke(history, ["claude-code:abc"]).output
+    assert "\x1b" not in shown
+    refused = CliRunner().invoke(explain, ["nobody"])
+    assert (refused.exit_code, "no stop of nobody is known" in refused.output) == (1, True)

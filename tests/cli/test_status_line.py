@@ -1,0 +1,45 @@
+"""`supervisor status-line`: one short part, and nothing where there is no goal."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from sidecar.cli.status_line import status_line
+from sidecar.kernel.goal import GoalSpending, GoalStatus
+from sidecar.platform.paths import user_paths
+from sidecar.platform.session_store import SessionFiles
+from support.cases import goal, session
+
+ASKED = b'{"session_id": "s1", "model": {"id": "x"}}'
+
+
+@pytest.mark.parametrize(
+    ("status", "continuations", "shown"),
+    [
+        (GoalStatus.ACTIVE, 0, "supervisor: goal active\n"),
+        (GoalStatus.ACTIVE, 2, "supervisor: goal active, sent back 2x\n"),
+        (GoalStatus.ACHIEVED, 1, "supervisor: goal achieved, sent back 1x\n"),
+        (GoalStatus.CLEARED, 1, "\n"),
+    ],
+)
+def test_where_the_goal_stands(status: GoalStatus, continuations: int, shown: str) -> None:
+    held = goal(status=status, spent=GoalSpending(continuations=continuations))
+    SessionFiles(user_paths().state).save(session(goal=held))
+    assert CliRunner().invoke(status_line, input=ASKED).output == shown
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"no JSON", b"\xff", b'{"session_id": "../x"}', b'{"session_id": "other"}']
+)
+def test_nothing_is_shown_for_a_session_that_is_not_known(said: bytes) -> None:
+    done = CliRunner().invoke(status_line, input=said)
+    assert (done.exit_code, done.output) == (0, "\n")
+
+
+@pytest.mark.process
+def test_it_stands_behind_the_line_that_was_there_which_gets_the_hosts_words_too() -> None:
+    SessionFiles(user_paths().state).save(session(goal=goal()))
+    beside = "cut -c2-11; echo second; exit 3"
+    done = CliRunner().invoke(status_line, ["--beside", beside], input=ASKED)
+    assert done.output == '"session_i | supervisor: goal active\nsecond\n'

@@ -1,0 +1,93 @@
+"""What came after a stop that was sent back, the figures of many stops, and the story of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sidecar.kernel.log import StopJudged
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.supervision.policy.decision_story import NOT_KEPT, ReplayedInquiry, Story, tell_decision
+from sidecar.systems.supervision.policy.history import Decision, add_follow_ups, check_figures, stop_figures
+from support.cases import KEY, judged, with_goal
+from support.kept_stops import kept, missing
+from support.play import World
+
+FAILS, PASSES = "tests: failed", "tests: passed (flaky)"
+
+
+def decision(decided: str = "continue", key: SessionKey = KEY, day: str = "d1", **stop: Any) -> Decision:
+    stop = {"tree": "t1", **stop}
+    return Decision(at=1.0, day=day, session=key, project="/p", stop=StopJudged(decided=decided, **stop))
+
+
+@pytest.mark.parametrize(
+    ("followed", "then"),
+    [
+        ("repaired", [decision("achieved", gates=(PASSES,))]),
+        ("changed", [decision(tree="t2", gates=(FAILS,))]),
+        ("nothing", [decision("stalled", gates=(FAILS,))]),
+        ("unknown", [decision("unjudged", tree="")]),
+        ("unknown", []),
+        ("unknown", [decision("achieved", key=SessionKey("opencode", "s"), gates=(PASSES,))]),
+        ("repaired", [decision("interrupted", tree=""), decision("achieved", gates=(PASSES,))]),
+    ],
+)
+def test_whether_sending_back_was_right_is_read_from_the_sessions_next_stop(
+    followed: str, then: list[Decision]
+) -> None:
+    first, *later = add_follow_ups([decision(gates=("lint: passed", FAILS)), *then])
+    assert first.followed == followed
+    assert [one.followed for one in later if not one.sent_back] == [
+        None for one in later if not one.sent_back
+    ]
+
+
+def test_figures_add_up_by_group_and_leave_subagents_out() -> None:
+    stops = add_follow_ups(
+        [
+            decision(gates=(FAILS,), seconds=2.0, judge="cli", judge_tokens=10),
+            decision("achieved", gates=(PASSES,), seconds=1.0, judge="cli", judge_tokens=5, judge_cents=0.5),
+            decision("subagent"),
+            decision("continue", day="d2"),
+        ]
+    )
+    first, second = stop_figures(stops, "day")
+    assert (first.name, first.stops, first.sent_back, first.right, first.achieved) == ("d1", 2, 1, 1, 1)
+    assert (first.seconds, first.tokens, first.cents, first.unpriced) == (3.0, 15, 0.5, 1)
+    assert (second.name, second.stops, second.right, second.unpriced) == ("d2", 1, 0, 0)
+    (of_host,) = stop_figures(stops, "host")
+    assert of_host.stops == 3
+
+
+def test_checks_are_sorted_by_time_and_an_answer_from_memory_is_no_run() -> None:
+    stops = [
+        decision(gates=("lint: passed", FAILS), gate_seconds=(9.0, 3.0)),
+        decision(gates=("lint: passed (cached)", PASSES), gate_seconds=(0.0, 1.0)),
+    ]
+    lint, tests = check_figures(stops)
+    assert (lint.name, lint.runs, lint.failed, lint.seconds) == ("lint", 1, 0, 9.0)
+    assert (tests.name, tests.runs, tests.failed, tests.seconds, tests.slowest) == ("tests", 2, 1, 2.0, 3.0)
+
+
+def lines(story: Story, about: str) -> tuple[str, ...]:
+    return next((step.lines for step in story.steps if step.about == about), ())
+
+
+def test_the_story_of_a_kept_stop_has_the_judges_word_but_not_how_sure_it_was() -> None:
+    played = kept(with_goal(), World(judge=judged(missing("left-work"))))
+    known = ReplayedInquiry(inquiry=played.inquiry, ruling=played.ruling, heard=played.stop.heard)
+    story = tell_decision(decision(judge="cli", judge_tokens=7), known)
+    assert any(
+        "missing: left-work does not hold (no evidence named)" in line for line in lines(story, "judge")
+    )
+    assert lines(story, "effect")[0].startswith("continuation 1 of ")
+    assert lines(story, "cost") == ("0.0 s; cli: 7 tokens, no known price",)
+    assert not any("0.9" in line for step in story.steps for line in step.lines)
+
+
+def test_of_a_stop_that_is_not_kept_the_record_is_told() -> None:
+    story = tell_decision(decision(gates=(FAILS,), claims=("tests-pass: contradicted",)), None)
+    assert lines(story, "checks") == (FAILS,)
+    assert lines(story, "not known") == (NOT_KEPT,)
