@@ -27,21 +27,22 @@ EVENTS_READ: Final = 2_000
 LINE_LENGTH: Final = 300
 
 
-@click.command()
-@click.argument("session", default="")
-@click.argument("number", type=click.IntRange(1), required=False)
-def run_log(session: str, number: int | None) -> None:
-    """List the iterations of SESSION, or show the prompt and the output of the one with this NUMBER.
+def show_run_log(words: tuple[str, ...]) -> None:
+    """Print the iterations of the session, or the prompt and the output of one.
 
-    Without SESSION it is the one that ran last in this folder.
+    `words` are what was typed: a session, else the one that ran last in this folder, and a number.
     """
+    session, typed, *more = (*words, "", "")
+    if any(more) or not (typed.isdecimal() or not typed):
+        raise click.UsageError("type: supervisor run log [SESSION] [NUMBER]")
+    number = int(typed or 0)
     log = build_platform(user_paths().state).log
     name = checked_session_id(session.removeprefix(f"{RUN_HOST}:")) if session else _last_session(log)
     found = log.newest(EventFilter(session=SessionKey(RUN_HOST, name), kinds=KINDS), EVENTS_READ)
-    wanted = [event for event in found if number in (None, _number(event))]
+    wanted = [event for event in found if number in (0, _number(event))]
     if not wanted:
-        raise BadInputError(f"no iteration of the session {name} is kept{f' as {number}' * bool(number)}")
-    if number is None:
+        raise BadInputError(f"no iteration {typed} of the session {name} is kept")
+    if not number:
         echo(f"session {name}")
     for event in wanted:
         for line in _in_full(event) if number else _in_short(event, wanted[-1]):

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
@@ -22,7 +22,7 @@ from sidecar.cli.link import call_sidecar, greet_sidecar
 from sidecar.cli.printing import echo
 from sidecar.cli.run_board import RunBoard
 from sidecar.cli.run_keys import RunKeys, typed_keys
-from sidecar.cli.run_log import run_log
+from sidecar.cli.run_log import show_run_log
 from sidecar.cli.run_show import RunJsonLines, RunTerminalView, RunView
 from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
@@ -83,26 +83,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     reset: bool
 
 
-class RunCommand(click.Command):
-    """`run`, in which the name of a command of ours stands in the place of an agent's: `run log`."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,  # noqa: ANN401 - click's signature
-    ) -> click.Context:
-        if args and args[0] in OWN_COMMANDS:
-            own = OWN_COMMANDS[args[0]]
-            return own.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-OWN_COMMANDS: Final = {"log": run_log}
-
-
-@click.command(cls=RunCommand)
+@click.command()
 @click.option("--goal", default="", help="The condition. Without it the session's own goal goes on.")
 @click.option(
     "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
@@ -161,6 +142,9 @@ def run(  # noqa: PLR0913 - one for each option
 
     Exit codes: 0 achieved, 1 not, 2 unverified, 3 no goal any more, 130 interrupted.
     """
+    if command[0] == "log":
+        show_run_log(command[1:])
+        return
     refuse_agents()
     folders = user_paths()
     if command == ("init",):

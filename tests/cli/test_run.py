@@ -125,7 +125,7 @@ async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(ru
     assert f"--- prompt ---\n{prompt}" in second_log
     assert "--- output ---\nStopped.\n" in second_log
     refused = runs.stage.supervisor("run", "log", "demo", "3")
-    assert (refused.returncode, "no iteration" in refused.stderr) == (1, True)
+    assert (refused.returncode, "no iteration 3" in refused.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -37,6 +37,7 @@ async def test_an_interrupt_lets_work_end_tidily_and_a_second_one_does_not(press
             raise
         return "done"
 
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(LIMIT_S) as limit:
         assert await work_until_signal(work()) is None
+    assert not limit.expired()
     assert ended == ["tidily"] * (2 - presses)
