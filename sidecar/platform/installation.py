@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import compileall
 import importlib.util
+import shlex
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,8 @@ COMPILED: Final = (
     *("anyio", "attr", "cattrs", "lsprotocol", "mcp", "mcp_types", "pydantic", "pygls", "starlette"),
 )
 """Packages imported at start-up, by the sidecar and by the servers that hosts start."""
+EDITOR_PACKAGE: Final = "pygls>=2.1"
+"""What the extra `editor` installs, for the language server of rubrics alone; lsprotocol comes with it."""
 
 
 class HostError(Exception):
@@ -49,7 +53,23 @@ def corpus_folder() -> Path:
 
 def compile_packages() -> tuple[str, ...]:
     """Compile the packages imported at start-up, since some installers do not; return those not compiled."""
-    return tuple(name for name in COMPILED if not _compile_package(name))
+    return tuple(name for name in COMPILED if importlib.util.find_spec(name) and not _compile_package(name))
+
+
+def has_editor_packages() -> bool:
+    """Return whether the language server's packages are installed."""
+    return importlib.util.find_spec("pygls") is not None
+
+
+def require_editor_packages() -> None:
+    """Raise HostError with the line to type, if the language server's packages are missing."""
+    if not has_editor_packages():
+        python = shlex.quote(sys.executable)
+        pip = f"{python} -m pip" if importlib.util.find_spec("pip") else f"python3 -m pip --python {python}"
+        raise HostError(
+            "the language server of rubrics needs a package that is not installed",
+            f"{pip} install '{EDITOR_PACKAGE}'",
+        )
 
 
 def _compile_package(name: str) -> bool:
