@@ -120,13 +120,12 @@ def excuse(event: bytes, trouble: Exception) -> dict[str, str]:
 def _why(trouble: Exception, so: str) -> str:
     """One line: what is wrong, what follows, what to type."""
     import json
-    import shlex
     from contextlib import suppress
-    from pathlib import Path
 
     if isinstance(trouble, ProcessLookupError):
-        script = shlex.quote(str(Path(sys.argv[1]).with_name("bootstrap.py")))
-        return f"Supervisor is installed but has no runtime yet. Type: ! python3 {script}"
+        return (
+            "Supervisor has no runtime yet: Python packages, some 15 MB to fetch. Type: /supervisor:install"
+        )
     said = trouble.args[0] if isinstance(trouble, ValueError) else str(trouble)
     if isinstance(said, bytes):  # a line that is no answer: an error, or nothing of ours
         with suppress(ValueError, LookupError, TypeError):

@@ -20,6 +20,8 @@ def main() -> None:
 
     try:
         pipe.live(VERSION, start)
+    except ProcessLookupError:
+        sys.exit("supervisor: there is no runtime yet. Type in Claude Code: /supervisor:install")
     except (OSError, pipe.PipeError) as error:
         sys.exit(f"supervisor: the sidecar does not answer ({error}). Type in a shell: supervisor doctor")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import platform
 import re
@@ -38,6 +39,7 @@ INTERNAL_ERROR: Final = 70
 
 VERBS: Final = {
     "install": Verb("sidecar.cli.install:install", "Put Supervisor into a host."),
+    "upgrade": Verb("sidecar.cli.install:upgrade", "Bring the plugin in every host to this version."),
     "uninstall": Verb("sidecar.cli.install:uninstall", "Take Supervisor out of a host."),
     "demo": Verb("sidecar.cli.demo:demo", "See it work, without a host and without a model."),
     **dict(SUPERVISION.verbs),
@@ -95,6 +97,8 @@ def main() -> None:
 
 def run_command(arguments: Sequence[str] | None = None, *, serve: Callable[[], int] | None = None) -> int:
     """Run one command, print its errors, and return the exit code. `serve` implements `supervisor serve`."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may know less than UTF-8
     try:
         try:
             code = main.main(arguments, prog_name="supervisor", standalone_mode=False, obj=serve)

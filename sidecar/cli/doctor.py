@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import platform
+import shlex
+import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.cli import doctor_hosts
@@ -30,10 +34,10 @@ from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import NO_RUBRIC, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
-from sidecar.platform.client import HelloAnswer, SidecarError
+from sidecar.platform.client import SIDECAR_SOCKET_FILE, STOP_ADVICE, HelloAnswer, SidecarError
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.paths import user_paths
+from sidecar.platform.paths import unblocking_command, user_paths
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.people import SessionReport, SessionSelector
 from sidecar.systems.supervision.policy.commands import switch_on_command
@@ -71,10 +75,11 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     The tools are checked only where the sidecar works, since they need it. Probes come last, and only where
     all else works: without our hooks, the host would send the probe to its model.
     """
-    broken = [
-        report.add(await _check_or_error(check))
-        for check in (_check_runtime, _check_sidecar, _check_sidecar_report)
-    ]
+    broken = [report.add(await _check_or_error(_check_runtime))]
+    for check in (_check_state, _check_sidecar, _check_sidecar_report):
+        broken.append(report.add(await _check_or_error(check)))
+        if broken[-1]:
+            break  # what follows would fail for the same reason
     hosts = await examine_hosts()
     begun = not any(broken)
     broken += [report.add(host.lines) for host in hosts]
@@ -95,7 +100,9 @@ async def _check_or_error(check: Callable[[], Awaitable[list[DoctorFinding]]]) -
 
 def _unusable_path_error(trouble: OSError) -> DoctorFinding:
     place = trouble.filename or user_paths().state
-    return error_finding(f"{place} cannot be used: {trouble.strerror or trouble}", f"ls -ld {place}")
+    return error_finding(
+        f"{place} cannot be used: {trouble.strerror or trouble}", unblocking_command(Path(place))
+    )
 
 
 class _FindingsReport:
@@ -105,13 +112,22 @@ class _FindingsReport:
         self.findings: list[DoctorFinding] = []
         self._console = Screen(highlight=False, quiet=quiet)
 
-    def add(self, lines: Sequence[DoctorFinding]) -> bool:
+    def add(self, found: Sequence[DoctorFinding]) -> bool:
         """Take in findings; return whether one is an error."""
+        lines = [replace(line, remedy=_as_typed_here(line.remedy)) for line in found]
         self.findings += lines
         for line in lines:
             text = f"{line.level:<8}{line.what}" + (f"\n        type: {line.remedy}" if line.remedy else "")
             self._console.print(text, markup=False, soft_wrap=True, style=STYLES[line.level])
         return any(line.level is FindingLevel.ERROR for line in lines)
+
+
+def _as_typed_here(remedy: str) -> str:
+    """The remedy with the path of our command, where that is not on PATH."""
+    ours = Path(sys.executable).with_name("supervisor")
+    if not remedy.startswith("supervisor ") or not ours.exists() or shutil.which("supervisor"):
+        return remedy
+    return f"{shlex.quote(str(ours))}{remedy.removeprefix('supervisor')}"
 
 
 PROBE_CASE = JudgeCase(
@@ -148,22 +164,22 @@ async def _check_runtime() -> list[DoctorFinding]:
         found = error_finding(f"the recorded runtime {recorded} cannot be executed", _install_hint())
     else:
         found = ok_finding(f"runtime {recorded} (version {__version__}, Python {sys.version.split()[0]})")
-    try:
-        paths.prepare()
-        usable = os.access(paths.state, os.W_OK)
-    except OSError:
-        usable = False
-    if not usable:
-        remedy = f"chmod u+rwx {paths.state}, or name another folder: export XDG_STATE_HOME=FOLDER"
-        return [found, error_finding(f"the state folder {paths.state} cannot be written", remedy)]
-    return [found, ok_finding(f"state folder {paths.state}")]
+    return [found]
+
+
+async def _check_state() -> list[DoctorFinding]:
+    paths = user_paths()
+    paths.prepare()
+    if not os.access(paths.state, os.W_OK):
+        raise PermissionError(errno.EACCES, "it cannot be written to", str(paths.state))
+    return [ok_finding(f"state folder {paths.state}")]
 
 
 async def _check_sidecar() -> list[DoctorFinding]:
     try:
         hello: HelloAnswer = await asyncio.to_thread(greet_sidecar)
     except SidecarError as trouble:
-        return [error_finding(f"the sidecar does not answer: {trouble}", f"less {user_paths().log}")]
+        return [_unanswered_error(trouble)]
     if hello.version != __version__:
         return [
             warning_finding(
@@ -171,6 +187,17 @@ async def _check_sidecar() -> list[DoctorFinding]:
             )
         ]
     return [ok_finding(f"sidecar {hello.version}, process {hello.pid}")]
+
+
+def _unanswered_error(trouble: SidecarError) -> DoctorFinding:
+    paths = user_paths()
+    socket = paths.run / SIDECAR_SOCKET_FILE
+    if os.path.lexists(socket) and not socket.is_socket():
+        return error_finding(
+            f"{socket} is in the place of the sidecar's socket", f"mv {socket} {socket}.aside"
+        )
+    remedy = "supervisor stop" if STOP_ADVICE in trouble.moves else f"less {paths.log}"
+    return error_finding(f"the sidecar does not answer: {trouble}", remedy)
 
 
 async def _check_sidecar_report() -> list[DoctorFinding]:
@@ -241,7 +268,11 @@ async def examine_hosts() -> list[HostFindings]:
 
 
 def _install_hint() -> str:
-    """The install command to suggest."""
+    """The install command to suggest; it fails where the host is missing, so that comes first."""
+    if not (
+        doctor_hosts.installed_plugin_files() or doctor_hosts.find_opencode() or doctor_hosts.find_claude()
+    ):
+        return f"{doctor_hosts.GET_CLAUDE} && {doctor_hosts.INSTALL_IN_CLAUDE}"
     if doctor_hosts.installed_plugin_files() or (
         doctor_hosts.find_opencode() and not doctor_hosts.find_claude()
     ):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
+from sidecar import __version__
 from sidecar.cli.doctor_checks import (
     DoctorFinding,
     FindingLevel,
@@ -22,7 +23,8 @@ from sidecar.cli.doctor_checks import (
     version_finding,
     warning_finding,
 )
-from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
+from sidecar.cli.doctor_hooks import silent_hook_findings
+from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
 from sidecar.hosts.claude_code.permissions import deny_rules, missing_deny_rules
 from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID
 from sidecar.hosts.claude_code.user_settings import user_settings_file
@@ -44,6 +46,7 @@ TESTED_CLAUDE: Final = ("2.1.197", "2.1.330")
 """Versions of Claude Code that the real-host tests run; one older than the first is a warning."""
 GET_CLAUDE: Final = "npm install -g @anthropic-ai/claude-code"
 INSTALL_IN_CLAUDE: Final = "supervisor install claude-code"
+UPGRADE: Final = "supervisor upgrade"
 UPDATE: Final = "claude plugin update supervisor@supervisor"
 OURS: Final = "supervisor@"
 """Prefix of the plugin's id, whatever marketplace it came from."""
@@ -82,7 +85,7 @@ async def examine_claude(*, needed: bool) -> HostFindings:
     lines = (known, plugin, *_rubric_editor_finding(listed.output))
     if plugin.level is not FindingLevel.OK:
         return HostFindings(lines)
-    lines = (*lines, _own_files_finding())
+    lines = (*lines, *_other_version_finding(listed.output), _own_files_finding(), *silent_hook_findings())
     server = _tools_server_command(listed.output)
     if server:
         return HostFindings(lines, probe_claude, partial(check_offered_tools, "Claude Code", server))
@@ -136,6 +139,16 @@ def _plugin_finding(listing: bytes, *, needed: bool) -> DoctorFinding:
         enable = f"claude plugin enable {ours[0].id}"
         return problem_finding("the plugin is disabled in Claude Code", enable, needed=needed)
     return ok_finding(f"plugin {ours[0].id} {ours[0].version}")
+
+
+def _other_version_finding(listing: bytes) -> tuple[DoctorFinding, ...]:
+    versions = {
+        one.version for one in _parse_plugin_list(listing) or () if one.id.startswith(OURS) and one.enabled
+    }
+    return tuple(
+        warning_finding(f"the plugin is of version {version}, this is {__version__}", UPGRADE)
+        for version in sorted(versions - {__version__})
+    )
 
 
 async def probe_claude() -> DoctorFinding:
@@ -214,7 +227,7 @@ async def examine_opencode(*, needed: bool) -> HostFindings:
 
 def _plugin_file_finding(path: Path) -> DoctorFinding:
     """Whether a plugin file of ours is what this installation would write."""
-    scope, is_ours = _plugin_file_scope(path), identify_plugin_file(path)
+    scope, is_ours = plugin_file_scope(path), identify_plugin_file(path)
     runtime = user_paths().recorded_runtime()
     remedy = f"{INSTALL_IN_OPENCODE} --scope project" if scope == "project" else INSTALL_IN_OPENCODE
     try:
@@ -228,10 +241,6 @@ def _plugin_file_finding(path: Path) -> DoctorFinding:
     if is_ours is not None and is_ours.changed:
         return warning_finding(f"{path} was changed by hand", remedy)
     return warning_finding(f"{path} is not what this version of Supervisor installs", remedy)
-
-
-def _plugin_file_scope(path: Path) -> str:
-    return "user" if plugin_folder.opencode_user_folder(os.environ) in path.parents else "project"
 
 
 def _uninstall_command(path: Path) -> str:
@@ -258,7 +267,7 @@ def _package_findings() -> Iterator[DoctorFinding]:
 
 async def probe_opencode() -> DoctorFinding:
     """Make a real call through the host, our plugin file and the sidecar, without a model request."""
-    everywhere = any(_plugin_file_scope(path) == "user" for path in installed_plugin_files())
+    everywhere = any(plugin_file_scope(path) == "user" for path in installed_plugin_files())
     with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
         said = await _run_opencode(
             *OPENCODE_PROBE, seconds=PROBE_SECONDS, folder=folder if everywhere else str(Path.cwd())

@@ -1,9 +1,10 @@
-"""`supervisor install` and `supervisor uninstall`: both print what they do, and can be repeated safely."""
+"""`supervisor install`, `upgrade` and `uninstall`: all print what they do, and can be repeated safely."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -12,15 +13,17 @@ from typing import Final
 
 import click
 
+from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
-from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files
+from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
 from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code import permissions, plugin, status_line, user_settings
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient
 
-HOST_ARGUMENT: Final = click.argument("host", type=HostChoice([CLAUDE_CODE, OPENCODE]))
+HOSTS: Final = (CLAUDE_CODE, OPENCODE)
+HOST_ARGUMENT: Final = click.argument("host", type=HostChoice(HOSTS))
 SCOPE_OPTION: Final = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
@@ -33,6 +36,11 @@ CLAUDE_OPTION: Final = click.option(
 )
 PRINT_ONLY_OPTION: Final = click.option(
     "--print-only", is_flag=True, help="Say what would be done, and do nothing."
+)
+PURGE_OPTION: Final = click.option(
+    "--purge",
+    is_flag=True,
+    help="With the last host, also remove your settings and what Supervisor remembers of sessions.",
 )
 RUBRIC_EDITOR_OPTION: Final = click.option(
     "--with-rubric-editor",
@@ -66,9 +74,9 @@ def install(  # noqa: PLR0913 - one parameter per option
         )
     if with_status_line and host != CLAUDE_CODE:
         raise click.UsageError(f"--status-line belongs to {CLAUDE_CODE}; {host} has none")
-    runtime = _runtime_command()
-    echo(f"record {runtime} in {paths.user_paths().runtime}")
-    echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
+    if with_rubric_editor:
+        installation.require_editor_packages()
+    runtime = _announced_runtime()
     if host == CLAUDE_CODE:
         plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))
         _install_into_claude(scope, claude, plugins, runtime, print_only=print_only)
@@ -78,12 +86,47 @@ def install(  # noqa: PLR0913 - one parameter per option
         _install_into_opencode(scope, runtime, print_only=print_only)
 
 
-def _install_into_claude(
-    scope: str, claude: str, plugins: Sequence[str], runtime: Path, *, print_only: bool
+@click.command()
+@PRINT_ONLY_OPTION
+def upgrade(*, print_only: bool) -> None:
+    """Bring the plugin in every host to the version of this command.
+
+    The command itself is upgraded by what installed it (`uv tool upgrade`, `pipx upgrade`, `pip install`);
+    the runtime of a marketplace plugin by /supervisor:install, typed in Claude Code after `/plugin update`.
+    """
+    here, done = str(Path.cwd()), False
+    runtime = _announced_runtime()
+    try:
+        installed = plugin.ClaudePlugins(os.environ, here).installed()
+    except installation.HostError as trouble:
+        echo(f"Claude Code: {trouble}")
+        installed = ()
+    for scope in dict.fromkeys(one.scope for one in installed if one.project_path in {"", here}):
+        plugins = tuple(one.id for one in installed if one.scope == scope)
+        _install_into_claude(scope, "", plugins, runtime, print_only=print_only, verb="update")
+        done = True
+    for place in loaded_plugin_files(os.environ, Path.cwd()):
+        _install_into_opencode(plugin_file_scope(place), runtime, print_only=print_only)
+        done = True
+    if not done:
+        raise installation.HostError(
+            "no host has Supervisor here", *(f"supervisor install {one}" for one in HOSTS)
+        )
+
+
+def _announced_runtime() -> Path:
+    runtime = _runtime_command()
+    echo(f"record {runtime} in {paths.user_paths().runtime}")
+    echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
+    return runtime
+
+
+def _install_into_claude(  # noqa: PLR0913 - what two commands say
+    scope: str, claude: str, plugins: Sequence[str], runtime: Path, *, print_only: bool, verb: str = "install"
 ) -> None:
-    """Install the plugins, then the rules that keep the host's agent from our own files."""
+    """Install or update the plugins, then the rules that keep the host's agent from our own files."""
     orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(installation.plugin_root()))]
-    orders += [("plugin", "install", one, "--scope", scope) for one in plugins]
+    orders += [("plugin", verb, one, "--scope", scope) for one in plugins]
     folders, settings = paths.user_paths(), user_settings.user_settings_file(os.environ)
     old, new = (permissions.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
     denial = f"deny the agent, in {settings}: {', '.join(new)}"
@@ -132,17 +175,20 @@ def _prepare_runtime(runtime: Path) -> None:
 @HOST_ARGUMENT
 @SCOPE_OPTION
 @CLAUDE_OPTION
+@PURGE_OPTION
 @PRINT_ONLY_OPTION
-def uninstall(host: str, scope: str, claude: str, *, print_only: bool) -> None:
-    """Take Supervisor out of a host. What it remembers of sessions stays, and is named."""
+def uninstall(host: str, scope: str, claude: str, *, purge: bool, print_only: bool) -> None:
+    """Take Supervisor out of a host. What it remembers of sessions stays unless you --purge it."""
     _check_claude_option(host, claude)
+    if purge:
+        refuse_agents()  # the record of what they did is what is removed
     if host == OPENCODE:
-        _remove_from_opencode(scope, print_only=print_only)
+        _remove_from_opencode(scope, purge=purge, print_only=print_only)
     else:
-        _remove_from_claude(scope, claude, print_only=print_only)
+        _remove_from_claude(scope, claude, purge=purge, print_only=print_only)
 
 
-def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
+def _remove_from_claude(scope: str, claude: str, *, purge: bool, print_only: bool) -> None:
     host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()), claude)
     installed = host_plugins.installed()
     ours = [one for one in installed if one.scope == scope and one.project_path in {"", str(Path.cwd())}]
@@ -150,6 +196,10 @@ def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
     last = len(installed) == len(ours)
     if last and host_plugins.known():
         orders.append(("plugin", "marketplace", "remove", plugin.MARKETPLACE))
+    if last:
+        _remove_deny_rules(
+            print_only=print_only
+        )  # while the runtime is there, which may lie in the plugin's data
     for order in orders:
         _print_claude_command(order)
         if not print_only:
@@ -157,10 +207,11 @@ def _remove_from_claude(scope: str, claude: str, *, print_only: bool) -> None:
     if not ours:
         echo(f"the plugin is not installed in the scope {scope}")
     if last:
-        _remove_deny_rules(print_only=print_only)
         _change_status_line(None, print_only=print_only)
         _remove_runtime(
-            "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else "", print_only=print_only
+            "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else "",
+            purge=purge,
+            print_only=print_only,
         )
 
 
@@ -173,13 +224,13 @@ def _remove_deny_rules(*, print_only: bool) -> None:
         )
 
 
-def _remove_from_opencode(scope: str, *, print_only: bool) -> None:
+def _remove_from_opencode(scope: str, *, purge: bool, print_only: bool) -> None:
     place = OpenCodeFile(os.environ, Path.cwd(), scope)
     place.take(print_only=print_only)
     if elsewhere := place.elsewhere():
         echo(f"{elsewhere[0]} stays")
         return
-    _remove_runtime("Claude Code" if _claude_has_plugin() else "", print_only=print_only)
+    _remove_runtime("Claude Code" if _claude_has_plugin() else "", purge=purge, print_only=print_only)
 
 
 def _claude_has_plugin() -> bool:
@@ -190,7 +241,7 @@ def _claude_has_plugin() -> bool:
         return bool(processes.find_program("claude", os.environ, str(Path.cwd())))
 
 
-def _remove_runtime(other: str, *, print_only: bool) -> None:
+def _remove_runtime(other: str, *, purge: bool, print_only: bool) -> None:
     """End the sidecar and forget the runtime; keep both where another host, `other`, needs them."""
     folders = paths.user_paths()
     if other:
@@ -201,7 +252,17 @@ def _remove_runtime(other: str, *, print_only: bool) -> None:
         echo(f"  the sidecar: {SidecarClient(folders).stop()}")
         folders.forget_runtime()
         CommandLineFiles().vouch(folders.runtime)
-    echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
+    if not purge:
+        echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
+        echo("The command goes as it came, for instance: uv tool uninstall supervisor-sidecar")
+        return
+    if not print_only:
+        SidecarClient(folders).wait_until_gone()
+    places = (folders.state, folders.config, user_settings.cached_plugins(os.environ))
+    for folder in filter(Path.exists, places):
+        echo(f"remove {folder}")
+        if not print_only:
+            shutil.rmtree(folder)
 
 
 def _check_claude_option(host: str, claude: str) -> None:

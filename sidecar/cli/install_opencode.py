@@ -5,6 +5,7 @@ Each step is printed before it is done, so that `--print-only` prints the same.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,7 @@ from sidecar.cli import VERBS
 from sidecar.cli.printing import echo
 from sidecar.hosts.opencode import plugin_folder
 from sidecar.hosts.opencode.plugin_file import InstallationInfo, bake_plugin_from_root
-from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.installation import HostError, has_editor_packages, plugin_root
 from sidecar.platform.processes import find_program
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def plugin_file_offers(scope: str, runtime: Path) -> InstallationInfo:
 
     A project's file is shared by all its users, so it has the name of the command, not one user's path to it.
     """
-    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__, VERBS.keys())
+    verbs = VERBS.keys() - ({"lsp"} if not has_editor_packages() else set())
+    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__, verbs)
 
 
 class OpenCodeFile(Struct, frozen=True):
@@ -118,6 +120,11 @@ def loaded_plugin_files(environment: Mapping[str, str], project: Path) -> tuple[
     """Our plugin files that an OpenCode started in `project` loads, each once."""
     folders = dict.fromkeys(plugin_folder.opencode_config_folders(environment, project))
     return tuple(path for folder in folders for path in plugin_folder.own_plugin_files(folder))
+
+
+def plugin_file_scope(path: Path) -> str:
+    """The scope of a plugin file of ours."""
+    return "user" if plugin_folder.opencode_user_folder(os.environ) in path.parents else "project"
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 import click
 from msgspec import Struct
 
-from sidecar.platform.client import HelloAnswer, SidecarClient, SidecarError
+from sidecar import __version__
+from sidecar.platform.client import HelloAnswer, HelloRequest, SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.people import SessionSelector
 
@@ -33,11 +34,4 @@ def call_sidecar(method: str, params: Struct | None, kind: type[T]) -> T:
 
 def greet_sidecar() -> HelloAnswer:
     """Ask the sidecar who it is; it is started if none answers. Raises SidecarError."""
-    client = SidecarClient(user_paths())
-    hello = client.greet()
-    if hello is None:
-        client.start()
-        hello = client.greet()
-    if hello is None:
-        raise SidecarError("it was started, but does not answer")
-    return hello
+    return call_sidecar("hello", HelloRequest(__version__), HelloAnswer)

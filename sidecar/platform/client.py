@@ -16,6 +16,7 @@ import sys
 import time
 from contextlib import chdir, closing, suppress
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import msgspec
@@ -23,6 +24,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from sidecar import __version__
 from sidecar.platform import installation, processes
+from sidecar.platform.paths import unblocking_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -223,8 +225,7 @@ class SidecarClient:
         except OSError as error:
             raise SidecarError(
                 f"{error.filename or self._paths.state} cannot be used: {error.strerror or error}",
-                f"make it yours to write: ls -ld {self._paths.state}",
-                "or keep the state in another folder: XDG_STATE_HOME=FOLDER",
+                unblocking_command(Path(error.filename or self._paths.state)),
             ) from error
         starter = installation.plugin_root() / "hooks" / "cold.py"
         ended = asyncio.run(
@@ -252,6 +253,11 @@ class SidecarClient:
         except OSError as error:
             raise SidecarError(f"the sidecar could not be told to end ({error})", DOCTOR_ADVICE) from error
         return StopOutcome.ENDED
+
+    def wait_until_gone(self) -> None:
+        """Wait until no sidecar holds the lock; one that was told to end may write its files until then."""
+        with suppress(FileNotFoundError), (self._paths.run / SIDECAR_LOCK_FILE).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
 
     def _reach(self) -> _SidecarConnection:
         """Connect to a sidecar that is not older than this client; start one if needed."""

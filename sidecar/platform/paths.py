@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +40,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   measured.json  how often criteria were right when `supervisor eval` measured them last
   mcp-token      the secret that lets clients in over HTTP; remove it to take back every token
   mcp-port       where MCP was served over HTTP last
+  bootstrap.lock held while /supervisor:install makes a runtime
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 PATH_LIMIT: Final = 4096
@@ -97,6 +99,17 @@ class Paths(Struct, frozen=True):
     def forget_runtime(self) -> None:
         """Remove the recorded command. Raises OSError."""
         self.runtime.unlink(missing_ok=True)
+
+
+def unblocking_command(place: Path) -> str:
+    """What to type where a folder of ours cannot be made or written to."""
+    there = next(one for one in (place, *place.parents) if os.path.lexists(one))
+    name = shlex.quote(str(there))
+    if not there.is_dir():
+        return f"mv {name} {shlex.quote(f'{there}.aside')}"
+    if there.stat().st_uid == os.getuid() and not os.statvfs(there).f_flag & os.ST_RDONLY:
+        return f"chmod u+rwx {name}"
+    return 'export XDG_STATE_HOME="$(mktemp -d)" (or a folder that lasts), then start the host in that shell'
 
 
 def project_digest(project: str) -> str:

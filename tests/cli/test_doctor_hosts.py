@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -150,6 +151,34 @@ async def test_the_second_plugin_is_named_where_it_is_on(here: Here, enabled: st
     assert [line.level for line in lines] == [FindingLevel.OK] * named
     here.has_claude(f"[{second}]")
     assert await errors() == ["the plugin is not installed in Claude Code"], "it is no Supervisor by itself"
+
+
+async def test_hooks_that_are_switched_off_or_did_not_run_here_are_an_error(here: Here) -> None:
+    here.has_claude(OURS)
+    user_paths().record_runtime(Path("/bin/true"))
+    os.utime(user_paths().runtime, (1000, 1000))
+    projects = here.home / ".claude" / "projects" / re.sub(r"\W|_", "-", str(here.project))
+    state = user_paths().state / "sessions" / "claude-code-s1.json"
+    for folder in (projects, state.parent, here.project / ".claude"):
+        folder.mkdir(parents=True)
+    (projects / "s1.jsonl").write_text('{"message":{"stop_reason":"tool_use"}}\n', encoding="utf-8")
+    assert await errors() == []
+    (projects / "s1.jsonl").write_text('{"message":{"stop_reason":"end_turn"}}\n', encoding="utf-8")
+    assert await errors() == ["Claude Code worked here (session s1) and no hook of ours ran"]
+    off = here.project / ".claude" / "settings.local.json"
+    off.write_text('{"disableAllHooks": true}', encoding="utf-8")
+    assert await errors() == [f"disableAllHooks in {off} keeps our hooks from running"]
+    off.write_text("garbage", encoding="utf-8")
+    os.utime(projects / "s1.jsonl", (999, 999))
+    assert await errors() == []  # it was before the install
+    os.utime(projects / "s1.jsonl", (1001, 1001))
+    state.touch()
+    assert await errors() == []
+
+
+async def test_a_plugin_of_another_version_is_a_warning(here: Here) -> None:
+    here.has_claude(OURS.replace("0.1.0", "0.0.9"))
+    assert (await warnings())["the plugin is of version 0.0.9, this is 0.1.0"] == "supervisor upgrade"
 
 
 async def test_one_of_two_hosts_is_enough(here: Here) -> None:

@@ -164,6 +164,36 @@ def test_uninstalling_undoes_it_and_names_what_stays(
     assert f"stays in {user_paths().state}" in capsys.readouterr().out
 
 
+def test_a_purge_removes_state_and_settings_with_the_last_host_alone_and_is_the_users(
+    host: Host, command: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = f'[{USER},{{"id":"supervisor@supervisor","scope":"project","projectPath":"/p"}}]'
+    for installed, agent, left in ((both, "", True), (f"[{USER}]", "1", True), (f"[{USER}]", "", False)):
+        user_paths().record_runtime(command)
+        user_paths().config.mkdir(parents=True, exist_ok=True)
+        host.keeps(installed, KNOWN)
+        monkeypatch.setenv("CLAUDECODE", agent)
+        assert cli.run_command(["uninstall", "claude-code", "--purge"]) == bool(agent)
+        assert [user_paths().state.exists(), user_paths().config.exists()] == [left, left]
+
+
+def test_an_upgrade_renews_the_plugin_wherever_it_is_and_nowhere_else(
+    host: Host, command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run_command(["upgrade"]) == 1
+    assert "  - supervisor install claude-code\n  - supervisor install opencode\n" in capsys.readouterr().err
+    assert cli.run_command(["install", "opencode"]) == 0
+    file = user_paths().config.parent / "opencode" / "plugin" / "supervisor.js"
+    file.write_text(file.read_text(encoding="utf-8").replace(str(command), "/elsewhere"), encoding="utf-8")
+    host.keeps(f'[{USER},{{"id":"supervisor@supervisor","scope":"project","projectPath":"/p"}}]', KNOWN)
+    assert cli.run_command(["upgrade", "--print-only"]) == 0
+    assert host.asked == []
+    assert cli.run_command(["upgrade"]) == 0
+    assert host.asked == [ADD, "plugin update supervisor@supervisor --scope user"]
+    assert str(command) in file.read_text(encoding="utf-8")
+    assert user_paths().recorded_runtime() == command
+
+
 def test_uninstalling_twice_is_no_error(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run_command(["uninstall", "claude-code"]) == 0
     assert host.asked == []

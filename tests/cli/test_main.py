@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import pty
 import re
@@ -18,6 +19,7 @@ import pytest
 
 import sidecar
 from sidecar import cli
+from sidecar.cli.screen import Screen
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.client import SidecarError
 from sidecar.platform.paths import user_paths
@@ -291,6 +293,16 @@ def test_a_pipe_that_is_closed_early_and_a_full_disk_end_without_a_traceback(wor
     assert (done.returncode, done.stderr.decode()) == (
         1, "supervisor: No space left on device\n  - make room, then type it again\n",
     )  # fmt: skip
+
+
+def test_an_output_that_knows_less_than_utf_8_gets_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(
+        cli.LazyGroup, "get_command", lambda *_: click.Command("x", callback=lambda: Screen().print("é"))
+    )
+    assert cli.run_command(["doctor"]) == 0
+    assert output.buffer.getvalue() == b"?\n"
 
 
 def test_the_verb_serve_is_handed_down_from_above() -> None:

@@ -27,7 +27,7 @@ def entries() -> dict[str, dict[str, Any]]:
     found = {}
     for file in ("hooks.json", "changed.json", "expansion.json", "failure.json"):
         hooks = json.loads((ROOT / "hooks" / file).read_text(encoding="utf-8"))["hooks"]
-        for event, ((group),) in hooks.items():
+        for event, (group, *_) in hooks.items():
             (found[event],) = group["hooks"]
     return found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
+import json
 import os
 import stat
 import subprocess
@@ -58,12 +60,12 @@ def test_uv_makes_it_from_the_package_around_the_plugin_and_it_is_recorded(tools
     told = fake_uv(tools)
     done = bootstrap(tools)
     made = user_paths().state / "runtime-env"
-    assert (done.returncode, done.stdout.count("\n")) == (0, 2)
+    assert (done.returncode, done.stdout.count("\n"), done.stderr.count(" of 3)\n")) == (0, 3, 3)
     assert "/supervisor:goal" in done.stdout
     assert user_paths().recorded_runtime() == made / "bin" / "supervisor"
     assert told.read_text(encoding="utf-8").splitlines() == [
         f"/ venv --quiet --python >=3.11 {made}",
-        f"/ pip install --quiet --compile-bytecode --python {made}/bin/python {ROOT}",
+        f"/ pip install --python {made}/bin/python --quiet {ROOT}",
     ]
     assert stat.S_IMODE(user_paths().state.stat().st_mode) == 0o700
 
@@ -83,6 +85,16 @@ def test_an_earlier_runtime_is_made_anew(tools: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "env").iterdir()) == ["bin", "pyvenv.cfg"]
 
 
+def test_where_making_it_anew_fails_the_earlier_runtime_stays(tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    (tmp_path / "env" / "old").touch()
+    fake_uv(tools, makes_runtime=False)
+    assert bootstrap(tools, str(tmp_path / "env")).returncode == 1
+    assert sorted(path.name for path in (tmp_path / "env").iterdir()) == ["old", "pyvenv.cfg"]
+    assert not (tmp_path / "env.old").exists()
+
+
 def test_a_folder_of_something_else_is_left_alone(tools: Path, tmp_path: Path) -> None:
     fake_uv(tools)
     (tmp_path / "thesis").mkdir()
@@ -92,15 +104,21 @@ def test_a_folder_of_something_else_is_left_alone(tools: Path, tmp_path: Path) -
     assert (tmp_path / "thesis" / "chapter").exists()
 
 
-def test_a_plugin_without_its_package_installs_the_release_of_its_version(
+def test_a_plugin_that_a_host_copied_takes_the_package_of_its_marketplace_else_the_release(
     tools: Path, tmp_path: Path
 ) -> None:
     told = fake_uv(tools)
+    root = tmp_path / "plugins" / "cache" / "market" / "supervisor" / "0.1.0"
     for name in ("hooks/bootstrap.py", ".claude-plugin/plugin.json"):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    assert bootstrap(tools, script=tmp_path / "hooks" / "bootstrap.py").returncode == 0
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_bytes((ROOT / name).read_bytes())
+    assert bootstrap(tools, script=root / "hooks" / "bootstrap.py").returncode == 0
     assert told.read_text(encoding="utf-8").rstrip().endswith(f" supervisor-sidecar=={__version__}")
+    clone = tmp_path / "plugins" / "marketplaces" / "market"
+    clone.mkdir(parents=True)
+    (clone / "pyproject.toml").touch()
+    assert bootstrap(tools, script=root / "hooks" / "bootstrap.py").returncode == 0
+    assert told.read_text(encoding="utf-8").rstrip().endswith(f" {clone}")
 
 
 def test_a_step_that_fails_is_told_and_nothing_is_recorded(tools: Path) -> None:
@@ -120,6 +138,31 @@ def test_an_installation_without_the_command_is_not_recorded(tools: Path) -> Non
     assert user_paths().recorded_runtime() is None
 
 
+def test_as_a_hook_it_makes_one_where_none_of_this_version_is_recorded_and_always_answers_with_0(
+    tools: Path, tmp_path: Path
+) -> None:
+    recorded, told = tmp_path / "supervisor", tools / "told"
+    for version, made in (("0.1.0", False), ("0.0.9", True)):
+        told.unlink(missing_ok=True)
+        fake_uv(tools)
+        recorded.write_text(f"#!/bin/sh\necho supervisor, version {version}\n", encoding="utf-8")
+        recorded.chmod(0o755)
+        user_paths().record_runtime(recorded)
+        done = bootstrap(tools, "--hook")
+        said = json.loads(done.stdout)
+        assert (done.returncode, said["decision"], told.exists()) == (0, "block", made)
+        assert said["reason"].startswith("Supervisor is ready. Type in Claude Code: /supervisor:goal")
+        assert f"For a shell: {user_paths().recorded_runtime()} status" in said["reason"]
+    (tools / "uv").write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
+    user_paths().forget_runtime()
+    with (user_paths().state / "bootstrap.lock").open("w") as lock:
+        for why in ("Supervisor has no runtime yet: this step failed", "is being made by another session"):
+            done = bootstrap(tools, "--hook")
+            assert done.returncode == 0
+            assert why in json.loads(done.stdout)["reason"]
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+
 @pytest.fixture
 def module(tools: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The script as a module, with a PATH of its own."""
@@ -137,13 +180,23 @@ def test_without_uv_this_python_makes_it_apart_from_what_surrounds_it(
 ) -> None:
     steps: list[tuple[str, ...]] = []
     monkeypatch.setattr(module, "run", lambda *step: steps.append(step))
-    made = tmp_path / "env" / "bin" / "supervisor"
-    with pytest.raises(module.BootstrapError, match="there is no"):
-        module.make(tmp_path / "env", "/package")
-    assert [step[:4] for step in steps] == [
-        (sys.executable, "-I", "-m", "venv"),
-        (str(made.with_name("python")), "-I", "-m", "pip"),
-    ]
+    made = str(tmp_path / "env" / "bin" / "python")
+    for able, first, second in (
+        (
+            True,
+            (sys.executable, "-I", "-m", "venv", "--without-pip"),
+            (sys.executable, "-I", "-m", "pip", "--python", made),
+        ),
+        (False, (sys.executable, "-I", "-m", "venv"), (made, "-I", "-m", "pip", "install")),
+    ):
+        monkeypatch.setattr(module, "_answers", lambda *_, able=able: able)
+        steps.clear()
+        with pytest.raises(module.BootstrapError, match="there is no"):
+            module.make(tmp_path / "env", "/package")
+        assert [step[: len(part)] for step, part in zip(steps, (first, second), strict=True)] == [
+            first,
+            second,
+        ]
 
 
 def test_an_old_python_finds_a_newer_one_and_passes_over_a_shim_of_none(

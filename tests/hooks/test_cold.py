@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hooks.conftest import Runtime
-from hooks.relay import EVENTS, PACKAGE_HOME, ROOT, FakeSidecar, Scene, answer, command, path_of, run
+from hooks.relay import EVENTS, PACKAGE_HOME, FakeSidecar, Scene, answer, command, path_of, run
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths, user_paths
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.process
 
 GOAL = b'{"prompt":"/supervisor:goal all tests pass"}'
 PROMPT = b'{"prompt":"hello"}'
-SETUP = f"Supervisor is installed but has no runtime yet. Type: ! python3 {ROOT}/hooks/bootstrap.py"
+SETUP = "Supervisor has no runtime yet: Python packages, some 15 MB to fetch. Type: /supervisor:install"
 SERVER = Path(__file__).with_name("hook_server.py")
 
 
@@ -66,13 +66,6 @@ def test_without_a_runtime_it_says_what_to_type_and_refuses_commands(
     scene: Scene, event: str, given: bytes, said: object
 ) -> None:
     assert printed(scene, event, given) == said
-
-
-def test_what_to_type_can_be_typed_where_the_host_ends_the_root_with_a_slash(scene: Scene) -> None:
-    done = run(command("SessionStart", root=Path(f"{ROOT}/x/..")), b"{}", scene.project)
-    assert b"//" not in done.stdout
-    line = [one.replace(f"{ROOT}/hooks", f"{ROOT}//hooks") for one in command("SessionStart")]
-    assert json.loads(run(line, b"{}", scene.project).stdout) == {"systemMessage": SETUP}
 
 
 # --- which runtime ------------------------------------------------------------------------------------------

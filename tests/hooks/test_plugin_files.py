@@ -102,11 +102,10 @@ def test_a_stop_is_waited_for_as_long_as_the_settings_allow_judging() -> None:
 
 def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:
     hooks = json.loads((ROOT / "hooks" / "expansion.json").read_text(encoding="utf-8"))["hooks"]
-    matcher = hooks["UserPromptExpansion"][0]["matcher"]
-    assert [bool(re.search(matcher, f"supervisor:{path.stem}")) for path in COMMANDS] == [True] * len(
-        COMMANDS
-    )
-    assert not re.search(matcher, "supervisor:goals")
+    matchers = [group["matcher"] for group in hooks["UserPromptExpansion"]]
+    heard = [sum(bool(re.search(one, f"supervisor:{path.stem}")) for one in matchers) for path in COMMANDS]
+    assert heard == [1] * len(COMMANDS)
+    assert not any(re.search(one, f"supervisor:{name}") for one in matchers for name in ("goals", "installs"))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +205,7 @@ def test_all_names_of_the_version_are_one() -> None:
 def test_a_command_says_what_it_does_and_is_the_users_alone(path: Path) -> None:
     _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
     assert re.search(r"^description: \S", front, re.MULTILINE)
-    assert path.stem == "accept" or re.search(r"^argument-hint: '.+'$", front, re.MULTILINE)
+    assert path.stem in ("accept", "install") or re.search(r"^argument-hint: '.+'$", front, re.MULTILINE)
     assert "disable-model-invocation: true\n" in front
     assert body.strip()
 
@@ -215,6 +214,16 @@ def test_the_goal_reaches_the_model_as_it_was_typed() -> None:
     assert "<goal>\n$ARGUMENTS\n</goal>" in (ROOT / "commands" / "goal.md").read_text(encoding="utf-8")
 
 
-def test_the_marketplace_offers_the_folder_it_is_in() -> None:
-    offered, *_ = manifest("marketplace.json")["plugins"]
-    assert (offered["name"], offered["source"]) == (manifest("plugin.json")["name"], "./")
+def test_a_marketplace_offers_the_plugin_and_a_checkouts_no_more_than_the_plugin() -> None:
+    checkout, wheel = manifest("marketplace.json"), manifest("marketplace-wheel.json")
+    offered = ROOT / checkout["plugins"][0]["source"]
+    assert (wheel["plugins"][0]["source"], wheel["plugins"][0]["name"]) == (
+        "./",
+        manifest("plugin.json")["name"],
+    )
+    wheel["plugins"][0]["source"] = checkout["plugins"][0]["source"]
+    assert checkout == wheel
+    links = {path for path in offered.rglob("*") if path.is_symlink()}
+    assert {path.relative_to(offered).as_posix(): path.resolve() for path in links} == {
+        name: ROOT / name for name in (".claude-plugin/plugin.json", ".mcp.json", "commands", "hooks")
+    }

@@ -7,7 +7,11 @@ PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_te
 
 
 def test_the_lowest_group_pins_every_lower_bound() -> None:
-    bounds = {requirement.replace(">=", "==") for requirement in PYPROJECT["project"]["dependencies"]}
+    project = PYPROJECT["project"]
+    bounds = {
+        requirement.replace(">=", "==")
+        for requirement in (*project["dependencies"], *project["optional-dependencies"]["editor"])
+    }
     pins = {pin for pin in PYPROJECT["dependency-groups"]["lowest"] if isinstance(pin, str)}
 
     assert pins == bounds

@@ -9,8 +9,12 @@ import pytest
 import sidecar
 
 CHECKOUT = Path(__file__).parents[2]
-PLUGIN_FOLDERS = (".claude-plugin", "commands", "hooks", "rubric")
-PLUGIN_FILES = (".mcp.json",)
+PLUGIN_FOLDERS = (".claude-plugin/rubric", "commands", "hooks", "rubric")
+PLUGIN_FILES = {
+    ".mcp.json": ".mcp.json",
+    ".claude-plugin/plugin.json": ".claude-plugin/plugin.json",
+    ".claude-plugin/marketplace.json": ".claude-plugin/marketplace-wheel.json",
+}
 
 runs_on_the_wheel = pytest.mark.skipif(
     not os.environ.get("TOX_ENV_NAME", "").startswith(("fast", "process")),
@@ -64,7 +68,7 @@ def test_the_wheel_carries_the_plugin(folder: str) -> None:
 @pytest.mark.parametrize("name", PLUGIN_FILES)
 def test_the_wheel_carries_what_else_the_plugin_needs(name: str) -> None:
     carried = Path(sidecar.__file__).parent / "_plugin" / name
-    assert carried.read_bytes() == (CHECKOUT / name).read_bytes()
+    assert carried.read_bytes() == (CHECKOUT / PLUGIN_FILES[name]).read_bytes()
 
 
 def test_every_markdown_file_in_commands_is_a_command() -> None:

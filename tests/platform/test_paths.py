@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.platform.paths import user_paths
+from sidecar.platform.paths import unblocking_command, user_paths
 
 
 def test_the_folders_are_where_xdg_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -28,6 +28,16 @@ def test_without_an_absolute_path_in_xdg_they_are_in_the_home(
             monkeypatch.setenv(name, value)
     assert user_paths().state == home_is_a_fresh_folder / ".local" / "state" / "supervisor"
     assert user_paths().config == home_is_a_fresh_folder / ".config" / "supervisor"
+
+
+def test_what_to_type_where_the_state_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a file").touch()
+    assert (
+        unblocking_command(tmp_path / "a file" / "x") == f"mv '{tmp_path}/a file' '{tmp_path}/a file.aside'"
+    )
+    assert unblocking_command(tmp_path / "x" / "y") == f"chmod u+rwx {tmp_path}"
+    monkeypatch.setattr("os.getuid", lambda: -1)  # somebody else's
+    assert unblocking_command(tmp_path / "x").startswith('export XDG_STATE_HOME="$(mktemp -d)"')
 
 
 def test_nothing_is_made_before_it_is_needed() -> None:

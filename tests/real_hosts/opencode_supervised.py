@@ -21,8 +21,9 @@ from real_hosts.opencode_host import OpenCode
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
+from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE
 from sidecar.systems.supervision.people import SessionReport
+from support.projects import PYTEST_SOURCE
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 AGENT: Final = RequestMatch(has_tool="bash")
@@ -181,7 +182,7 @@ def lay_out(project: Path, *, git: bool = True) -> None:
     """A project with a failing test, in a folder that may be there already."""
     project.mkdir(parents=True, exist_ok=True)
     (project / "shop.py").write_text(BROKEN_SOURCE, encoding="utf-8")
-    (project / "test_shop.py").write_text(TEST_SOURCE, encoding="utf-8")
+    (project / "test_shop.py").write_text(PYTEST_SOURCE, encoding="utf-8")
     (project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
     if git:
         subprocess.run(["git", "init", "-q", "."], cwd=project, check=True, timeout=30)

@@ -16,9 +16,10 @@ from real_hosts.terminal import Terminal
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
+from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.supervision.people import SessionReport
+from support.projects import PYTEST_SOURCE
 
 SUPERVISOR = Path(sys.executable).parent / "supervisor"
 AGENT = RequestMatch(has_tool="Bash")
@@ -91,7 +92,7 @@ class Supervised(msgspec.Struct, frozen=True):
 def supervised(host: Host, model: ScriptedModel, *, environment: Mapping[str, str]) -> Iterator[Supervised]:
     """Lay out the project, record the runtime, and end the sidecar afterwards."""
     (host.project / "shop.py").write_text(BROKEN_SOURCE, encoding="utf-8")
-    (host.project / "test_shop.py").write_text(TEST_SOURCE, encoding="utf-8")
+    (host.project / "test_shop.py").write_text(PYTEST_SOURCE, encoding="utf-8")
     (host.project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
     subprocess.run(["git", "init", "-q", "."], cwd=host.project, env=dict(host.env), check=True, timeout=30)
     path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))

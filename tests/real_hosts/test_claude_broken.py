@@ -28,7 +28,7 @@ def test_without_a_runtime_a_typed_goal_is_refused_with_what_to_type(under: Supe
     (under.state / "runtime").unlink()
     bare = under.host.having(PATH="/usr/local/bin:/usr/bin:/bin")
     refused = bare.ask(GOAL, *under.plugin)
-    assert "bootstrap.py" in refused.result
+    assert "Type: /supervisor:install" in refused.result
     assert under.model.requests == ()
     assert bare.ask("Do something.", *under.plugin).result == "All tests pass. Done."
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from real_hosts.host import Host
-from real_hosts.supervised import Supervised, supervised
+from real_hosts.host import BUSY, Host
+from real_hosts.supervised import SUPERVISOR, Supervised, reads_shop, says, supervised, writes_shop
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
 from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.cli.scripted.project import TEST_SOURCE
 from sidecar.platform.installation import plugin_root
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -66,24 +66,80 @@ def test_one_command_installs_it_doctor_sees_every_link_and_uninstall_leaves_not
     assert all("StructuredOutput" in request.tools for request in under.model.requests)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("claude_version", ["pinned"], indirect=True)  # a runtime takes long to make
-def test_from_the_marketplace_with_only_python_the_line_it_greets_with_makes_it_work(
-    under: Supervised, tmp_path: Path
-) -> None:
+@pytest.fixture
+def market(under: Supervised, tmp_path: Path) -> Supervised:
+    """The plugin from the marketplace in a clone, which holds an environment too; no `supervisor` on PATH."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(CHECKOUT), str(clone)], check=True, timeout=60)
+    (under.host.project / "test_shop.py").write_text(TEST_SOURCE, encoding="utf-8")  # which need no package
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / "large").touch()
     bare = under.host.having(PATH=f"{under.host.binary.parent}:/usr/local/bin:/usr/bin:/bin")
     for order in (("marketplace", "add", str(clone)), ("install", "supervisor@supervisor")):
         assert bare.run("plugin", *order).returncode == 0
+    return msgspec.structs.replace(under, host=bare)
+
+
+HOST_OWN = (".cache", ".claude/backups", ".claude/projects", ".local/share/applications", ".claude.json")
+HOST_OWN_FILES = ("history.jsonl", "mcp-needs-auth-cache.json")
+"""What the host remembers of what the user typed, of sessions and of servers."""
+
+
+def ours(home: Path) -> set[str]:
+    """The files that are or speak of ours, but for the host's own memory."""
+    return {
+        str(path)
+        for path in home.rglob("*")
+        if path.is_file() or path.is_symlink()
+        if path.name not in HOST_OWN_FILES and not any(path.is_relative_to(home / own) for own in HOST_OWN)
+        if "supervisor" in str(path.relative_to(home)) or b"supervisor" in path.read_bytes()
+    }
+
+
+def test_a_new_users_first_hour_in_a_terminal(market: Supervised, tmp_path: Path) -> None:
+    host = market.host
+    copied = [path.name for path in (host.home / ".claude" / "plugins" / "cache").rglob("*")]
+    assert "bootstrap.py" in copied
+    assert not {"large", "pyproject.toml"} & set(copied)
+    uv = (
+        tmp_path / "tools" / "uv"
+    )  # what makes an environment at once, in the place of packages from elsewhere
+    uv.parent.mkdir()
+    uv.write_text(
+        "#!/bin/sh\nfor last; do :; done\ntest $1 = venv || exit 0\n"
+        "mkdir -p $last/bin && touch $last/pyvenv.cfg\n"
+        f"ln -s {SUPERVISOR} $last/bin/supervisor\n",
+        encoding="utf-8",
+    )
+    uv.chmod(0o755)
+    market.script(says("All tests pass. Done."), reads_shop(host), writes_shop(host), says("Repaired."))
+    typed = host.having(PATH=f"{uv.parent}:{host.env['PATH']}")
+    with typed.terminal("--permission-mode", "bypassPermissions") as terminal:
+        terminal.wait_for("Type:\\s+/supervisor:install")
+        terminal.submit("/supervisor:install")
+        terminal.wait_for("Supervisor is ready. Type in Claude Code: /supervisor:goal")
+        terminal.wipe()
+        terminal.submit("/supervisor:goal all tests pass")
+        terminal.wait_for("Supervisor: sent back 1/16")
+        terminal.wait_for("Supervisor: goal achieved", timeout=60)
+        terminal.wait_until_gone(BUSY, timeout=60)
+    assert len(market.continuations()) == 1
+    why = msgspec.structs.replace(market, host=host.having(COLUMNS="400")).supervisor("status").stdout
+    assert "goal achieved: all tests pass" in why
+    assert "test_a_tenth_is_taken_off: AssertionError" in why
+    done = market.supervisor("uninstall", "claude-code", "--purge")
+    assert done.returncode == 0, done.stderr
+    assert ours(host.home) == set()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("claude_version", ["pinned"], indirect=True)  # a runtime takes long to make
+def test_from_the_marketplace_with_only_python_one_command_makes_it_work(market: Supervised) -> None:
+    bare = market.host
     refused = bare.ask("/supervisor:goal all tests pass").result
-    found = re.search(r"Type: ! (.+bootstrap\.py\S*)", refused)
-    assert found is not None, refused
-    made = subprocess.run(
-        shlex.split(found[1]), cwd=under.host.project, env={**bare.env, **PIP},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    assert "Type: /supervisor:install" in refused
+    made = bare.having(**PIP).ask("/supervisor:install", timeout=600).result
+    assert "Supervisor is ready" in made
     assert "budget of 16" in bare.ask("/supervisor:retry").result
 
 

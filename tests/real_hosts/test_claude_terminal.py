@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from real_hosts.host import BUSY, Host
-from real_hosts.supervised import AGENT, SUPERVISOR, Supervised, reads_shop, says, supervised, writes_shop
+from real_hosts.supervised import AGENT, Supervised, says, supervised
 from real_hosts.terminal import Terminal
 from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
 from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.hosts.claude_code.status_line import put_status_line
 
 CLAIM = "I looked at everything, all tests pass. Done."
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
@@ -33,20 +32,6 @@ def _asked(under: Supervised, number: int) -> None:
 
 def _judging(terminal: Terminal) -> None:
     terminal.wait_for("Supervisor is judging")
-
-
-def test_a_goal_typed_in_a_terminal_is_sent_back_once_and_achieved(under: Supervised) -> None:
-    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
-    put_status_line(under.host.home / ".claude" / "settings.json", SUPERVISOR)
-    with under.terminal() as terminal:
-        terminal.submit("/supervisor:goal all tests pass")
-        terminal.wait_for("Supervisor: goal set")
-        terminal.wait_for("Supervisor: sent back 1/16")
-        terminal.wait_for("supervisor: goal active")
-        terminal.wait_for("Supervisor: goal achieved", timeout=60)
-        terminal.wait_for("supervisor: goal achieved, sent back 1x")
-    assert len(under.continuations()) == 1
-    assert under.report().status == "achieved"
 
 
 def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -166,14 +168,41 @@ async def test_off_for_a_project_says_how_to_switch_it_on_there(stage: Stage) ->
     await stage.agent_with_goal()
 
 
-async def test_doctor_says_what_to_type_where_the_state_cannot_be_kept(stage: Stage, tmp_path: Path) -> None:
-    home = tmp_path / "blocked"
-    home.mkdir()
-    (home / ".local").write_text("in the way", encoding="utf-8")
-    done = stage.supervisor("doctor", "--no-probe", HOME=str(home))
-    assert done.returncode == 1
-    assert "error" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
+def _socket_is_a_folder(stage: Stage) -> None:
+    stage.end_sidecar()
+    (stage.sessions.parent / "run" / "sidecar.sock").unlink(missing_ok=True)
+    (stage.sessions.parent / "run" / "sidecar.sock").mkdir()
+
+
+def _sidecar_is_stopped(stage: Stage) -> None:
+    os.kill(int((stage.sessions.parent / "run" / "sidecar.lock").read_text(encoding="utf-8")), signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("harm", [_socket_is_a_folder, _sidecar_is_stopped])
+def test_what_doctor_says_to_type_repairs_it(stage: Stage, harm: Callable[[Stage], None]) -> None:
+    assert stage.supervisor("status").returncode == 0
+    harm(stage)
+    wrong = _errors(stage)
+    assert len(wrong) == 1
+    done = subprocess.run(
+        ["/bin/sh", "-c", next(iter(wrong.values()))],
+        env={**stage.scene.environment, "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert wrong.keys().isdisjoint(_errors(stage))
+
+
+def _errors(stage: Stage) -> dict[str, str]:
+    """What doctor calls an error, with what to type, but for what a machine without hosts lacks."""
+    done = stage.supervisor("doctor", "--no-probe", "--json", PATH="/usr/bin:/bin")
+    assert "Traceback" not in done.stderr
+    found = json.loads(done.stdout)["findings"]
+    return {
+        one["what"]: one["remedy"]
+        for one in found
+        if one["level"] == "error" and "runtime" not in one["what"]
+    }
 
 
 async def test_doctor_names_a_wording_that_is_missing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

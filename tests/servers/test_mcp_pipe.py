@@ -183,7 +183,7 @@ def test_a_plugin_without_a_runtime_says_so(tmp_path: Path) -> None:
     with home.pipe(PLUGIN) as pipe:
         code, out, err = pipe.end()
     assert (code, out) == (1, b"")
-    assert b"no runtime" in err
+    assert b"no runtime yet. Type in Claude Code: /supervisor:install" in err
     assert b"Traceback" not in err
 
 

@@ -7,6 +7,18 @@ from pathlib import Path
 
 from sidecar.evidence.detection.detect import detect_gates
 
+PYTEST_SOURCE = """from shop import total
+
+
+def test_a_tenth_is_taken_off():
+    assert total([10.0, 20.0], 0.1) == 27.0
+
+
+def test_nothing_costs_nothing():
+    assert total([], 0.0) == 0.0
+"""
+"""The tests of the demo's project, as pytest's, which most scenes are about."""
+
 
 def lay(project: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write the files, by their paths below the project."""

@@ -17,6 +17,7 @@ from sidecar.cli.scripted.agent import ScriptedAgent
 from sidecar.cli.scripted.project import ScriptedScene, build_shop_project
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.supervision.people import SessionReport
+from support.projects import PYTEST_SOURCE
 
 SUPERVISOR = Path(sys.executable).parent / "supervisor"
 GOAL = "/supervisor:goal all tests pass"
@@ -90,7 +91,7 @@ def end_sidecar(state: Path) -> None:
 async def staged(folder: Path) -> AsyncIterator[Stage]:
     """Lay everything out below `folder`, and end the sidecar afterwards."""
     runtime = folder / "supervisor"
-    stage = Stage(await build_shop_project(folder, runtime), runtime)
+    stage = Stage(await build_shop_project(folder, runtime, PYTEST_SOURCE), runtime)
     stage.run_by(f'exec "{SUPERVISOR}" "$@"')
     try:
         yield stage

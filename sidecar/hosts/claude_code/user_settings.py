@@ -23,8 +23,17 @@ Settings = dict[str, msgspec.Raw]
 
 def user_settings_file(environment: Mapping[str, str]) -> Path:
     """The user's settings; where they are a link, the file that it leads to."""
-    folder = Path(environment.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return (folder / "settings.json").resolve()
+    return (user_folder(environment) / "settings.json").resolve()
+
+
+def user_folder(environment: Mapping[str, str]) -> Path:
+    """The user's folder of settings and transcripts."""
+    return Path(environment.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+def cached_plugins(environment: Mapping[str, str]) -> Path:
+    """Where the host keeps its copies of our plugins, which it leaves for some days after an uninstall."""
+    return user_folder(environment) / "plugins" / "cache" / "supervisor"
 
 
 def read_settings(path: Path) -> bytes:

@@ -150,7 +150,7 @@ def test_output_that_is_the_report_is_read_and_shown_in_plain_words(
         ("node-tap.txt", (4, 2), ["adds", "b.test.js", "cart"]),
         ("cargo.txt", (2, 1), ["tests::adds"]),
         ("cargo-build.txt", (None, None), ["src/lib.rs: error[E0277]: cannot add `&str` to `i32`"]),
-        ("unittest.txt", (2, 1), ["test_a (test_u.A.test_a)"]),
+        ("unittest.txt", (2, 1), ["test_u.A.test_a"]),
         ("rspec.txt", (2, 1), ["rspec ./spec/cart_spec.rb # Cart adds"]),
         ("mix.txt", (2, 2), ["test adds (CartTest)"]),
         ("dotnet.txt", (2, 1), ["Shop.CartTests.Adds"]),

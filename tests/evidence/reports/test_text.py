@@ -69,7 +69,7 @@ def test_the_number_of_tests_is_read_from_the_summary(text: str, executed: int |
         ("ok 1 a\nnot ok 2 should be equal\n  ---\n", ["should be equal"]),
         ("not ok 1 - adds\n\u2716 takes (1.5ms)\n\u2716 failing tests:", ["adds", "takes"]),
         ("rspec ./spec/a_spec.rb:3 # adds", ["rspec ./spec/a_spec.rb:3 # adds"]),
-        ("FAIL: test_a (a.B.test_a)", ["test_a (a.B.test_a)"]),
+        ("FAIL: test_a (a.B.test_a)", ["a.B.test_a"]),
         ("a.py:3:1: F401 unused", ["a.py:3:1: F401 unused"]),
         ("src/a.ts(3,5): error TS2322: no", ["src/a.ts(3,5): error TS2322: no"]),
         ("error[E0308]: mismatched types", ["error[E0308]: mismatched types"]),
