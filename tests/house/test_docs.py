@@ -179,7 +179,7 @@ def test_the_list_of_all_messages_holds_each_with_a_page_about_it() -> None:
     told = site["messages_page"](pages)
     for message, page in {
         "no session is known as ...; name it HOST:ID": "trouble",  # an f-string
-        "the state folder ... cannot be written": "trouble",  # a finding of the doctor
+        "the recorded runtime ... cannot be executed": "trouble",  # a finding of the doctor
         "this stop was not judged: .... The goal stays active.": "trouble",  # a note at a stop
         "there is no gate ... here; there are: ...": "gates",
     }.items():

@@ -15,6 +15,7 @@ from real_hosts.supervised import SUPERVISOR, Supervised, reads_shop, says, supe
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.project import TEST_SOURCE
+from sidecar.hosts.claude_code.status_line import put_status_line
 from sidecar.platform.installation import plugin_root
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -113,6 +114,8 @@ def test_a_new_users_first_hour_in_a_terminal(market: Supervised, tmp_path: Path
     )
     uv.chmod(0o755)
     market.script(says("All tests pass. Done."), reads_shop(host), writes_shop(host), says("Repaired."))
+    settings = host.home / ".claude" / "settings.json"
+    put_status_line(settings, SUPERVISOR)
     typed = host.having(PATH=f"{uv.parent}:{host.env['PATH']}")
     with typed.terminal("--permission-mode", "bypassPermissions") as terminal:
         terminal.wait_for("Type:\\s+/supervisor:install")
@@ -123,12 +126,14 @@ def test_a_new_users_first_hour_in_a_terminal(market: Supervised, tmp_path: Path
         terminal.wait_for("Supervisor: sent back 1/16")
         terminal.wait_for("Supervisor: goal achieved", timeout=60)
         terminal.wait_until_gone(BUSY, timeout=60)
+        terminal.wait_for("supervisor: goal achieved, sent back 1x")
     assert len(market.continuations()) == 1
     why = msgspec.structs.replace(market, host=host.having(COLUMNS="400")).supervisor("status").stdout
     assert "goal achieved: all tests pass" in why
     assert "test_a_tenth_is_taken_off: AssertionError" in why
     done = market.supervisor("uninstall", "claude-code", "--purge")
     assert done.returncode == 0, done.stderr
+    assert "statusLine" not in settings.read_text(encoding="utf-8")
     assert ours(host.home) == set()
 
 
