@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,6 +26,8 @@ from sidecar.servers.inbox import InboxHandler
 from sidecar.servers.mcp.access import McpTokens
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_port
+from sidecar.servers.page.access import PageAccess
+from sidecar.servers.page.door import PageEndpoint
 from sidecar.servers.tools.door import ToolsHandler
 from sidecar.servers.tools.tool import TEXTS_FILE, ToolContext, ToolTexts
 from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
@@ -34,6 +38,7 @@ from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
 
 if TYPE_CHECKING:
+    from sidecar.servers.page.http import LocalPage
     from sidecar.wiring.headless import HeadlessWork
 
 
@@ -95,6 +100,25 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
         "tool": typed.call,
         "tools": typed.list,
     }
+
+
+def page_methods(control: SidecarControl, built: Supervision) -> Methods:
+    """Build the method that opens the local page."""
+
+    async def serve(access: PageAccess, listener: socket.socket) -> None:
+        await (await asyncio.to_thread(build_page, access)).serve(listener)
+
+    def build_page(access: PageAccess) -> LocalPage:
+        from sidecar.servers.page.http import LocalPage  # noqa: PLC0415 - a wait that no stop may have
+        from sidecar.servers.page.readings import PageReadings  # noqa: PLC0415 - the same
+
+        services = built.services
+        readings = PageReadings(services, built.people)
+        return LocalPage(access, readings, services.log, services.clock, control)
+
+    endpoint = PageEndpoint(PageAccess(built.services.clock), serve)
+    control.beside.append(endpoint.run)
+    return {"dashboard": endpoint.address}
 
 
 def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:

@@ -104,6 +104,7 @@ def _tests_of(name: str) -> frozenset[str]:
         "docs/architecture.md",
         "docs/claude-code.md",
         "docs/command-line.md",
+        "docs/dashboard.md",
         "docs/editors.md",
         "docs/eval.md",
         "docs/gates.md",

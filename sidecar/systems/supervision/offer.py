@@ -28,6 +28,7 @@ OFFER: Final = SystemOffer(
         ("explain", Verb("sidecar.cli.history:explain", "Tell how the last stop was decided, step by step.")),
         ("history", Verb("sidecar.cli.history:history", "List what was decided, and whether it was right.")),
         ("stats", Verb("sidecar.cli.history:stats", "Count stops, time and cost by day, project or check.")),
+        ("dashboard", Verb("sidecar.cli.dashboard:dashboard", "Open all of this as a page in a browser.")),
         ("events", Verb("sidecar.cli.events:events", "Print what was decided and done, as it comes.")),
         ("forget", Verb("sidecar.cli.forget:forget", "Remove what is stored of a session, or of past days.")),
         ("gates", Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder.")),
