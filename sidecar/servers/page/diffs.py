@@ -9,11 +9,10 @@ from msgspec import Struct
 
 
 class DiffRow(Struct, frozen=True):
-    """One row: the old line and the new one, None where there is none; or a gap between two places."""
+    """One row: the old line and the new one, None where there is none."""
 
-    old: str | None = None
-    new: str | None = None
-    gap: str = ""
+    old: str | None
+    new: str | None
 
 
 def diff_rows(hunks: str) -> Iterator[DiffRow]:
@@ -26,7 +25,8 @@ def diff_rows(hunks: str) -> Iterator[DiffRow]:
             side.append(line[1:])
             continue
         yield from _pairs(old, new)
-        yield DiffRow(gap=line) if line.startswith("@@") else DiffRow(line[1:], line[1:])
+        same = line if line.startswith("@@") else line[1:]
+        yield DiffRow(same, same)
     yield from _pairs(old, new)
 
 

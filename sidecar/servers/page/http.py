@@ -15,26 +15,23 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.platform.ports import Clock, EventLog
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.http_server import serve_http
 from sidecar.servers.loopback import DRAIN_S
 from sidecar.servers.page import views
 from sidecar.servers.page.access import PageAccess, Visit, is_own_request
-from sidecar.servers.page.markup import FOLDER, Html, fill, join
+from sidecar.servers.page.markup import FOLDER, Html, fill, fill_each
 from sidecar.servers.page.readings import PageReadings, read_key
 from sidecar.servers.page.views import Parts
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from sidecar.platform.ports import Clock, EventLog
 
 COOKIE: Final = "supervisor-page"
 FILES: Final = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -51,22 +48,12 @@ PAUSE_S: Final = 2.0
 """Seconds between two looks at the log for one stream."""
 BEAT_S: Final = 15.0
 """Seconds after which a stream looks though nobody woke it."""
-MOST_STREAMS: Final = 32
-CURRENT: Final = Html(' aria-current="page"')
-NAV: Final = {"./": "Overview", "checks": "Checks"}
 USED: Final = "This address was opened before, or is too old: each one opens once, within ten minutes."
 STRANGER: Final = "The page was opened at another address, or by an earlier sidecar."
 
 log = logging.getLogger(__name__)
 
 Query = Mapping[str, str]
-
-
-class View(msgspec.Struct, frozen=True):
-    """A page: its title, and what makes its parts. Raises BadInputError, OSError."""
-
-    title: str
-    parts: Callable[[PageReadings, Query], Awaitable[Parts]]
 
 
 async def _overview(page: PageReadings, query: Query) -> Parts:
@@ -97,12 +84,13 @@ async def _stop(page: PageReadings, query: Query) -> Parts:
     return {"story": views.story(await page.known(found))}
 
 
-VIEWS: Final = {
-    "": View("Overview", _overview),
-    "checks": View("Checks over time", _checks),
-    "session": View("Session {host}:{id}", _session),
-    "stop": View("Stop of {host}:{id}", _stop),
+VIEWS: Final[Mapping[str, tuple[str, Callable[[PageReadings, Query], Awaitable[Parts]]]]] = {
+    "": ("Overview", _overview),
+    "checks": ("Checks over time", _checks),
+    "session": ("Session {host}:{id}", _session),
+    "stop": ("Stop of {host}:{id}", _stop),
 }
+"""The pages: their titles, and what makes their parts. That raises BadInputError, OSError."""
 
 
 class LocalPage:
@@ -121,7 +109,6 @@ class LocalPage:
         self._log = events
         self._clock = clock
         self._control = control
-        self._streams = 0
 
     async def serve(self, listener: socket.socket) -> None:
         """Serve at a socket until the sidecar ends. Streams end by themselves then."""
@@ -153,8 +140,8 @@ class LocalPage:
             answer = _entered(self._access.enter(query["token"]))
         elif not self._access.admits(room, request.cookies.get(COOKIE, "")):
             answer = _refused(STRANGER, HTTPStatus.FORBIDDEN)
-        elif name == "stream" and query.get("view") in VIEWS and self._streams < MOST_STREAMS:
-            await self._stream(VIEWS[query["view"]], request, send)
+        elif name == "stream" and query.get("view") in VIEWS:
+            await self._stream(query["view"], request, send)
             return
         elif name in FILES:
             answer = Response((FOLDER / name).read_bytes(), media_type=FILES[name])
@@ -166,24 +153,19 @@ class LocalPage:
         await answer(request.scope, request.receive, send)
 
     async def _page(self, name: str, query: Query) -> Response:
-        view = VIEWS[name]
-        status, parts = await self._parts(view, query)
+        status, parts = await self._parts(name, query)
         body = fill(
             "document",
-            title=view.title.format(host=query.get("host", ""), id=query.get("id", "")),
+            title=VIEWS[name][0].format(host=query.get("host", ""), id=query.get("id", "")),
             stream=views.href("stream", {**query, "view": name}),
-            nav=join(
-                fill("nav", href=to, name=said, current=CURRENT if to.strip("./") == name else Html(""))
-                for to, said in NAV.items()
-            ),
-            parts=join(fill("part", id=ident, body=part) for ident, part in parts.items()),
+            parts=fill_each("part", ({"id": ident, "body": part} for ident, part in parts.items())),
         )
         return _html(body, status)
 
-    async def _parts(self, view: View, query: Query) -> tuple[HTTPStatus, Parts]:
+    async def _parts(self, name: str, query: Query) -> tuple[HTTPStatus, Parts]:
         """Return the parts of a view, the first of which says what is wrong, and the status."""
         try:
-            return HTTPStatus.OK, {"trouble": Html(""), **await view.parts(self._readings, query)}
+            return HTTPStatus.OK, {"trouble": Html(""), **await VIEWS[name][1](self._readings, query)}
         except BadInputError as error:
             status, why = HTTPStatus.NOT_FOUND, str(error)
         except OSError as error:
@@ -191,14 +173,13 @@ class LocalPage:
             status, why = HTTPStatus.SERVICE_UNAVAILABLE, f"It cannot be read: {error.strerror or error}"
         return status, {"trouble": fill("trouble", text=why)}
 
-    async def _stream(self, view: View, request: Request, send: Send) -> None:
+    async def _stream(self, name: str, request: Request, send: Send) -> None:
         """Send the parts of a view that changed, until the browser leaves or the sidecar ends."""
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
         over: set[asyncio.Task[Any]] = {
             asyncio.create_task(_disconnected(request)),
             asyncio.create_task(self._control.ending.wait()),
         }
-        self._streams += 1
 
         def wake() -> None:
             loop.call_soon_threadsafe(woken.set)
@@ -216,7 +197,7 @@ class LocalPage:
             )
             while not any(task.done() for task in over):
                 woken.clear()
-                _, parts = await self._parts(view, request.query_params)
+                _, parts = await self._parts(name, request.query_params)
                 changed = {ident: str(part) for ident, part in parts.items() if sent.get(ident) != part}
                 sent = {**sent, **parts}
                 event = b"data: %b\n\n" % msgspec.json.encode(changed) if changed else b":\n\n"
@@ -226,7 +207,6 @@ class LocalPage:
             await send({"type": "http.response.body", "body": b""})
         finally:
             end()
-            self._streams -= 1
             for task in over:
                 task.cancel()
 

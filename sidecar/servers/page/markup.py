@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -27,9 +27,9 @@ def fill(template: str, /, **values: object) -> Html:
     return Html(_templates()[template].substitute({key: _escape(value) for key, value in values.items()}))
 
 
-def join(parts: Iterable[Html]) -> Html:
-    """Put markup together."""
-    return Html("".join(parts))
+def fill_each(template: str, rows: Iterable[Mapping[str, object]]) -> Html:
+    """Fill in a template for each row, one after the other."""
+    return Html("".join(fill(template, **row) for row in rows))
 
 
 def _escape(value: object) -> str:
