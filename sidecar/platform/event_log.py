@@ -172,8 +172,10 @@ class EventLogFile:
 
     def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
         where, values = _condition(wanted)
-        query = f"SELECT {COLUMNS} FROM events WHERE {where} AND position > ? ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
-        return self._select(query, (*values, after, max(number, 0)))[::-1]
+        if after > 0:  # else SQLite may prefer the order of positions to a better index
+            where, values = f"{where} AND position > ?", (*values, after)
+        query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
+        return self._select(query, (*values, max(number, 0)))[::-1]
 
     def count(self, wanted: EventFilter) -> int:
         where, values = _condition(wanted)

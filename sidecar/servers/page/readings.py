@@ -76,13 +76,16 @@ class PageReadings:
     async def overview(self, first: int) -> Overview:
         """Read what the first page shows."""
         keys = await asyncio.to_thread(self._services.store.known)
-        # States are loaded here and not in a thread, because the event loop writes them.
-        sessions = self._people.describe(keys[first : first + SESSIONS_SHOWN])
+        sessions: list[SeenSession] = []
+        for key in keys[first : first + SESSIONS_SHOWN]:
+            # States are loaded here and not in a thread, because the event loop writes them. Stops go first.
+            sessions += self._people.describe((key,))
+            await self._services.clock.pause(0)
         decisions, unreadable = await self.decisions()
         return Overview(
             settings=self.settings,
             spending=await asyncio.to_thread(self._services.spending.today),
-            sessions=sessions,
+            sessions=tuple(sessions),
             first=first,
             known=len(keys),
             decisions=decisions,
