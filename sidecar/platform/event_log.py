@@ -170,8 +170,10 @@ class EventLogFile:
         query = f"SELECT {COLUMNS} FROM events WHERE {where} AND position > ? ORDER BY position LIMIT ?"  # noqa: S608 - no text of others
         return self._select(query, (*values, after, max(limit, 0)))
 
-    def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
+    def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
         where, values = _condition(wanted)
+        if after > 0:  # else SQLite may prefer the order of positions to a better index
+            where, values = f"{where} AND position > ?", (*values, after)
         query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
         return self._select(query, (*values, max(number, 0)))[::-1]
 

@@ -101,8 +101,8 @@ class EventLog(Protocol):
     def read(self, wanted: EventFilter, *, after: int = 0, limit: int = 1000) -> tuple[LoggedEvent, ...]:
         """The first events after a position, oldest first."""
 
-    def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
-        """The newest events, oldest first."""
+    def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
+        """The newest events after a position, oldest first."""
 
     def count(self, wanted: EventFilter) -> int:
         """Return how many events fit. Raises OSError."""

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,12 +26,15 @@ from sidecar.servers.inbox import InboxHandler
 from sidecar.servers.mcp.access import McpTokens
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_port
+from sidecar.servers.page.access import PageAccess
+from sidecar.servers.page.door import PageEndpoint
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
 
 if TYPE_CHECKING:
+    from sidecar.servers.page.http import LocalPage
     from sidecar.servers.tools.door import ToolsHandler
     from sidecar.servers.tools.toolbox import Toolbox
     from sidecar.wiring.headless import HeadlessWork
@@ -108,6 +113,25 @@ def _tools_handler(toolbox: Callable[[], Toolbox], built: Supervision) -> ToolsH
     from sidecar.servers.tools.door import ToolsHandler
 
     return ToolsHandler(toolbox, built.people)
+
+
+def page_methods(control: SidecarControl, built: Supervision) -> Methods:
+    """Build the method that opens the local page."""
+
+    async def serve(access: PageAccess, listener: socket.socket) -> None:
+        await (await asyncio.to_thread(build_page, access)).serve(listener)
+
+    def build_page(access: PageAccess) -> LocalPage:
+        from sidecar.servers.page.http import LocalPage
+        from sidecar.servers.page.readings import PageReadings
+
+        services = built.services
+        readings = PageReadings(services, built.people)
+        return LocalPage(access, readings, services.log, services.clock, control)
+
+    endpoint = PageEndpoint(PageAccess(built.services.clock), serve)
+    control.beside.append(endpoint.run)
+    return {"dashboard": endpoint.address}
 
 
 def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:

@@ -20,7 +20,13 @@ from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.iteration import iteration_methods
 from sidecar.wiring.rubric import build_guides
-from sidecar.wiring.servers import build_toolbox, inbox_methods, may_call_unasked, tool_methods
+from sidecar.wiring.servers import (
+    build_toolbox,
+    inbox_methods,
+    may_call_unasked,
+    page_methods,
+    tool_methods,
+)
 from sidecar.wiring.supervision import (
     Supervision,
     build_services,
@@ -62,6 +68,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),
         **_offered(ITERATION, iteration_methods(services, journals)),
         **tool_methods(control, toolbox, supervision),
+        **page_methods(control, supervision),
         **inbox_methods(control, supervision),
     }
 

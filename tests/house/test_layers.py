@@ -30,7 +30,7 @@ TERMINAL = "Only cli speaks to a terminal"
 GRAMMARS = "Only platform.grammar parses other languages"
 EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
 AGENTS = "Only servers.mcp speaks MCP: session, lines and http"
-WEB = "Only servers.mcp.http serves HTTP"
+WEB = "Only servers.http_server serves HTTP; mcp.http and page.http answer"
 HTTP = "Only platform.http speaks HTTP"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
@@ -107,7 +107,9 @@ TRUTHS = {
     "cli/watch_screen.py": "import textual",
     "servers/mcp/session.py": "import mcp",
     "servers/mcp/lines.py": "import anyio\nimport mcp",
-    "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette\nimport uvicorn",
+    "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette",
+    "servers/http_server.py": "import starlette\nimport uvicorn",
+    "servers/page/http.py": "import starlette",
     "servers/rubric_language/planted.py": "import lsprotocol\nimport pygls",
     "platform/http.py": "import httpx2",
     "systems/supervision/policy/planted.py": "import re\nimport msgspec\nimport sidecar.kernel",

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from sidecar.cli import doctor
@@ -104,6 +105,13 @@ async def test_the_log_is_shown_and_a_forgotten_session_leaves_nothing(stage: St
     events = [json.loads(line) for line in shown.stdout.splitlines()]
     assert [event["data"]["type"] for event in events] == ["order-given", "stop-judged"], shown
     assert f"stop-judged claude-code:{agent.session}" in stage.supervisor("events", "--after", "1").stdout
+    address = stage.supervisor("dashboard").stdout.strip()
+    async with httpx2.AsyncClient(timeout=60) as browser:
+        room = (await browser.get(address)).text.partition("url=/")[2].partition("/")[0]
+        page = await browser.get(
+            f"{address.partition('?')[0]}{room}/session?host=claude-code&id={agent.session}"
+        )
+    assert "goal achieved: all tests pass" in page.text
     refused = stage.supervisor("forget", agent.session, CLAUDECODE="1")
     assert (refused.returncode, "only the user may do this" in refused.stderr) == (1, True)
     done = stage.supervisor("forget", agent.session)

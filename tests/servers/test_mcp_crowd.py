@@ -19,7 +19,7 @@ from servers.mcp_pipes import KEY, SUPERVISOR, Home
 from servers.mcp_web import BOTH, message, modern, shaken, told
 from sidecar.hosts.ports import McpAccess
 from sidecar.platform.session_store import JournalFiles
-from sidecar.servers.mcp.http import HEADLESS_LIMIT
+from sidecar.servers.http_server import HEADLESS_LIMIT
 
 CLIENTS: Final = 200
 TASKS: Final = 2

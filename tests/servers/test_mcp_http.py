@@ -13,7 +13,7 @@ from servers.conftest import Start
 from servers.mcp_clients import HANDSHAKES, HELLO, Echo
 from servers.mcp_web import Web, calling, message, modern, shaken, told, visitor
 from sidecar.hosts.ports import McpAccess
-from sidecar.servers.mcp import http
+from sidecar.servers import http_server
 from sidecar.servers.mcp.http import BODY_BYTES
 from sidecar.servers.mcp.http_door import McpFiles
 
@@ -251,7 +251,7 @@ async def test_a_head_without_end_is_hung_up_on(access: McpAccess) -> None:
 async def test_a_head_that_takes_too_long_is_hung_up_on(
     access: McpAccess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "HEAD_S", 0)
+    monkeypatch.setattr(http_server, "HEAD_S", 0)
     with suppress(ConnectionError):
         assert await raw(access, b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: ") == b""
 

@@ -140,8 +140,8 @@ class MemoryEventLog:
         found = [one for one in self._events if one.position > after and wanted.selects(one)]
         return tuple(found[: max(limit, 0)])
 
-    def newest(self, wanted: EventFilter, number: int) -> tuple[LoggedEvent, ...]:
-        return tuple(filter(wanted.selects, self._events))[-number:] if number > 0 else ()
+    def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
+        return self.read(wanted, after=after, limit=len(self._events))[-number:] if number > 0 else ()
 
     def count(self, wanted: EventFilter) -> int:
         return sum(map(wanted.selects, self._events))

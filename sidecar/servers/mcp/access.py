@@ -15,8 +15,6 @@ from typing import Any, Final, Protocol
 from sidecar.kernel.session import SessionKey
 from sidecar.servers.tools.tool import Caller
 
-HTTP_BACKLOG: Final = 256
-"""Connections that the kernel queues, and that are accepted at once."""
 MCP_PATH: Final = "/mcp"
 SESSION_MARK: Final = "svs"
 TOKEN_LIMIT: Final = 4096

@@ -1,11 +1,9 @@
-"""MCP over Streamable HTTP, on a socket that already listens. Only this file uses uvicorn and starlette.
+"""MCP over Streamable HTTP, on a socket that already listens.
 
 Rules of this module:
 
-- Every request needs a token; without one only its head is read, limited in size (16 KiB, by h11) and time.
-  The connections that have sent no whole head yet are limited among themselves: the newest takes the place of
-  the oldest, so that they keep nobody out. All peers are this machine, so their addresses tell nothing. The
-  MCP package refuses requests from web pages of other machines or under another machine's name.
+- Every request needs a token; without one only its head is read. The MCP package refuses requests from web
+  pages of other machines or under another machine's name.
 - An MCP session belongs to the token that started it.
 - If a client disconnects, its calls are cancelled, in every version of the protocol. Answers are not stored
   for later.
@@ -17,12 +15,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -30,10 +25,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sidecar.servers.control import SidecarControl
-from sidecar.servers.mcp.access import CALL_LIMIT, HTTP_BACKLOG, MCP_PATH, REQUEST_KEY, McpRequest, McpTokens
+from sidecar.servers.http_server import serve_http
+from sidecar.servers.mcp.access import CALL_LIMIT, MCP_PATH, REQUEST_KEY, McpRequest, McpTokens
 from sidecar.servers.mcp.lines import TOOLS_CHANGED
 from sidecar.servers.tools.tool import Caller
 
@@ -49,18 +44,8 @@ BODY_BYTES: Final = 4 * 1024 * 1024
 """Maximum size in bytes of a request body."""
 SESSION_LIMIT: Final = 512
 """Maximum number of concurrent MCP sessions."""
-CONNECTION_LIMIT: Final = 600
-"""Maximum number of connections that have sent a request. A process may open some thousand files, and hooks
-need some of them too."""
 IDLE_S: Final = 1800
 """Seconds after which a session without requests and open streams is closed."""
-HEAD_S: Final = 10
-"""Seconds within which a new connection must send the head of a request."""
-HEADLESS_LIMIT: Final = 2 * HTTP_BACKLOG
-"""Connections that may wait at once for the head of their first request. What is accepted in two turns of the
-event loop has room, so that a head that comes with its connection is read before newer ones crowd it out."""
-KEEP_ALIVE_S: Final = 60
-"""Seconds that an idle connection stays open for the next request."""
 SHARED_CALLS: Final = 8 * CALL_LIMIT
 """Concurrent calls of all clients of one token that have no session: those of newer protocol versions."""
 UNAUTHORIZED_HINT: Final = (
@@ -69,50 +54,6 @@ UNAUTHORIZED_HINT: Final = (
 )
 
 log = logging.getLogger(__name__)
-
-
-class _Server(uvicorn.Server):
-    """A uvicorn server that leaves signals to the sidecar."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-class _Protocol(H11Protocol):
-    """HTTP connections, limited in number and in the time until their first request."""
-
-    headless: dict[_Protocol, None]
-    """The connections of a server that have sent no whole head, the oldest first."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.headless[self] = None
-        if len(self.headless) > HEADLESS_LIMIT:
-            next(iter(self.headless)).drop()
-        if len(self.connections) - len(self.headless) >= CONNECTION_LIMIT:
-            self.drop()
-        self.loop.call_later(HEAD_S, self._hurry)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.cycle is not None:
-            self.headless.pop(self, None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.headless.pop(self, None)
-        super().connection_lost(exc)
-
-    def drop(self) -> None:
-        """Close the connection, which counts no more from now on."""
-        self.headless.pop(self, None)
-        self.connections.discard(self)
-        self.transport.abort()
-
-    def _hurry(self) -> None:
-        """Close the connection if it has sent no request yet."""
-        if self.cycle is None:
-            self.drop()
 
 
 class McpHttpService:
@@ -138,37 +79,13 @@ class McpHttpService:
 
     async def serve(self, listener: socket.socket, drain_s: float) -> None:
         """Serve until the sidecar ends; unless it must end at once, calls get `drain_s` to finish."""
-        server = _Server(
-            uvicorn.Config(
-                self,
-                http=type("_OwnProtocol", (_Protocol,), {"headless": {}}),
-                backlog=HTTP_BACKLOG,
-                lifespan="off",
-                ws="none",
-                loop="none",
-                log_config=None,
-                log_level="critical",  # this module logs errors itself
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                date_header=False,
-                timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=int(drain_s),
-            )
-        )
         async with self._manager.run():
-            serving = asyncio.create_task(server.serve(sockets=[listener]))
-            ending = asyncio.create_task(self._control.ending.wait())
-            try:
-                await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
-                self._speaker.listens.close()
-                for task in self._streams if self._control.patience_s else self._requests:
-                    task.cancel()
-                server.should_exit = True
-                await serving
-            finally:
-                ending.cancel()
-                serving.cancel()
+            await serve_http(self, listener, drain_s, self._control.ending, self._end_streams)
+
+    def _end_streams(self) -> None:
+        self._speaker.listens.close()
+        for task in self._streams if self._control.patience_s else self._requests:
+            task.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""

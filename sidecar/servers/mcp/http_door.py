@@ -35,18 +35,13 @@ from sidecar.platform.files import (
 )
 from sidecar.servers import connection
 from sidecar.servers.control import Peer, SidecarControl
-from sidecar.servers.mcp.access import HTTP_BACKLOG, MCP_PATH, McpAccessStore, McpTokens
+from sidecar.servers.loopback import DRAIN_S, LOOPBACK, bind_port, listener_port, serve_until_cancelled
+from sidecar.servers.mcp.access import MCP_PATH, McpAccessStore, McpTokens
 
 if TYPE_CHECKING:
     from sidecar.servers.mcp.http import McpHttpService
     from sidecar.servers.mcp.session import McpSpeaker
 
-
-LOOPBACK: Final = "127.0.0.1"
-DRAIN_S: Final = 2.0
-"""Seconds that running calls get to finish when the sidecar ends."""
-CLOSING_S: Final = 1.0
-"""Maximum number of seconds for the cleanup afterwards."""
 
 Name = Annotated[str, Meta(max_length=500)]
 
@@ -116,14 +111,14 @@ class McpHttpEndpoint:
             wanted = self._port()
             self._listener = _open_listener(wanted, self._kept.port())
             self._opened.set()
-            port, last = _listener_port(self._listener), self._kept.port()
+            port, last = listener_port(self._listener), self._kept.port()
             log.info("MCP is served over HTTP at port %d", port)
             if not wanted and last not in (0, port):
                 log.warning(
                     "port %d is taken: whoever was told of it may show its token to a stranger there", last
                 )
             self._remember(0 if wanted else port)
-        return _listener_port(self._listener)
+        return listener_port(self._listener)
 
     def _remember(self, port: int) -> None:
         try:
@@ -146,13 +141,7 @@ class McpHttpEndpoint:
         speaker = await self._ready()
         kind = await asyncio.to_thread(_import_http_service)
         service = kind(speaker, self._tokens, self._control)
-        serving = asyncio.create_task(service.serve(self._listener, DRAIN_S))
-        try:
-            await asyncio.shield(serving)
-        except asyncio.CancelledError:
-            await asyncio.wait({serving}, timeout=DRAIN_S + CLOSING_S)
-            serving.cancel()
-            raise
+        await serve_until_cancelled(service.serve(self._listener, DRAIN_S))
 
     async def _first_request(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -173,7 +162,7 @@ def _open_listener(wanted: int, last: int) -> socket.socket:
     """Listen at the wanted port, else the last one, else a free one. Raises BadInputError, OSError."""
     if wanted:
         try:
-            return _bind_port(wanted)
+            return bind_port(wanted)
         except OSError as error:
             raise BadInputError(
                 f"port {wanted} of {LOOPBACK} cannot be used ({error.strerror}). "
@@ -181,29 +170,9 @@ def _open_listener(wanted: int, last: int) -> socket.socket:
                 "then: supervisor stop"
             ) from error
     try:
-        return _bind_port(last)
+        return bind_port(last)
     except OSError:
-        return _bind_port(0)
-
-
-def _bind_port(port: int) -> socket.socket:
-    """Return a socket that listens at the port. Raises OSError."""
-    # With the protocol given explicitly, asyncio sends small answers without delay.
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((LOOPBACK, port))
-        found.listen(HTTP_BACKLOG)
-        found.settimeout(0)
-    except BaseException:
-        found.close()
-        raise
-    return found
-
-
-def _listener_port(listener: socket.socket) -> int:
-    port: int = listener.getsockname()[1]
-    return port
+        return bind_port(0)
 
 
 # --- files of MCP over HTTP in the state folder: the user's token, and the port that was used last ----------

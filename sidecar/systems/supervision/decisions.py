@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sidecar.hosts.names import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
@@ -28,6 +28,18 @@ def read_decisions(
     host, _, ident = session.rpartition(":")
     host = HOST_ALIASES.get(host, host)
     wanted = EventFilter(kinds=(event_kind(StopJudged),), since=since)
+    return find_decisions(
+        event
+        for event in _read_all(log, wanted)
+        if event.session is not None
+        and event.session.id.startswith(ident)
+        and host in ("", event.session.host)
+        and (not folder or are_related(folder, event.project))
+    )
+
+
+def find_decisions(events: Iterable[LoggedEvent]) -> tuple[Decision, ...]:
+    """Return the stops among these events, which come oldest first; those of subagents are left out."""
     return add_follow_ups(
         Decision(
             at=event.at,
@@ -35,13 +47,11 @@ def read_decisions(
             session=event.session,
             project=event.project,
             stop=data,
+            position=event.position,
         )
-        for event in _read_all(log, wanted)
+        for event in events
         if isinstance(data := event.data, StopJudged)
         and event.session is not None
-        and event.session.id.startswith(ident)
-        and host in ("", event.session.host)
-        and (not folder or are_related(folder, event.project))
         and data.decided != RestReason.SUBAGENT
     )
 

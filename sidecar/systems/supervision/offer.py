@@ -36,6 +36,7 @@ OFFER: Final = SystemOffer(
                 "Print where the goal stands, for Claude Code's status line.",
             ),
         ),
+        ("dashboard", Verb("sidecar.cli.dashboard:dashboard", "Open all of this as a page in a browser.")),
         ("events", Verb("sidecar.cli.events:events", "Print what was decided and done, as it comes.")),
         ("forget", Verb("sidecar.cli.forget:forget", "Remove what is stored of a session, or of past days.")),
         ("gates", Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder.")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -207,6 +208,11 @@ class CommandLineService:
         inside = [(one, does) for one, does in found if _is_inside_project(folder, one.project)]
         below = [(one, does) for one, does in found if not _is_inside_project(folder, one.project)]
         return tuple(sorted((*inside, *below), key=lambda pair: not goal_runs(*pair)))
+
+    def describe(self, keys: Iterable[SessionKey]) -> tuple[tuple[Session, Activity], ...]:
+        """Return these sessions, and what each does; one that cannot be loaded is left out."""
+        known = (self._load(key) for key in keys)
+        return tuple((one, self._activity(one)) for one in known if one is not None)
 
     def _activity(self, session: Session) -> Activity:
         judged = EventFilter(session=session.key, kinds=(event_kind(StopJudged),))

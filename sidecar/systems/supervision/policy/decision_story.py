@@ -65,10 +65,11 @@ class ReplayedInquiry(Struct, frozen=True, kw_only=True):
 def tell_decision(decision: Decision, known: ReplayedInquiry | None) -> Story:
     """Tell how a stop was decided. `known`: None where only the record is left."""
     steps = (*(_known_steps(known) if known else _record_steps(decision.stop)), *_last_steps(decision, known))
-    return Story(decision, _summary(decision.stop), tuple(step for step in steps if step.lines))
+    return Story(decision, summarize_stop(decision.stop), tuple(step for step in steps if step.lines))
 
 
-def _summary(stop: StopJudged) -> str:
+def summarize_stop(stop: StopJudged) -> str:
+    """Say in a few words how a stop was decided, and by what."""
     by = f" by {stop.rule or stop.stage}" if stop.stage else ""
     return f"{'sent back' if stop.decided == 'continue' else stop.decided}{by}"
 
@@ -202,7 +203,9 @@ def _proof(what: str, evidence: tuple[str, ...]) -> str:
 
 def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[Step]:
     stop = decision.stop
-    yield Step("decided", (f"{_summary(stop)}{f': {clean_line(stop.detail, LINE)}' if stop.detail else ''}",))
+    yield Step(
+        "decided", (f"{summarize_stop(stop)}{f': {clean_line(stop.detail, LINE)}' if stop.detail else ''}",)
+    )
     if known and isinstance(known.ruling, Continue):
         said = known.ruling.feedback
         points = _count(len(said.missing), "point")

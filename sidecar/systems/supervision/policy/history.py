@@ -37,7 +37,7 @@ class FollowUp(StrEnum):
 class Decision(Struct, frozen=True, kw_only=True):
     """One stop of the log. `at` is in seconds since the epoch, `day` the local one ("2026-11-22").
 
-    `followed` is None for a stop that was let rest.
+    `followed` is None for a stop that was let rest. `position` is that of its event.
     """
 
     at: float
@@ -46,6 +46,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     project: str
     stop: StopJudged
     followed: FollowUp | None = None
+    position: int = 0
 
     @property
     def sent_back(self) -> bool:

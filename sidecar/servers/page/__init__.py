@@ -1,0 +1,1 @@
+"""The local page: what `supervisor dashboard` opens. It reads, and changes nothing."""

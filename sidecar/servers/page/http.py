@@ -1,0 +1,246 @@
+"""The page over HTTP: who is let in, what is answered, and the stream of parts that changed.
+
+Rules of this module:
+
+- Only GET, only for this machine, only with the cookie of the path (access.py); nothing is changed.
+- Every answer forbids scripts, styles and connections but the page's own, and storing it.
+- A stream is woken by the log, at most once in `PAUSE_S`, and looks by itself every `BEAT_S`: states of
+  sessions and what other processes append wake nobody. It ends with the sidecar.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.ports import Clock, EventLog
+from sidecar.servers.control import SidecarControl
+from sidecar.servers.http_server import serve_http
+from sidecar.servers.loopback import DRAIN_S
+from sidecar.servers.page import views
+from sidecar.servers.page.access import PageAccess, Visit, is_own_request
+from sidecar.servers.page.markup import FOLDER, Html, fill, fill_each
+from sidecar.servers.page.readings import PageReadings, read_key
+from sidecar.servers.page.views import Parts
+
+COOKIE: Final = "supervisor-page"
+FILES: Final = {"page.css": "text/css", "page.js": "text/javascript"}
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+PAUSE_S: Final = 2.0
+"""Seconds between two looks at the log for one stream."""
+BEAT_S: Final = 15.0
+"""Seconds after which a stream looks though nobody woke it."""
+USED: Final = "This address was opened before, or is too old: each one opens once, within ten minutes."
+STRANGER: Final = "The page was opened at another address, or by an earlier sidecar."
+
+log = logging.getLogger(__name__)
+
+Query = Mapping[str, str]
+
+
+async def _overview(page: PageReadings, query: Query) -> Parts:
+    first = query.get("first", "0")
+    return views.overview_parts(await page.overview(int(first) if first.isascii() and first.isdigit() else 0))
+
+
+async def _checks(page: PageReadings, _: Query) -> Parts:
+    return views.check_parts((await page.decisions())[0])
+
+
+async def _session(page: PageReadings, query: Query) -> Parts:
+    key = read_key(query)
+    stops = await page.stops(key)
+    if (seen := page.session(key)) is None:
+        raise BadInputError("This session is not known any more.")
+    last = await page.known(stops[-1]) if stops else None
+    doubtful = next((one for one in reversed(stops) if one.stop.findings), None)
+    compared = await page.known(doubtful) if doubtful else None
+    return views.session_parts(seen, page.settings, stops, last, compared)
+
+
+async def _stop(page: PageReadings, query: Query) -> Parts:
+    at = query.get("at", "")
+    found = await page.stop(read_key(query), int(at)) if at.isascii() and at.isdigit() else None
+    if found is None:
+        raise BadInputError("This stop is not in the log any more.")
+    return {"story": views.story(await page.known(found))}
+
+
+VIEWS: Final[Mapping[str, tuple[str, Callable[[PageReadings, Query], Awaitable[Parts]]]]] = {
+    "": ("Overview", _overview),
+    "checks": ("Checks over time", _checks),
+    "session": ("Session {host}:{id}", _session),
+    "stop": ("Stop of {host}:{id}", _stop),
+}
+"""The pages: their titles, and what makes their parts. That raises BadInputError, OSError."""
+
+
+class LocalPage:
+    """Serves the page. Instances are ASGI applications."""
+
+    def __init__(
+        self,
+        access: PageAccess,
+        readings: PageReadings,
+        events: EventLog,
+        clock: Clock,
+        control: SidecarControl,
+    ) -> None:
+        self._access = access
+        self._readings = readings
+        self._log = events
+        self._clock = clock
+        self._control = control
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Serve at a socket until the sidecar ends. Streams end by themselves then."""
+        await serve_http(self, listener, DRAIN_S, self._control.ending, lambda: None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            with self._control.visit():
+                await self._answer(Request(scope, receive), send)
+        except Exception:
+            log.exception("a request for the page failed")
+
+    async def _answer(self, request: Request, send: Send) -> None:
+        room, _, name = request.url.path.lstrip("/").partition("/")
+        head = request.headers
+        entering = not room and "token" in request.query_params
+        site = (
+            "" if entering else head.get("sec-fetch-site", "")
+        )  # a link in a terminal may be another site's
+        query = request.query_params
+        if request.method != "GET":
+            answer = _refused("Only GET is answered.", HTTPStatus.METHOD_NOT_ALLOWED)
+        elif not is_own_request(head.get("host", ""), head.get("origin", ""), site):
+            answer = _refused("The request is not this page's own.", HTTPStatus.FORBIDDEN)
+        elif entering:
+            answer = _entered(self._access.enter(query["token"]))
+        elif not self._access.admits(room, request.cookies.get(COOKIE, "")):
+            answer = _refused(STRANGER, HTTPStatus.FORBIDDEN)
+        elif name == "stream" and query.get("view") in VIEWS:
+            await self._stream(query["view"], request, send)
+            return
+        elif name in FILES:
+            answer = Response((FOLDER / name).read_bytes(), media_type=FILES[name])
+        elif name in VIEWS:
+            answer = await self._page(name, query)
+        else:
+            answer = _refused("There is no such page.", HTTPStatus.NOT_FOUND)
+        answer.headers.update(HEADERS)
+        await answer(request.scope, request.receive, send)
+
+    async def _page(self, name: str, query: Query) -> Response:
+        status, parts = await self._parts(name, query)
+        body = fill(
+            "document",
+            title=VIEWS[name][0].format(host=query.get("host", ""), id=query.get("id", "")),
+            stream=views.href("stream", {**query, "view": name}),
+            parts=fill_each("part", ({"id": ident, "body": part} for ident, part in parts.items())),
+        )
+        return _html(body, status)
+
+    async def _parts(self, name: str, query: Query) -> tuple[HTTPStatus, Parts]:
+        """Return the parts of a view, the first of which says what is wrong, and the status."""
+        try:
+            return HTTPStatus.OK, {"trouble": Html(""), **await VIEWS[name][1](self._readings, query)}
+        except BadInputError as error:
+            status, why = HTTPStatus.NOT_FOUND, str(error)
+        except OSError as error:
+            log.warning("the page could not be read: %s", error)
+            status, why = HTTPStatus.SERVICE_UNAVAILABLE, f"It cannot be read: {error.strerror or error}"
+        return status, {"trouble": fill("trouble", text=why)}
+
+    async def _stream(self, name: str, request: Request, send: Send) -> None:
+        """Send the parts of a view that changed, until the browser leaves or the sidecar ends."""
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+        over: set[asyncio.Task[Any]] = {
+            asyncio.create_task(_disconnected(request)),
+            asyncio.create_task(self._control.ending.wait()),
+        }
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(woken.set)
+
+        end = self._log.listen(wake)
+        sent: Parts = {}
+        try:
+            headers = {**HEADERS, "Content-Type": "text/event-stream"}
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": HTTPStatus.OK,
+                    "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+                }
+            )
+            while not any(task.done() for task in over):
+                woken.clear()
+                _, parts = await self._parts(name, request.query_params)
+                changed = {ident: str(part) for ident, part in parts.items() if sent.get(ident) != part}
+                sent = {**sent, **parts}
+                event = b"data: %b\n\n" % msgspec.json.encode(changed) if changed else b":\n\n"
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+                await self._wait(over, PAUSE_S)
+                await self._wait(over, BEAT_S, woken)
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            end()
+            for task in over:
+                task.cancel()
+
+    async def _wait(
+        self, over: set[asyncio.Task[Any]], seconds: float, woken: asyncio.Event | None = None
+    ) -> None:
+        """Wait so long, or until the stream is over, or woken."""
+        tasks: set[asyncio.Task[Any]] = {asyncio.create_task(self._clock.pause(seconds))}
+        if woken is not None:
+            tasks.add(asyncio.create_task(woken.wait()))
+        try:
+            await asyncio.wait({*over, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _entered(visit: Visit | None) -> Response:
+    """Let a browser in. It goes on by itself, so that the next request is the page's own."""
+    if visit is None:
+        return _refused(USED, HTTPStatus.FORBIDDEN)
+    answer = _html(fill("entered", room=visit.room))
+    answer.set_cookie(COOKIE, visit.cookie, path=f"/{visit.room}/", httponly=True, samesite="strict")
+    return answer
+
+
+def _refused(why: str, status: HTTPStatus) -> Response:
+    return _html(fill("refused", why=why), status)
+
+
+def _html(body: Html, status: HTTPStatus = HTTPStatus.OK) -> Response:
+    return Response(body, status, media_type="text/html")

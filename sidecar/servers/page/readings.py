@@ -1,0 +1,135 @@
+"""What the page shows, read from the log, from the states of sessions and from the stop history.
+
+No reading takes the whole log: the newest stops are looked for in a part of it, those of one session are
+found by its name. Nothing is kept between two readings, so that what was forgotten is shown no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.kernel.goal import Spending
+from sidecar.kernel.log import EventFilter, StopJudged, UnreadableEvent, event_kind
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import Settings
+from sidecar.systems.supervision.decisions import find_decisions
+from sidecar.systems.supervision.explaining import find_replay
+from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.supervision.policy.activity import Activity
+from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
+from sidecar.systems.supervision.policy.history import Decision
+from sidecar.systems.supervision.ports import Services
+
+STOPS: Final = (event_kind(StopJudged),)
+MOST_STOPS: Final = 500
+"""Stops of which the page tells."""
+EVENTS_SEARCHED: Final = 100_000
+"""The newest events of the log, in which these stops are looked for."""
+SESSIONS_SHOWN: Final = 24
+"""Sessions of one page."""
+STOPS_OF_SESSION: Final = 50
+"""Stops of one session that are listed."""
+LATER_STOPS: Final = 20
+"""Stops after one in which it is looked up what came of it."""
+
+SeenSession = tuple[Session, Activity]
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """`sessions` are those from `first` on of `known`, in the order of when they were seen; the newest first.
+
+    `decisions` are oldest first; `unreadable` counts events that stand for stops and cannot be decoded.
+    """
+
+    settings: Settings
+    spending: Spending
+    sessions: tuple[SeenSession, ...]
+    first: int
+    known: int
+    decisions: tuple[Decision, ...]
+    unreadable: int
+
+
+class KnownDecision(Struct, frozen=True):
+    """A decision, and its replay where it is kept."""
+
+    decision: Decision
+    replayed: ReplayedInquiry | None
+
+
+class PageReadings:
+    """Reads for the page. All methods raise OSError where the log or a folder cannot be read."""
+
+    def __init__(self, services: Services, people: CommandLineService) -> None:
+        self._services = services
+        self._people = people
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._services.configuration.load()[0]
+
+    async def overview(self, first: int) -> Overview:
+        """Read what the first page shows."""
+        keys = await asyncio.to_thread(self._services.store.known)
+        sessions: list[SeenSession] = []
+        for key in keys[first : first + SESSIONS_SHOWN]:
+            # States are loaded here and not in a thread, because the event loop writes them. Stops go first.
+            sessions += self._people.describe((key,))
+            await self._services.clock.pause(0)
+        decisions, unreadable = await self.decisions()
+        return Overview(
+            settings=self.settings,
+            spending=await asyncio.to_thread(self._services.spending.today),
+            sessions=tuple(sessions),
+            first=first,
+            known=len(keys),
+            decisions=decisions,
+            unreadable=unreadable,
+        )
+
+    async def decisions(self) -> tuple[tuple[Decision, ...], int]:
+        """Return the newest decisions, and how many more cannot be decoded."""
+        return await asyncio.to_thread(self._newest)
+
+    def _newest(self) -> tuple[tuple[Decision, ...], int]:
+        log = self._services.log
+        events = log.newest(EventFilter(kinds=STOPS), MOST_STOPS, after=log.last() - EVENTS_SEARCHED)
+        return find_decisions(events), sum(isinstance(one.data, UnreadableEvent) for one in events)
+
+    def session(self, key: SessionKey) -> SeenSession | None:
+        """Return a session; None for an unknown one."""
+        return next(iter(self._people.describe((key,))), None)
+
+    async def stops(self, key: SessionKey) -> tuple[Decision, ...]:
+        """Return the newest stops of a session."""
+        wanted = EventFilter(session=key, kinds=STOPS)
+        return find_decisions(await asyncio.to_thread(self._services.log.newest, wanted, STOPS_OF_SESSION))
+
+    async def stop(self, key: SessionKey, position: int) -> Decision | None:
+        """Return one stop of a session by its event's position; None where there is none."""
+        wanted = EventFilter(session=key, kinds=STOPS)
+        events = await asyncio.to_thread(
+            self._services.log.read, wanted, after=position - 1, limit=LATER_STOPS
+        )
+        return next((one for one in find_decisions(events) if one.position == position), None)
+
+    async def known(self, decision: Decision) -> KnownDecision:
+        """Return a decision with its replay."""
+        replayed = await find_replay(
+            self._services.stop_history,
+            decision.session,
+            decision.project,
+            decided=decision.stop.decided,
+            at=decision.at,
+        )
+        return KnownDecision(decision, replayed)
+
+
+def read_key(query: Mapping[str, str]) -> SessionKey:
+    """Return the session that a query names."""
+    return SessionKey(query.get("host", ""), query.get("id", ""))

@@ -1,0 +1,397 @@
+"""The local page: who is let in, what it shows, and the stream of what changes. No socket is opened here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from msgspec.structs import replace
+
+from servers.bench import LIMIT_S
+from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.gate import CheckComparison, Outcome
+from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, decode_event_data
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.servers.control import SidecarControl
+from sidecar.servers.page.access import MOST_VISITS, TOKEN_S, PageAccess
+from sidecar.servers.page.diffs import DiffRow, diff_rows
+from sidecar.servers.page.http import BEAT_S, COOKIE, HEADERS, PAUSE_S, LocalPage
+from sidecar.servers.page.readings import EVENTS_SEARCHED, MOST_STOPS, SESSIONS_SHOWN, PageReadings
+from sidecar.systems.supervision.people import CommandLineService
+from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, with_goal
+from support.fakes import Fakes
+from support.kept_stops import kept
+from support.logs import event_log
+from support.memory_stores import ManualClock
+from support.play import World
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+EVIL = '</p><script>alert(1)</script>\u202e\ud800" onload="x'
+OWN: Mapping[str, str] = {"host": "127.0.0.1:7777"}
+
+REQUESTS: list[tuple[str, str, dict[str, str], int]] = [
+    ("", "GET", {}, 200),
+    ("", "GET", {"host": "localhost"}, 200),
+    ("", "GET", {"host": "[::1]:7"}, 200),
+    ("", "GET", {"origin": "http://127.0.0.1:7777", "sec_fetch_site": "same-origin"}, 200),
+    ("page.js", "GET", {}, 200),
+    ("", "POST", {}, 405),
+    ("", "HEAD", {}, 405),
+    ("", "GET", {"host": "evil.example:7777"}, 403),
+    ("", "GET", {"host": "127.0.0.1.evil.example"}, 403),
+    ("", "GET", {"host": ""}, 403),
+    ("", "GET", {"origin": "http://127.0.0.1:8888"}, 403),
+    ("", "GET", {"origin": "null"}, 403),
+    ("", "GET", {"sec_fetch_site": "same-site"}, 403),
+    ("", "GET", {"sec_fetch_site": "cross-site"}, 403),
+    ("", "GET", {"cookie": ""}, 403),
+    ("", "GET", {"cookie": f"{COOKIE}=guess"}, 403),
+    ("/", "GET", {}, 403),
+    ("/other/", "GET", {}, 403),
+    ("/?token=wrong", "GET", {}, 403),
+    ("../page.html", "GET", {}, 404),
+    ("stream?view=none", "GET", {}, 404),
+    ("stop?host=claude-code&id=s1&at=9", "GET", {}, 404),
+    ("stop?at=\u00b2", "GET", {}, 404),
+    ("session?id=../x", "GET", {}, 404),
+]
+
+
+class WatchedClock(ManualClock):
+    """A clock that shows who waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: asyncio.Queue[float] = asyncio.Queue()
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.put_nowait(seconds)
+        await super().pause(seconds)
+
+
+@dataclass
+class Answer:
+    """What came back."""
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str = ""
+
+
+class Browser:
+    """Asks the page as a browser that was let in."""
+
+    def __init__(self, fakes: Fakes, control: SidecarControl) -> None:
+        self.clock = fakes.clock
+        self.access = PageAccess(self.clock)
+        people = CommandLineService(fakes.services, fakes.supervisor)
+        readings = PageReadings(fakes.services, people)
+        self.page = LocalPage(self.access, readings, fakes.services.log, self.clock, control)
+        visit = self.access.enter(self.access.new_token())
+        assert visit is not None
+        self.room = visit.room
+        self.cookie = {"cookie": f"{COOKIE}={visit.cookie}"}
+        self.leaves = asyncio.Event()
+        self.heard: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Ask for a path of the room; one that begins with "/" is asked for as it is."""
+        return await self.ask(
+            path if path.startswith("/") else f"/{self.room}/{path}",
+            method,
+            {**OWN, **self.cookie, **headers},
+        )
+
+    async def ask(self, path: str, method: str, headers: Mapping[str, str]) -> Answer:
+        answer = Answer()
+        where, _, query = path.partition("?")
+
+        async def receive() -> dict[str, object]:
+            await self.leaves.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answer.status = message["status"]
+                answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+                return
+            text = message.get("body", b"").decode()
+            answer.body += text
+            if message.get("more_body"):
+                self.heard.put_nowait(json.loads(text.removeprefix("data: ")) if "data" in text else {})
+
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": where,
+            "query_string": query.encode(),
+            "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
+        }
+        await self.page(scope, receive, send)
+        return answer
+
+    async def hear(self) -> dict[str, str]:
+        """Return the parts that a stream sent next."""
+        async with asyncio.timeout(LIMIT_S):
+            found: dict[str, str] = await self.heard.get()
+            return found
+
+
+@pytest.fixture
+def control(tmp_path: Path) -> SidecarControl:
+    return SidecarControl("1.2.3", tmp_path / "log")
+
+
+@pytest.fixture
+async def browser(fakes: Fakes, control: SidecarControl) -> Browser:
+    return Browser(fakes, control)
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    return Fakes(clock=WatchedClock())
+
+
+def judged(fakes: Fakes, decided: str = "continue", key: SessionKey = KEY, **stop: Any) -> int:
+    """Append a stop, and return its position."""
+    data = StopJudged(decided=decided, **{"stage": "gates", **stop})
+    at = fakes.clock.now()
+    return fakes.log.append(LoggedEvent(at=at, system="supervision", session=key, project=PROJECT, data=data))
+
+
+# --- who is let in ------------------------------------------------------------------------------------------
+
+
+def test_a_token_opens_once_for_a_while_and_only_the_newest_one() -> None:
+    clock = ManualClock()
+    access = PageAccess(clock)
+    assert access.enter("") is None
+    old, token = access.new_token(), access.new_token()
+    assert [access.enter(one) for one in ("", old, token[:-1], "\u00e9")] == [None] * 4
+    assert access.enter(token) is not None
+    assert access.enter(token) is None
+    late = access.new_token()
+    clock.advance(TOKEN_S)
+    assert access.enter(late) is None
+
+
+def test_a_cookie_opens_its_own_path_and_the_oldest_visit_goes() -> None:
+    access = PageAccess(ManualClock())
+    visits = [visit for _ in range(MOST_VISITS + 1) if (visit := access.enter(access.new_token()))]
+    assert [access.admits(one.room, one.cookie) for one in visits] == [False] + [True] * MOST_VISITS
+    assert not access.admits(visits[1].room, visits[2].cookie)
+    assert not access.admits("", "")
+
+
+async def test_only_the_pages_own_requests_are_answered(browser: Browser) -> None:
+    for path, method, headers, status in REQUESTS:
+        answer = await browser.get(quote(path, safe="/?=&."), method, **headers)
+        assert (path, headers, answer.status) == (path, headers, status)
+        assert {name: answer.headers[name.lower()] for name in HEADERS} == HEADERS
+        assert "'unsafe" not in answer.headers["content-security-policy"]
+
+
+async def test_a_token_is_exchanged_for_a_cookie_that_no_script_and_no_other_page_gets(
+    browser: Browser,
+) -> None:
+    address = f"/?token={browser.access.new_token()}"
+    answer = await browser.get(address, cookie="", sec_fetch_site="cross-site")  # a link in a web terminal
+    room = answer.body.partition("url=/")[2].partition('/"')[0]
+    given, *marks = answer.headers["set-cookie"].split("; ")
+    assert sorted(marks) == ["HttpOnly", f"Path=/{room}/", "SameSite=strict"]
+    assert (await browser.get(f"/{room}/", cookie=given)).status == 200
+    again = await browser.get(address)
+    assert (again.status, "opened before" in again.body) == (403, True)
+
+
+# --- what it shows ------------------------------------------------------------------------------------------
+
+
+async def test_where_nothing_happened_it_is_said(browser: Browser) -> None:
+    first, checks = await browser.get(""), await browser.get("checks")
+    assert "Sessions (0)" in first.body
+    assert "No agent has stopped yet." in first.body
+    assert "Checks of the newest 500 stops." in checks.body
+
+
+async def test_a_session_shows_its_goal_its_budget_and_what_was_decided(
+    fakes: Fakes, browser: Browser
+) -> None:
+    fakes.store.save(with_goal())
+    judged(fakes, tree="a", gates=("tests: failed",), gate_seconds=(2.0,))
+    at = judged(fakes, "achieved", tree="b", gates=("tests: passed",), gate_seconds=(4.0,))
+    for path in ("", f"session?host={KEY.host}&id={KEY.id}"):
+        page = await browser.get(path)
+        assert "the parser accepts comments" in page.body
+        assert "0 of 16" in page.body
+        assert "achieved by gates" in page.body
+        assert "then a check that had failed passed" in page.body
+    checks = await browser.get("checks")
+    assert "<td>2</td><td>1</td><td>3.0 s</td><td>4.0 s</td>" in checks.body
+    assert (await browser.get(f"stop?host={KEY.host}&id={KEY.id}&at={at}")).status == 200
+    fakes.log.forget(EventFilter(session=KEY))
+    assert "achieved" not in (await browser.get("")).body
+
+
+async def test_text_of_agents_is_never_markup(fakes: Fakes, browser: Browser) -> None:
+    fakes.store.save(session(goal=goal(EVIL), project=EVIL))
+    at = judged(fakes, EVIL, detail=EVIL, rule=EVIL, gates=(f"{EVIL}: {EVIL}",), key=KEY)
+    named = f"host={KEY.host}&id={KEY.id}"
+    for path in ("", "checks", f"session?{named}", f"stop?{named}&at={at}", f"session?id={quote('<b>')}"):
+        page = (await browser.get(path)).body
+        assert "<script>" not in page
+        assert 'onload="' not in page
+        assert "\u202e" not in page
+        assert "<b>" not in page
+
+
+async def test_an_old_and_a_new_test_stand_side_by_side(fakes: Fakes, browser: Browser) -> None:
+    compared = CheckComparison(
+        now=gate_run(), files=("test_a.py",), old=gate_run(outcome=Outcome.FAILED, failures=("assert 1",))
+    )
+    edit = FileDiff(path="test_a.py", added=1, removed=1, hunks="@@ -1 +1 @@\n-assert 1\n+assert <2>\n")
+    world = World(
+        runner=PYTEST,
+        comparisons=(compared,),
+        edits=(edit, FileDiff(path="other.py")),
+        judge=JudgeFailed("nobody answers"),
+    )
+    whole = kept(with_goal("all tests pass"), world, at=fakes.clock.now()).stop
+    fakes.stop_history.keep(whole)
+    fakes.store.save(with_goal())
+    at = judged(fakes, whole.ended, findings=("test_a.py: it fails on the new code",))
+    judged(fakes, "achieved")
+    named = f"host={KEY.host}&id={KEY.id}"
+    for path in (f"stop?{named}&at={at}", f"session?{named}"):
+        page = (await browser.get(path)).body
+        assert "on the new code: tests failed, assert 1" in page
+        assert "<tr><td><del>assert 1</del></td><td><ins>assert &lt;2&gt;</ins></td></tr>" in page
+        assert "other.py," not in page
+
+
+def test_lines_that_replace_each_other_make_one_row() -> None:
+    assert list(diff_rows("@@ -1 +1 @@\n a\n-b\n-c\n+d\n e\n+f")) == [
+        DiffRow("@@ -1 +1 @@", "@@ -1 +1 @@"),
+        DiffRow("a", "a"),
+        DiffRow("b", "d"),
+        DiffRow("c", None),
+        DiffRow("e", "e"),
+        DiffRow(None, "f"),
+    ]
+
+
+# --- much, and broken ---------------------------------------------------------------------------------------
+
+
+async def test_of_many_sessions_only_those_shown_are_loaded(
+    fakes: Fakes, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1000):
+        key = SessionKey("claude-code", f"s{number}")
+        fakes.store.save(Session(key=key, project=PROJECT, seen_at=float(-number)))
+    loaded: list[str] = []
+    load = fakes.store.load
+
+    def noted(key: SessionKey) -> Session | None:
+        loaded.append(key.id)
+        return load(key)
+
+    monkeypatch.setattr(fakes.store, "load", noted)
+    page = await browser.get(f"?first={SESSIONS_SHOWN}")
+    assert loaded == [f"s{number}" for number in range(SESSIONS_SHOWN, 2 * SESSIONS_SHOWN)]
+    assert f"Seen earlier ({1000 - 2 * SESSIONS_SHOWN} more)" in page.body
+    assert "Sessions (1000)" in page.body
+
+
+async def test_the_first_paint_reads_a_bounded_part_of_a_long_log(
+    fakes: Fakes, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def newest(_: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
+        asked.append((number, after))
+        return ()
+
+    monkeypatch.setattr(fakes.log, "last", lambda: 1_000_000)
+    monkeypatch.setattr(fakes.log, "newest", newest)
+    monkeypatch.setattr(fakes.log, "read", lambda *_, **bounds: () if bounds["limit"] <= 100_000 else None)
+    assert (await browser.get("")).status == 200
+    assert asked == [(MOST_STOPS, 1_000_000 - EVENTS_SEARCHED)]
+
+
+async def test_a_log_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "events.sqlite3").write_bytes(b"no log" * 1000)
+    broken = Fakes(log=event_log(state))  # type: ignore[arg-type]
+    page = await Browser(broken, SidecarControl("1", tmp_path)).get("")
+    assert (page.status, 'role="alert"' in page.body) == (503, True)
+
+
+async def test_events_of_a_newer_version_are_counted(browser: Browser, fakes: Fakes) -> None:
+    judged(fakes)
+    torn = decode_event_data("stop-judged", b'{"type": "stop-judged"}')
+    fakes.log._events[-1] = replace(fakes.log._events[-1], data=torn)  # noqa: SLF001 - it is never appended
+    assert "1 events cannot be read" in (await browser.get("")).body
+
+
+# --- the stream ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def stream(browser: Browser) -> AsyncIterator[asyncio.Task[Answer]]:
+    task = asyncio.create_task(browser.get("stream?view="))
+    yield task
+    browser.leaves.set()
+    async with asyncio.timeout(LIMIT_S):
+        await task
+
+
+async def passes(browser: Browser, seconds: float) -> None:
+    """Wait until the stream waits for so long, and let that time pass."""
+    clock = browser.clock
+    assert isinstance(clock, WatchedClock)
+    async with asyncio.timeout(LIMIT_S):
+        while await clock.pauses.get() != seconds:
+            pass
+    clock.advance(seconds)
+
+
+async def test_a_stream_sends_all_parts_and_then_what_changed(
+    fakes: Fakes, browser: Browser, stream: asyncio.Task[Answer]
+) -> None:
+    assert "No agent has stopped yet." in (await browser.hear())["stops"]
+    judged(fakes)
+    judged(fakes, "achieved")
+    assert browser.heard.empty()
+    await passes(browser, PAUSE_S)
+    changed = await browser.hear()
+    assert set(changed) == {"newest", "stops"}
+    assert "achieved by gates" in changed["newest"]
+    await passes(browser, PAUSE_S)
+    await passes(browser, BEAT_S)
+    assert await browser.hear() == {}
+    assert not stream.done()
+
+
+@pytest.mark.parametrize("end", ["browser", "sidecar"])
+async def test_a_stream_ends_with_the_browser_and_with_the_sidecar(
+    fakes: Fakes, browser: Browser, control: SidecarControl, stream: asyncio.Task[Answer], end: str
+) -> None:
+    await browser.hear()
+    assert control.visitors == 1
+    if end == "browser":
+        browser.leaves.set()
+    else:
+        control.stop()
+    async with asyncio.timeout(LIMIT_S):
+        await stream
+    assert (control.visitors, fakes.log._listeners) == (0, [])  # noqa: SLF001 - who is still woken
