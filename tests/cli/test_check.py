@@ -46,7 +46,10 @@ def repairs(session: Transcript, project: Path) -> None:
 def skips(session: Transcript, project: Path) -> None:
     session.prompt("Fix the failing test.")
     session.calls("Edit", "c1", {"file_path": str(project / "test_shop.py")})
-    (project / "test_shop.py").write_text("def test_nothing():\n    assert True\n", encoding="utf-8")
+    (project / "test_shop.py").write_text(
+        "import unittest\n\n\nclass Total(unittest.TestCase):\n    def test_x(self):\n        pass\n",
+        encoding="utf-8",
+    )
     session.result("c1", "ok")
     session.says("The test passes now.")
 
@@ -59,7 +62,7 @@ def has_no_tests(session: Transcript, project: Path) -> None:
 @pytest.mark.parametrize(
     ("plays", "code", "said"),
     [
-        (repairs, 0, "✔ nothing speaks against it: `python -m pytest -q` passed (2 tests)"),
+        (repairs, 0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)"),
         (skips, 1, "✗ not done: test_shop.py: as it was when the work began, it still fails"),
         (has_no_tests, 2, "? not known: "),
         (talks, 2, "? not known: "),

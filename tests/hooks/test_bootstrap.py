@@ -142,7 +142,7 @@ def test_as_a_hook_it_makes_one_where_none_of_this_version_is_recorded_and_alway
     tools: Path, tmp_path: Path
 ) -> None:
     recorded, told = tmp_path / "supervisor", tools / "told"
-    for version, made in (("0.1.0", False), ("0.0.9", True)):
+    for version, made in ((__version__, False), ("0.0.9", True)):
         told.unlink(missing_ok=True)
         fake_uv(tools)
         recorded.write_text(f"#!/bin/sh\necho supervisor, version {version}\n", encoding="utf-8")
