@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 
 from sidecar import __version__
 from sidecar.cli.printing import PREFIX, echo
-from sidecar.kernel.offer import Verb
+from sidecar.kernel.offer import Section, Verb
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.offer import OFFER as ITERATION
 from sidecar.systems.supervision.offer import OFFER as SUPERVISION
@@ -38,25 +38,25 @@ INTERNAL_ERROR: Final = 70
 
 
 VERBS: Final = {
-    "install": Verb("sidecar.cli.install:install", "Put Supervisor into a host."),
-    "upgrade": Verb("sidecar.cli.install:upgrade", "Bring the plugin in every host to this version."),
-    "uninstall": Verb("sidecar.cli.install:uninstall", "Take Supervisor out of a host."),
-    "demo": Verb("sidecar.cli.demo:demo", "See it work, without a host and without a model."),
+    "install": Verb("install:install", "Put Supervisor into a host.", Section.START),
+    "upgrade": Verb("install:upgrade", "Bring the plugin in every host to this version.", Section.START),
+    "uninstall": Verb("install:uninstall", "Take Supervisor out of a host.", Section.START),
+    "demo": Verb("demo:demo", "See it work, without a host and without a model.", Section.START),
     **dict(SUPERVISION.verbs),
     **dict(ITERATION.verbs),
     **dict(TDD.verbs),
     **dict(TASKLOOP.verbs),
     **dict(GOVERNANCE.verbs),
-    "config": Verb("sidecar.cli.config:config", "Show, edit and describe your settings."),
-    "lsp": Verb("sidecar.cli.lsp:lsp", "Be the language server of rubrics. Editors start it."),
-    "doctor": Verb("sidecar.cli.doctor:doctor", "Find out what is wrong."),
-    "help": Verb("sidecar.cli.help:help_", "Show the help of a command."),
-    "completion": Verb("sidecar.cli.help:completion", "Print what completes commands in a shell."),
-    "tool": Verb("sidecar.cli.tool:tool", "Call a tool of agents yourself, or list them."),
-    "toolset": Verb("sidecar.cli.toolset:toolset", "Choose which tools agents are offered."),
-    "mcp": Verb("sidecar.cli.mcp:mcp", "Be the pipe to the tools of agents. Hosts start it."),
-    "serve": Verb("sidecar.cli.serve:serve", "Be the sidecar. Hosts start it on demand."),
-    "stop": Verb("sidecar.cli.serve:stop", "End the sidecar. The next event of a host starts it again."),
+    "config": Verb("config:config", "Show, edit and describe your settings.", Section.PARTS),
+    "lsp": Verb("lsp:lsp", "Be the language server of rubrics. Editors start it.", Section.PARTS),
+    "doctor": Verb("doctor:doctor", "Find out what is wrong.", Section.START),
+    "help": Verb("help:help_", "Show the help of a command.", Section.START),
+    "completion": Verb("help:completion", "Print what completes commands in a shell.", Section.START),
+    "tool": Verb("tool:tool", "Call a tool of agents yourself, or list them.", Section.PARTS),
+    "toolset": Verb("toolset:toolset", "Choose which tools agents are offered.", Section.PARTS),
+    "mcp": Verb("mcp:mcp", "Be the pipe to the tools of agents. Hosts start it.", Section.PARTS),
+    "serve": Verb("serve:serve", "Be the sidecar. Hosts start it on demand.", Section.PARTS),
+    "stop": Verb("serve:stop", "End the sidecar. The next event of a host starts it again.", Section.PARTS),
 }
 
 
@@ -75,14 +75,16 @@ class LazyGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         module, _, name = VERBS[cmd_name].place.partition(":")
-        command = getattr(importlib.import_module(module), name)
+        command = getattr(importlib.import_module(f"sidecar.cli.{module}"), name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{VERBS[cmd_name].place} is no command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+        for section in Section:
+            with formatter.section(section):
+                verbs = VERBS.items()
+                formatter.write_dl([(name, verb.summary) for name, verb in verbs if verb.section is section])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,14 +6,27 @@ it, and the command line its verbs. Nothing here imports what it names, so listi
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 
+class Section(StrEnum):
+    """A heading in the list of commands, in the order of that list."""
+
+    START = "Set up"
+    GOAL = "Goals"
+    LOOK = "What happened, and why"
+    CHECKS = "Checks, and your idea of done"
+    ALONE = "Agents that work without you"
+    PARTS = "Settings and parts"
+
+
 class Verb(NamedTuple):
-    """A command of `supervisor`: `module:function` in the package `cli`, and a short summary."""
+    """A command of `supervisor`: `module:function` in `sidecar.cli`, a short summary, and its heading."""
 
     place: str
     summary: str
+    section: Section
 
 
 class SystemOffer(NamedTuple):

@@ -41,4 +41,4 @@ def test_every_verb_of_a_system_is_a_command(offer: SystemOffer) -> None:
     for name, verb in offer.verbs:
         module, _, command = verb.place.partition(":")
         assert VERBS[name] == verb
-        assert hasattr(importlib.import_module(module), command)
+        assert hasattr(importlib.import_module(f"sidecar.cli.{module}"), command)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.kernel.offer import SystemOffer, Verb
+from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     methods=("run_note", "standing"),
     tools=("iterations", "notes", "tasks"),
     verbs=(
-        ("run", Verb("sidecar.cli.run_loop:run", "Let an agent work in iterations until its goal holds.")),
+        ("run", Verb("run_loop:run", "Let an agent work in iterations until its goal holds.", Section.ALONE)),
     ),
 )

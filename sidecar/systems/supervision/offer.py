@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.kernel.offer import SystemOffer, Verb
+from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     events=(
@@ -21,34 +21,54 @@ OFFER: Final = SystemOffer(
     methods=("accept", "events", "forget", "held", "hook", "order", "permission", "report", "toggle"),
     tools=("evidence", "gates", "rubric", "status", "verdict"),
     verbs=(
-        ("goal", Verb("sidecar.cli.goal:goal", "Set, show, pause, resume or clear the goal of a session.")),
-        ("retry", Verb("sidecar.cli.goal:retry", "Set or show how often an agent may be sent back.")),
-        ("status", Verb("sidecar.cli.status:status", "Show where a session stands, and why.")),
-        ("check", Verb("sidecar.cli.check:check", "Judge what an agent just did here, without an install.")),
-        ("explain", Verb("sidecar.cli.history:explain", "Tell how the last stop was decided, step by step.")),
-        ("history", Verb("sidecar.cli.history:history", "List what was decided, and whether it was right.")),
-        ("stats", Verb("sidecar.cli.history:stats", "Count stops, time and cost by day, project or check.")),
-        ("watch", Verb("sidecar.cli.watch:watch", "Watch the sessions of this folder in a terminal.")),
+        ("goal", Verb("goal:goal", "Set, show, pause, resume or clear the goal of a session.", Section.GOAL)),
+        ("retry", Verb("goal:retry", "Set or show how often an agent may be sent back.", Section.GOAL)),
+        ("status", Verb("status:status", "Show where a session stands, and why.", Section.GOAL)),
+        (
+            "check",
+            Verb("check:check", "Judge what an agent just did here, without an install.", Section.LOOK),
+        ),
+        (
+            "explain",
+            Verb("history:explain", "Tell how the last stop was decided, step by step.", Section.LOOK),
+        ),
+        (
+            "history",
+            Verb("history:history", "List what was decided, and whether it was right.", Section.LOOK),
+        ),
+        (
+            "stats",
+            Verb("history:stats", "Count stops, time and cost by day, project or check.", Section.LOOK),
+        ),
+        ("watch", Verb("watch:watch", "Watch the sessions of this folder in a terminal.", Section.LOOK)),
         (
             "status-line",
             Verb(
-                "sidecar.cli.status_line:status_line",
+                "status_line:status_line",
                 "Print where the goal stands, for Claude Code's status line.",
+                Section.PARTS,
             ),
         ),
-        ("dashboard", Verb("sidecar.cli.dashboard:dashboard", "Open all of this as a page in a browser.")),
-        ("events", Verb("sidecar.cli.events:events", "Print what was decided and done, as it comes.")),
-        ("forget", Verb("sidecar.cli.forget:forget", "Remove what is stored of a session, or of past days.")),
-        ("gates", Verb("sidecar.cli.gates:gates", "List and run the checks that apply to this folder.")),
-        ("accept", Verb("sidecar.cli.accept:accept", "Let edits count that wait for you.")),
-        ("trust", Verb("sidecar.cli.trust:trust", "Approve the commands that a project's files name.")),
+        ("dashboard", Verb("dashboard:dashboard", "Open all of this as a page in a browser.", Section.LOOK)),
+        ("events", Verb("events:events", "Print what was decided and done, as it comes.", Section.LOOK)),
+        (
+            "forget",
+            Verb("forget:forget", "Remove what is stored of a session, or of past days.", Section.LOOK),
+        ),
+        ("gates", Verb("gates:gates", "List and run the checks that apply to this folder.", Section.CHECKS)),
+        ("accept", Verb("accept:accept", "Let edits count that wait for you.", Section.GOAL)),
+        ("trust", Verb("trust:trust", "Approve the commands that a project's files name.", Section.CHECKS)),
         (
             "eval",
-            Verb("sidecar.cli.eval:evaluation", "Measure a judge, or a rubric, on stops with a known truth."),
+            Verb(
+                "eval:evaluation",
+                "Measure a judge, or a rubric, on stops with a known truth.",
+                Section.CHECKS,
+            ),
         ),
-        ("rubric", Verb("sidecar.cli.rubric:rubric", "Show, make, check, compare and try rubrics.")),
-        ("inbox", Verb("sidecar.cli.inbox:inbox", "Take stops as files, from agents that have no hooks.")),
-        ("on", Verb("sidecar.cli.switch:on", "Switch Supervisor on, for a project or for you.")),
-        ("off", Verb("sidecar.cli.switch:off", "Switch Supervisor off, for a project or for you.")),
+        ("rubric", Verb("rubric:rubric", "Show, make, check, compare and try rubrics.", Section.CHECKS)),
+        ("inbox", Verb("inbox:inbox", "Take stops as files, from agents that have no hooks.", Section.ALONE)),
+        ("on", Verb("switch:on", "Switch Supervisor on, for a project or for you.", Section.GOAL)),
+        ("off", Verb("switch:off", "Switch Supervisor off, for a project or for you.", Section.GOAL)),
     ),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.kernel.offer import SystemOffer, Verb
+from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     tools=("loop",),
-    verbs=(("loop", Verb("sidecar.cli.loop:loop", "Let agents work on tasks until the checks pass.")),),
+    verbs=(("loop", Verb("loop:loop", "Let agents work on tasks until the checks pass.", Section.ALONE)),),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.kernel.offer import SystemOffer, Verb
+from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     tools=("tdd",),
-    verbs=(("tdd", Verb("sidecar.cli.tdd:tdd", "Let agents write a behaviour: test, code, structure.")),),
+    verbs=(("tdd", Verb("tdd:tdd", "Let agents write a behaviour: test, code, structure.", Section.ALONE)),),
 )
