@@ -43,7 +43,7 @@ esac
 """
 SERVER = '{"supervisor":{"command":"python3","args":["-S","${CLAUDE_PLUGIN_ROOT}/hooks/mcp.py"]}}'
 OURS = (
-    '[{"id":"supervisor@supervisor","enabled":true,"version":"0.1.0","installPath":"/kept",'
+    f'[{{"id":"supervisor@supervisor","enabled":true,"version":"{__version__}","installPath":"/kept",'
     f'"mcpServers":{SERVER}}}]'
 )
 
@@ -145,7 +145,7 @@ async def test_a_claude_whose_agent_may_write_to_our_files_is_a_warning(here: He
 
 @pytest.mark.parametrize(("enabled", "named"), [("true", 1), ("false", 0)])
 async def test_the_second_plugin_is_named_where_it_is_on(here: Here, enabled: str, named: int) -> None:
-    second = f'{{"id":"supervisor-rubric@supervisor","enabled":{enabled},"version":"0.1.0"}}'
+    second = f'{{"id":"supervisor-rubric@supervisor","enabled":{enabled},"version":"{__version__}"}}'
     here.has_claude(f"{OURS[:-1]},{second}]")
     lines = [line for line in await found() if "the language server for .md files" in line.what]
     assert [line.level for line in lines] == [FindingLevel.OK] * named
@@ -177,8 +177,8 @@ async def test_hooks_that_are_switched_off_or_did_not_run_here_are_an_error(here
 
 
 async def test_a_plugin_of_another_version_is_a_warning(here: Here) -> None:
-    here.has_claude(OURS.replace("0.1.0", "0.0.9"))
-    assert (await warnings())["the plugin is of version 0.0.9, this is 0.1.0"] == "supervisor upgrade"
+    here.has_claude(OURS.replace(__version__, "0.0.9"))
+    assert (await warnings())[f"the plugin is of version 0.0.9, this is {__version__}"] == "supervisor upgrade"
 
 
 async def test_one_of_two_hosts_is_enough(here: Here) -> None:

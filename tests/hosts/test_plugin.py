@@ -117,6 +117,12 @@ def test_what_a_start_imports_can_be_compiled() -> None:
     assert set(installation.COMPILED) > set(installation.compile_packages())
 
 
-def test_a_package_that_is_not_there_stays_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "COMPILED", ("no_such_package",))
-    assert installation.compile_packages() == ("no_such_package",)
+def test_a_package_that_cannot_be_compiled_is_told_and_one_that_is_not_installed_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "package_with_a_fault"
+    broken.mkdir()
+    (broken / "__init__.py").write_text("def (", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(installation, "COMPILED", ("no_such_package", broken.name))
+    assert installation.compile_packages() == (broken.name,)
