@@ -178,7 +178,8 @@ async def test_hooks_that_are_switched_off_or_did_not_run_here_are_an_error(here
 
 async def test_a_plugin_of_another_version_is_a_warning(here: Here) -> None:
     here.has_claude(OURS.replace(__version__, "0.0.9"))
-    assert (await warnings())[f"the plugin is of version 0.0.9, this is {__version__}"] == "supervisor upgrade"
+    said = f"the plugin is of version 0.0.9, this is {__version__}"
+    assert (await warnings())[said] == "supervisor upgrade"
 
 
 async def test_one_of_two_hosts_is_enough(here: Here) -> None:
