@@ -40,7 +40,8 @@ IN_A_LINE: Final = re.compile(r"`(supervisor [^`\n]+)`")
 PLACEHOLDER: Final = re.compile(r"\b[A-Z]{2,}\b|\b[nN]\b|\.\.\.|\$|[<>|;&]|--session$|--backend$")
 """In a line that is no command as it stands."""
 
-INCOMPLETE: Final = (click.BadParameter, click.exceptions.NoArgsIsHelpError, click.exceptions.Exit)
+PRINTS_HELP: Final = getattr(click.exceptions, "NoArgsIsHelpError", click.exceptions.Exit)  # from click 8.2
+INCOMPLETE: Final = (click.BadParameter, PRINTS_HELP, click.exceptions.Exit)
 """What a command raises that stands alone, names a file that is not here, or prints help."""
 
 
