@@ -40,7 +40,10 @@ from sidecar.systems.supervision.policy.activity import describe_age
 
 REFRESH_S: Final = 1.0
 TASKS_SHOWN: Final = 20
+NOTES_SHOWN: Final = 3
 DECISIONS_SHOWN: Final = 12
+OUTPUT_LINES: Final = 8
+"""Newest lines of what runs now."""
 LINE: Final = 200
 DETAIL: Final = 300
 """Characters of a line that may come from others."""
@@ -270,9 +273,11 @@ def session_text(one: SessionSummary, now: float) -> Text:
 
 
 def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
-    """Describe the session that is shown: goal, budget, what it does, tasks, decisions, and what is wrong."""
+    """Describe the session that is shown, what it does and what that prints first, and what is wrong last."""
     for text in escape_unprintable_lines(report.text.removeprefix(PREFIX)):
         yield StyledLine(text, "bold")
+    for text in report.output.splitlines()[-OUTPUT_LINES:]:
+        yield StyledLine(f"  {clean_line(text, LINE)}", "cyan")
     yield StyledLine(clean_line(f"in {report.project}"), "dim")
     if report.off:
         yield StyledLine(f"Supervisor is {report.off}", "red")
@@ -280,6 +285,8 @@ def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
         yield StyledLine(spending_line(report.spending))
     yield StyledLine("")
     yield from journal_lines(report.journal, TASKS_SHOWN, now)
+    for note in report.journal.notes[: -NOTES_SHOWN - 1 : -1]:
+        yield StyledLine(clean_line(f"note {note.id}, {note.kind}: {note.content}", DETAIL))
     yield StyledLine("")
     for entry in reversed(report.story[-DECISIONS_SHOWN:]):
         said = f"{describe_age(now - entry.at)} ago: {entry.event} {entry.decided}. {entry.detail}"

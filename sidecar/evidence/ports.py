@@ -21,7 +21,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
 
     `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
     `base`: the files as they were then, by which copies are made. `whole`: keep all output that is read, not
-    only its end.
+    only its end. `hear` gets what gates print while they run.
     """
 
     project: str
@@ -30,6 +30,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     since: float = 0.0
     base: FileBaseline = FileBaseline()
     whole: bool = False
+    hear: Callable[[str], None] | None = None
 
 
 class CopyVersion(StrEnum):

@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static
 
 from sidecar.cli.watch_screen import WatchApp
 from sidecar.kernel.held_edits import HeldEdit
-from sidecar.kernel.journal import Journal, Task
+from sidecar.kernel.journal import Journal, Note, NoteKind, Task
 from sidecar.kernel.log import RecordEntry
 from sidecar.platform.client import SidecarError
 from sidecar.systems.supervision.people import BudgetReport, SessionReport, SessionSummary
@@ -62,7 +62,12 @@ class FakeDesk:
             session=name, host="opencode", project="/p", status="active", text=f"Supervisor: goal of {name}",
             story=(RecordEntry(at=0.0, event="stop", decided="continue", detail="a [red]test fails"),),
             budget=BudgetReport(host="opencode", session=name, continuations=16, used=2),
-            sessions=self.sessions, journal=Journal(tasks=(Task(id="T1", content="write it"),)),
+            sessions=self.sessions,
+            output="\n".join(f"test {number} \x1b[2Jruns" for number in range(100)),
+            journal=Journal(
+                tasks=(Task(id="T1", content="write it"),),
+                notes=(Note(id="N1", kind=NoteKind.TIP, content="use make", at=0.0),),
+            ),
         )  # fmt: skip
 
     def order(self, session: str, name: str, arguments: str) -> str:
@@ -111,8 +116,9 @@ async def test_the_session_that_matters_is_shown_and_another_when_it_is_chosen()
     async with screen(FakeDesk()) as pilot:
         names = pilot.app.query_one("#sessions", OptionList)
         assert (names.option_count, names.highlighted) == (2, 0)
-        for text in ("goal of s1", "T1", "write it", "a [red]test fails"):
+        for text in ("goal of s1", "T1", "write it", "N1, tip: use make", "a [red]test fails", "test 99"):
             assert text in detail(pilot)
+        assert "test 91" not in detail(pilot)
         assert "\x1b" not in detail(pilot)
         await press(pilot, "down")
         assert "goal of s2" in detail(pilot)

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.ports import GateContext
@@ -28,6 +29,7 @@ MISSING: Final = "no-such-command-anywhere"
 LUCKY: Final = "test -e lucky || { touch lucky; echo 'FAILED test_a - it failed'; exit 3; }"
 """Fails, and passes from then on."""
 ENDLESS: Final = "sleep 600"
+TALKS: Final = "echo it has begun; sleep 600"
 EMPTY: Final = "echo 'no tests ran in 0.01s'"
 
 
@@ -40,6 +42,7 @@ def scripted() -> ScriptedGates:
     gates.script(FAILS, failed)
     gates.script(LUCKY, failed, PASSED)
     gates.script(ENDLESS, ScriptedEnding(released=asyncio.Event()))
+    gates.script(TALKS, ScriptedEnding(released=asyncio.Event(), prints="it has begun"))
     gates.script(EMPTY, ScriptedEnding(outcome=Outcome.FAILED, executed=0, reason="nothing was executed"))
     return gates
 
@@ -211,6 +214,18 @@ async def test_runs_come_in_the_order_asked_for_and_each_is_told_of(
         ("three", None),
         ("three", Outcome.FAILED),
     ]
+
+
+async def test_what_a_gate_prints_is_heard_while_it_runs(gates: GateRunner, site: GateContext) -> None:
+    heard = asyncio.Event()
+    at = replace(site, hear=lambda text: heard.set() if "it has begun" in text else None)
+    running = asyncio.create_task(gates.run((gate(TALKS),), at, LIMIT_S))
+    async with asyncio.timeout(LIMIT_S):
+        await heard.wait()
+    assert not running.done()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 async def test_a_cancelled_run_raises_and_the_next_one_is_not_held_up(run: Run) -> None:

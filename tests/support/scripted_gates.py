@@ -15,7 +15,7 @@ from sidecar.kernel.gate import Gate, GateRun, Outcome
 
 
 class ScriptedEnding(Struct, frozen=True, kw_only=True):
-    """How a command ends. Once `released` is set where one is given.
+    """How a command ends. Once `released` is set where one is given; before, it `prints`.
 
     `seconds` is what it says that it took; a failure that took long is not run again at once.
     """
@@ -29,6 +29,7 @@ class ScriptedEnding(Struct, frozen=True, kw_only=True):
     skipped: int | None = None
     percent: float | None = None
     reason: str = ""
+    prints: str = ""
     released: asyncio.Event | None = None
 
 
@@ -73,6 +74,8 @@ class ScriptedGates:
         end = self._next(gate.command)
         if end is None:
             return replace(blank, reason="the script has no such command")
+        if at.hear:
+            at.hear(end.prints)
         try:
             async with asyncio.timeout(seconds):
                 await self._released(end, gate.command)
@@ -93,7 +96,7 @@ class ScriptedGates:
             raise
 
 
-COPIED_FIELDS = tuple(name for name in ScriptedEnding.__struct_fields__ if name != "released")
+COPIED_FIELDS = tuple(name for name in ScriptedEnding.__struct_fields__ if name not in ("released", "prints"))
 """What a run takes over from how it was told to end."""
 
 

@@ -70,7 +70,7 @@ class ProjectGates:
             copy = await self._workspace.copy(at.base, at.project, at.environment, CopyVersion.NOW, folder)
             if copy.unseen:
                 return unable
-            place = GateContext(project=copy.project, tree="", environment=copy.environment)
+            place = GateContext(project=copy.project, tree="", environment=copy.environment, hear=at.hear)
             return await gate_run.run_gate_once(gate, place, seconds)
 
     async def _once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:

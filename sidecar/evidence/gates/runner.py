@@ -56,6 +56,7 @@ class _RunPlace(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     until: float
     whole: bool = False
+    hear: Callable[[str], None] | None = None
 
 
 async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
@@ -71,7 +72,12 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
                 gate.command, str(folder), at.environment, at.project, gate.python
             )
             place = _RunPlace(
-                folder=folder, scratch=scratch, environment=environment, until=until, whole=at.whole
+                folder=folder,
+                scratch=scratch,
+                environment=environment,
+                until=until,
+                whole=at.whole,
+                hear=at.hear,
             )
             run = await _run_with_origins(blank, line, place, at)
             run = replace(run, environment=await describe_runner(line, folder, environment, at.project))
@@ -142,6 +148,7 @@ async def _run_line(order: ReportingLine, place: _RunPlace) -> tuple[processes.P
         environment=place.environment,
         seconds=round(max(place.until - asyncio.get_running_loop().time(), 0), 2),
         keep=tools.REPORT_OUTPUT_LIMIT if order.request and order.request.output else OUTPUT_LIMIT,
+        hear=place.hear,
         tied=True,
     )
     words = await asyncio.to_thread(_output_without_report, done.output, place.scratch.name)

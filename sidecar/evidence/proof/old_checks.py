@@ -128,7 +128,10 @@ class _Comparing:
             if version is CopyVersion.OLD_CHECKS and not copy.checks:
                 return (), []
             place = GateContext(
-                project=copy.project, tree="", environment=environment_for_copies(copy.environment)
+                project=copy.project,
+                tree="",
+                environment=environment_for_copies(copy.environment),
+                hear=at.hear,
             )
             ended = []
             for run in runs:

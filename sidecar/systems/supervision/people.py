@@ -97,7 +97,8 @@ class BudgetReport(Struct, frozen=True, kw_only=True):
 class SessionReport(Struct, frozen=True, kw_only=True):
     """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
-    `exit_code`: see ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
+    `exit_code`: see ExitCode. `output` is the end of what the checks that run now print.
+    `rubric` is the file in force. `spending` is the cost of judging today, for all
     sessions together. `story` are the newest entries of the record; `set_aside` and `troubles` are lines that
     say what is wrong and where. `sessions` are those in the folder, above and below it, those whose
     goal is held now first. `session` is the first of them, unless one was asked for. `journal` has its tasks
@@ -109,6 +110,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     project: str = ""
     status: str = "none"
     text: str = ""
+    output: str = ""
     exit_code: int = 3
     budget: BudgetReport | None = None
     off: str = ""
@@ -183,6 +185,7 @@ class CommandLineService:
                 )
             )
             + self._shared_id_note(session.key),
+            output=activity.output,
             exit_code=session_exit_code(session).value,
             budget=BudgetReport(
                 host=session.key.host,

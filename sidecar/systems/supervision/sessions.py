@@ -14,10 +14,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import HostEvent, SessionOrigin, SessionStarted
+from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.text import strip_control_codes
 from sidecar.platform.ports import SessionStore, StaleSessionError
 from sidecar.systems.supervision.policy import sessions
 from sidecar.systems.supervision.policy.activity import JudgingStep
@@ -125,6 +129,10 @@ class SupersededError(Exception):
         self.reason = reason
 
 
+HEARD = 8192
+"""Characters that are kept of what checks print while they run."""
+
+
 class RunningJudgings:
     """At most one judging per session; newer events end it.
 
@@ -135,7 +143,8 @@ class RunningJudgings:
         """Nothing is being judged."""
         self._running: dict[SessionKey, asyncio.Task[Any]] = {}
         self._why: dict[asyncio.Task[Any], RestReason] = {}
-        self._steps: dict[SessionKey, JudgingStep] = {}
+        self._steps: dict[SessionKey, tuple[JudgingStep, SecretMask]] = {}
+        self._heard: dict[SessionKey, str] = {}
 
     def supersede(self, key: SessionKey, reason: RestReason = RestReason.SUPERSEDED) -> None:
         """End the judging of this session's stop, if there is one; its outcome is void."""
@@ -148,13 +157,21 @@ class RunningJudgings:
         """Whether a stop of this session is being judged."""
         return key in self._running
 
-    def note(self, key: SessionKey, step: JudgingStep) -> None:
-        """Note what the judging does now."""
-        self._steps[key] = step
+    def note(self, key: SessionKey, step: JudgingStep, mask: SecretMask) -> None:
+        """Note what the judging does now. `mask` is for what its checks print."""
+        self._steps[key], self._heard[key] = (step, mask), ""
+
+    def hear(self, key: SessionKey, text: str) -> None:
+        """Note what the checks of this step print."""
+        self._heard[key] = (self._heard.get(key, "") + text)[-HEARD:]
 
     def step(self, key: SessionKey) -> JudgingStep | None:
         """Return what the judging does now, None where no stop is judged."""
-        return self._steps.get(key) if self.judging(key) else None
+        if key not in self._steps or not self.judging(key):
+            return None
+        step, mask = self._steps[key]
+        # The first half is only there to be masked: the cut may have gone through a secret.
+        return replace(step, output=strip_control_codes(mask(self._heard[key])[-HEARD // 2 :]))
 
     async def judge(self, key: SessionKey, work: Coroutine[Any, Any, T]) -> T:
         """Run the work as the session's newest judging; raises SupersededError when something newer came.
@@ -180,3 +197,4 @@ class RunningJudgings:
                 del self._running[key]
             if key not in self._running:
                 self._steps.pop(key, None)
+                self._heard.pop(key, None)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -227,7 +228,7 @@ class StopLoop:
     def _note_step(self, inquiry: Inquiry, doing: str) -> None:
         mask = self._services.secrets.masker(inquiry.stop.environment)
         step = JudgingStep(doing=mask(doing), since=self._services.clock.now())
-        self._generations.note(inquiry.stop.key, step)
+        self._generations.note(inquiry.stop.key, step, mask)
 
     def _with_journal(self, turn: Turn, inquiry: Inquiry) -> Turn:
         """Add the journal's facts to the turn; a journal that cannot be read adds nothing (law 4)."""
@@ -251,6 +252,7 @@ class StopLoop:
             environment=stop.environment,
             since=goal.set_at if goal is not None else 0.0,
             base=goal.base if goal is not None else FileBaseline(),
+            hear=partial(self._generations.hear, stop.key),
         )
 
         def begun(gate: Gate, run: GateRun | None) -> None:
@@ -265,7 +267,10 @@ class StopLoop:
         """Run the checks as they were on today's code, in a copy."""
         stop, goal = inquiry.stop, active_goal(inquiry.session)
         site = GateContext(
-            project=stop.project, tree=inquiry.project_state.tree, environment=stop.environment
+            project=stop.project,
+            tree=inquiry.project_state.tree,
+            environment=stop.environment,
+            hear=partial(self._generations.hear, stop.key),
         )
         base = goal.base if goal is not None else FileBaseline()
         found = await self._services.old_checks.compare(base, site, order.runs, order.seconds, order.wanted)

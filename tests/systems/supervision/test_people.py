@@ -25,6 +25,7 @@ from sidecar.systems.supervision.people import (
     SwitchRequest,
 )
 from sidecar.systems.supervision.policy.commands import NO_GOAL
+from sidecar.systems.supervision.sessions import HEARD
 from support.cases import (
     KEY,
     PROJECT,
@@ -200,18 +201,26 @@ async def test_a_stop_that_is_judged_is_reported_with_what_runs_and_since_when(
     assert summaries(people)[0][1] != "judging"
 
 
-async def test_a_gate_that_runs_is_named(fakes: Fakes, people: CommandLineService) -> None:
+async def test_a_gate_that_runs_is_named_and_what_it_prints_is_reported_without_secrets(
+    fakes: Fakes, people: CommandLineService
+) -> None:
     fakes.store.save(session(goal=goal(checks=("make check",))))
+    secret = "correct-horse-battery"
     seen: list[str] = []
 
     async def run(gates: Any, at: Any, seconds: float, progress: Any) -> tuple[GateRun, ...]:  # noqa: ARG001
         progress(gates[0], None)
-        seen.append(people.report(HERE).sessions[0].detail)
+        for text in ("x" * HEARD, "\n\x1b[31mtest 1\x1b[0m\n", f"{secret[:9]}", f"{secret[9:]}\n"):
+            at.hear(text)
+        report = people.report(HERE)
+        seen.extend((report.sessions[0].detail, *report.output.splitlines()[1:]))
+        assert len(report.output) <= HEARD // 2
         return tuple(gate_run(gate) for gate in gates)
 
     fakes.gates.run = run  # type: ignore[assignment, method-assign] # one look while it runs
-    await fakes.tell(stopped(environment=ENVIRONMENT))
-    assert seen == ["running `make check`"]
+    await fakes.tell(stopped(environment={**ENVIRONMENT, "API_TOKEN": secret}))
+    assert seen == ["running `make check`", "test 1", "[masked]"]
+    assert people.report(HERE).output == ""
 
 
 @pytest.mark.parametrize(

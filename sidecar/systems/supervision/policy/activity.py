@@ -37,18 +37,26 @@ OPEN_STATUSES: Final = frozenset(
 
 
 class JudgingStep(Struct, frozen=True, kw_only=True):
-    """What the judging of a stop does, and since when, in seconds since the epoch."""
+    """What the judging of a stop does, and since when, in seconds since the epoch.
+
+    `output`: the end of what its checks print.
+    """
 
     doing: str
     since: float
+    output: str = ""
 
 
 class Activity(Struct, frozen=True, kw_only=True):
-    """What a session does, since when, in seconds since the epoch, and what is to be said about it."""
+    """What a session does, since when, in seconds since the epoch, and what is to be said about it.
+
+    `output`: the end of what the checks that run now print.
+    """
 
     state: Literal["judging", "working", "waiting", "resting", "closed"]
     since: float
     detail: str = ""
+    output: str = ""
 
 
 def find_activity(
@@ -56,7 +64,7 @@ def find_activity(
 ) -> Activity:
     """Return what a session does. `last` is its last judged stop; `running`: its host may still run."""
     if judging is not None:
-        return Activity(state="judging", since=judging.since, detail=judging.doing)
+        return Activity(state="judging", since=judging.since, detail=judging.doing, output=judging.output)
     if session.ended or not running:
         left = "left by /clear" if session.ended == CLEARED_BY_USER else ""
         resumable = session.goal is not None and session.goal.status in OPEN_STATUSES
