@@ -13,6 +13,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
@@ -49,8 +50,15 @@ DETAIL: Final = 300
 """Characters of a line that may come from others."""
 MORE_CONTINUATIONS: Final = 5
 """What a key adds to the budget of continuations."""
-STYLES: Final = {"judging": "yellow", "working": "cyan", "waiting": "magenta", "resting": "", "closed": "dim"}
+DOINGS: Final = {"judging": "yellow", "working": "cyan", "waiting": "red", "closed": "dim"}
 """The colour of what a session does."""
+COLOURS: Final = {
+    "yellow": "$text-warning",
+    "cyan": "$text-primary",
+    "red": "$text-error",
+    "dim": "$text-muted",
+}
+"""How the theme, light or dark, has a colour."""
 
 T = TypeVar("T")
 
@@ -134,7 +142,10 @@ class WatchApp(App[None]):
     """Sessions on the left, the chosen one on the right. Orders are about the session that is shown."""
 
     CSS = """
-    OptionList { width: 36; height: 1fr; border: none; }
+    OptionList { width: 36; height: 1fr; border: none; text-wrap: nowrap; text-overflow: ellipsis; }
+    OptionList > .option-list--option-highlighted, OptionList:focus > .option-list--option-highlighted {
+        color: $text; background: $primary 15%;
+    }
     #chosen { padding: 0 1; }
     #said { height: auto; max-height: 3; color: $warning; }
     """
@@ -193,8 +204,8 @@ class WatchApp(App[None]):
             names.add_options(list(options.values()))
             if (name := _shown_name(report)) in options:
                 names.highlighted = names.get_option_index(name)
-        lines = [Text(line.text, style=line.style) for line in report_lines(report, now)]
-        self.query_one("#detail", Static).update(Text("\n").join(lines))
+        lines = [_styled(line.text, line.style) for line in report_lines(report, now)]
+        self.query_one("#detail", Static).update(Content("\n").join(lines))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the session that was chosen."""
@@ -263,13 +274,19 @@ class WatchApp(App[None]):
         self.run_worker(asked, thread=True)
 
 
-def session_text(one: SessionSummary, now: float) -> Text:
+def session_text(one: SessionSummary, now: float) -> Content:
     """Describe a session in a few short lines."""
     goal = f"goal {one.status}: {one.condition}" if one.condition else "no goal"
-    lines = (f"{one.host}:{one.session[:SHORT_ID]}", f"{one.doing}, {describe_age(now - one.since)}", goal)
-    text = Text("\n".join(clean_line(line, LINE) for line in lines), no_wrap=True, overflow="ellipsis")
-    text.stylize(STYLES.get(one.doing, ""))
-    return text
+    lines = (
+        _styled(clean_line(f"{one.host}:{one.session[:SHORT_ID]}"), "bold"),
+        _styled(f"{one.doing}, {describe_age(now - one.since)}", DOINGS.get(one.doing, "")),
+        _styled(clean_line(goal, LINE), ""),
+    )
+    return Content("\n").join(lines)
+
+
+def _styled(text: str, style: str) -> Content:
+    return Content.styled(text, COLOURS.get(style, style))
 
 
 def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
@@ -277,7 +294,7 @@ def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
     for text in escape_unprintable_lines(report.text.removeprefix(PREFIX)):
         yield StyledLine(text, "bold")
     for text in report.output.splitlines()[-OUTPUT_LINES:]:
-        yield StyledLine(f"  {clean_line(text, LINE)}", "cyan")
+        yield StyledLine(f"  │ {clean_line(text, LINE)}")
     yield StyledLine(clean_line(f"in {report.project}"), "dim")
     if report.off:
         yield StyledLine(f"Supervisor is {report.off}", "red")

@@ -23,8 +23,8 @@ CITED = re.compile(r"`(?P<file>test_\w+\.py|…)::(?P<test>test_\w+)(?P<more>…
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
 HARNESS = ("test_opencode_harness.py",)
 """Is about the tests' own tools."""
-DUTIES = (("governance", "governance"), ("loop", "loop"), ("run", "journal"))
-"""The pages in docs/proofs, and the toolset of which each names all tools."""
+DUTIES = (("governance", "governance"), ("loop", "loop"), ("run", "journal"), ("see", ""))
+"""The pages in docs/proofs, and the toolset of which each names all tools; "" for none."""
 PAGES = [
     path.relative_to(ROOT).as_posix() for path in sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 ]

@@ -30,6 +30,8 @@ CONFORMANCE_PINNED: Final = "0.1.16"
 """The public MCP conformance suite; docs/proofs/mcp-conformance.md is about this version."""
 INSPECTOR_PINNED: Final = "2.12.0"
 """The MCP inspector."""
+PLAYWRIGHT_PINNED: Final = "1.65.1"
+"""What drives the machine's own Chromium."""
 INSTALL_LIMIT_S: Final = 540.0
 """Longest time, in seconds, that npm may take for one version; a package is some 250 to 350 MB."""
 LOOKUP_LIMIT_S: Final = 60.0
@@ -41,10 +43,11 @@ class InstallError(Exception):
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A host as npm knows it. Its folder is called `program-VERSION`."""
+    """A host as npm knows it. Its folder is called `program-VERSION`. `beside`: more packages in it."""
 
     name: str
     program: str
+    beside: tuple[str, ...] = ()
 
 
 CLAUDE: Final = Package("@anthropic-ai/claude-code", "claude")
@@ -53,6 +56,7 @@ OPENCODE: Final = Package("opencode-ai", "opencode")
 NODE: Final = Package("node", "node")
 CONFORMANCE: Final = Package("@modelcontextprotocol/conformance", "conformance")
 INSPECTOR: Final = Package("@modelcontextprotocol/inspector", "mcp-inspector")
+PLAYWRIGHT: Final = Package("playwright-core", "playwright-core", ("axe-core@4.14.1",))
 
 
 def missing(reason: str) -> NoReturn:
@@ -101,7 +105,7 @@ def installed(package: Package, version: str, folder: Path, node: Path | None = 
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / f"{target.name}.lock"):
         if not (target / binary).exists():
-            _install(f"{package.name}@{version}", version, target, binary, node)
+            _install((f"{package.name}@{version}", *package.beside), version, target, binary, node)
     return target / binary
 
 
@@ -110,15 +114,15 @@ def with_node(node: Path) -> str:
     return os.pathsep.join((str(node.parent), os.environ.get("PATH", os.defpath)))
 
 
-def _install(wanted: str, version: str, target: Path, binary: Path, node: Path | None) -> None:
+def _install(wanted: tuple[str, ...], version: str, target: Path, binary: Path, node: Path | None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".installing-") as scratch:
         fresh = Path(scratch) / target.name
         fresh.mkdir()
-        _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", wanted)
+        _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", *wanted)
         path = {"PATH": with_node(node)} if node else {}
         said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S, path)
-        if not said.removeprefix("v").startswith(version):
-            raise InstallError(f"{wanted} says that it is {said!r}")
+        if not said.removeprefix("Version ").removeprefix("v").startswith(version):
+            raise InstallError(f"{wanted[0]} says that it is {said!r}")
         shutil.rmtree(target, ignore_errors=True)
         fresh.replace(target)
 
