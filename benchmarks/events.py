@@ -101,7 +101,7 @@ def measured(*, quick: bool) -> Report:
 
 
 @contextlib.contextmanager
-def _bare(folder: Path) -> Iterator[sqlite3.Connection]:
+def bare(folder: Path) -> Iterator[sqlite3.Connection]:
     """A bare connection to a file that is like the log."""
     folder.mkdir(exist_ok=True)
     with contextlib.closing(sqlite3.connect(folder / LOG_FILE, isolation_level=None)) as connection:
@@ -116,7 +116,7 @@ def _log(folder: Path) -> EventLogFile:
 
 
 def _fill(folder: Path, number: int) -> None:
-    with _bare(folder) as connection:
+    with bare(folder) as connection:
         connection.execute("BEGIN")
         rows = ((*ROW[:2], f"session-{one % SESSIONS}", *ROW[3:]) for one in range(number))
         connection.executemany(INSERT, rows)
@@ -126,7 +126,7 @@ def _fill(folder: Path, number: int) -> None:
 
 def _appended(folder: Path, name: str, *, quick: bool) -> list[Figure]:
     log = _log(folder)
-    with _bare(folder.with_name(f"{folder.name}-bare")) as connection:
+    with bare(folder.with_name(f"{folder.name}-bare")) as connection:
         ours, peer = in_turn(
             rounds(ROUNDS, quick=quick),
             _batch(lambda: log.append(EVENT)),
@@ -138,7 +138,7 @@ def _appended(folder: Path, name: str, *, quick: bool) -> list[Figure]:
 
 def _read(folder: Path, name: str, *, quick: bool) -> Figure:
     log, wanted = _log(folder), EventFilter(session=KEY)
-    with _bare(folder) as connection:
+    with bare(folder) as connection:
         ours, peer = in_turn(
             rounds(ROUNDS, quick=quick),
             _batch(lambda: log.newest(wanted, 20)),

@@ -26,6 +26,7 @@ import opencode_idle
 import own_files
 import proof
 import relay
+import see
 import transcript
 import tree
 from measure import Report
@@ -48,6 +49,7 @@ BENCHMARKS: Final = {
     "iterations": iterations.measured,
     "lsp": lsp.measured,
     "mcp": mcp_tools.measured,
+    "see": see.measured,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final, Generic
 
@@ -38,6 +39,10 @@ class _Glance(Struct, frozen=True):
     session: _Seen
 
 
+_Glanced = tuple[_Seen | None, tuple[int, ...]]
+"""What a document says, None if it is unusable, and what changes with its file: number, time, size."""
+
+
 class _RevisionedFiles(Generic[D]):
     """Documents in `folder`/sessions, each saved only over the revision that it was loaded with."""
 
@@ -67,21 +72,34 @@ class SessionFiles(_RevisionedFiles[Session]):
 
     def __init__(self, folder: Path, incidents: Incidents | None = None) -> None:
         super().__init__(folder, STATE_FORM, incidents)
+        self._glances: dict[str, _Glanced] = {}
 
     def set_aside(self, key: SessionKey) -> tuple[str, ...]:
         """Raises BadInputError, OSError."""
         return list_set_aside(self._folder, file_stem(key))
 
     def known(self) -> tuple[SessionKey, ...]:
-        """Raises OSError if the folder exists but cannot be read."""
+        """Raises OSError if the folder exists but cannot be read. Only documents that changed are read."""
         try:
-            glances = [
-                _read_key_and_time(path) for path in self._folder.iterdir() if path.suffixes == [".json"]
-            ]
+            with os.scandir(self._folder) as entries:
+                documents = (
+                    one for one in entries if one.name.endswith(".json") and one.name.count(".") == 1
+                )
+                self._glances = {one.name: self._glance(one) for one in documents}
         except FileNotFoundError:
             return ()
-        seen = sorted((found for found in glances if found), key=lambda found: (-found.seen_at, found.key.id))
-        return tuple(found.key for found in seen)
+        found = [seen for seen, _ in self._glances.values() if seen]
+        return tuple(one.key for one in sorted(found, key=lambda one: (-one.seen_at, one.key.id)))
+
+    def _glance(self, entry: os.DirEntry[str]) -> _Glanced:
+        try:
+            stat = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return None, ()
+        before, stamp = self._glances.get(entry.name), (stat.st_ino, stat.st_ctime_ns, stat.st_size)
+        if before is not None and before[1] == stamp:
+            return before
+        return _read_key_and_time(Path(entry.path)), stamp
 
 
 def _read_key_and_time(path: Path) -> _Seen | None:

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform import session_store
+from sidecar.platform.files import read_whole
 from support.disks import files_of_at_most, refuse
 from support.states import KEY, SESSION, UnversionedFiles, document, folder_in_its_place, half, reasons, saved
 
@@ -145,6 +147,27 @@ def test_only_usable_states_are_known(folder: Path, state: Path) -> None:
         SessionKey("opencode", "s3"),
         SessionKey("opencode", "s2"),
     )
+
+
+def test_of_many_states_only_one_that_changed_is_read_to_know_when_it_was_seen(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = UnversionedFiles(folder)
+    keys = [SessionKey(KEY.host, f"s{number}") for number in range(3)]
+    for number, key in enumerate(keys):
+        store.save(replace(SESSION, key=key, seen_at=float(number)))
+    assert store.known() == tuple(reversed(keys))
+    read: list[str] = []
+
+    def noted(path: Path, limit: int) -> bytes:
+        read.append(path.name)
+        return read_whole(path, limit)
+
+    monkeypatch.setattr(session_store, "read_whole", noted)
+    store.save(replace(SESSION, key=keys[0], seen_at=9.0))
+    assert (store.known()[0], read) == (keys[0], [f"{KEY.host}-s0.json"])
+    store.forget(keys[0])
+    assert (keys[0] in store.known(), len(read)) == (False, 1)
 
 
 def test_the_folder_explains_itself(folder: Path, state: Path) -> None:

@@ -40,8 +40,8 @@ from sidecar.systems.supervision.policy.origins import order_message, refusal_of
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
-MOST_SESSIONS = 200
-"""Sessions of a folder that a report names, those seen last."""
+MOST_SESSIONS = 100
+"""Sessions of a folder that a report names, those seen last. A watch asks every second."""
 CLOCK_TOLERANCE_S = 2.0
 """Seconds by which the system's word for the start of a process may be late."""
 NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
