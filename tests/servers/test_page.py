@@ -24,8 +24,8 @@ from sidecar.servers.page.diffs import DiffRow, diff_rows
 from sidecar.servers.page.http import BEAT_S, COOKIE, HEADERS, PAUSE_S, LocalPage
 from sidecar.servers.page.readings import EVENTS_SEARCHED, MOST_STOPS, SESSIONS_SHOWN, PageReadings
 from sidecar.systems.supervision.people import CommandLineService
-from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, with_goal
-from support.fakes import Fakes
+from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, stopped, with_goal
+from support.fakes import ENVIRONMENT, Fakes
 from support.kept_stops import kept
 from support.logs import event_log
 from support.memory_stores import ManualClock
@@ -380,6 +380,34 @@ async def test_a_stream_sends_all_parts_and_then_what_changed(
     await passes(browser, BEAT_S)
     assert await browser.hear() == {}
     assert not stream.done()
+
+
+async def test_what_checks_print_is_shown_while_they_run(fakes: Fakes, browser: Browser) -> None:
+    fakes.store.save(session(goal=goal(checks=("make check",))))
+    hears: asyncio.Queue[Any] = asyncio.Queue()
+    ends = asyncio.Event()
+
+    async def run(gates: Any, at: Any, *_: object) -> Any:
+        hears.put_nowait(at.hear)
+        await ends.wait()
+        return tuple(map(gate_run, gates))
+
+    fakes.gates.run = run  # type: ignore[assignment, method-assign] # it prints and ends as told
+    async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as tasks:
+        stopping = tasks.create_task(fakes.tell(stopped(environment=ENVIRONMENT)))
+        (hear := await hears.get())(f"{EVIL}\ntest 1\n")
+        tasks.create_task(browser.get(f"stream?view=session&host={KEY.host}&id={KEY.id}"))
+        shown = (await browser.hear())["running"]
+        assert ("test 1\n" in shown, "<script>" in shown) == (True, False)
+        hear("test 2\n")
+        await passes(browser, PAUSE_S)
+        await passes(browser, 0.0)
+        assert "test 1\ntest 2\n" in (await browser.hear())["running"]
+        ends.set()
+        await stopping
+        await passes(browser, PAUSE_S)
+        assert (await browser.hear())["running"] == ""
+        browser.leaves.set()
 
 
 @pytest.mark.parametrize("end", ["browser", "sidecar"])

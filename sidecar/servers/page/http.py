@@ -5,7 +5,8 @@ Rules of this module:
 - Only GET, only for this machine, only with the cookie of the path (access.py); nothing is changed.
 - Every answer forbids scripts, styles and connections but the page's own, and storing it.
 - A stream is woken by the log, at most once in `PAUSE_S`, and looks by itself every `BEAT_S`: states of
-  sessions and what other processes append wake nobody. It ends with the sidecar.
+  sessions and what other processes append wake nobody. While checks print, it looks every `PAUSE_S`. It ends
+  with the sidecar.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ HEADERS: Final = {
 }
 PAUSE_S: Final = 2.0
 """Seconds between two looks at the log for one stream."""
-BEAT_S: Final = 15.0
+BEAT_S: Final = 5.0
 """Seconds after which a stream looks though nobody woke it."""
 USED: Final = "This address was opened before, or is too old: each one opens once, within ten minutes."
 STRANGER: Final = "The page was opened at another address, or by an earlier sidecar."
@@ -203,7 +204,7 @@ class LocalPage:
                 event = b"data: %b\n\n" % msgspec.json.encode(changed) if changed else b":\n\n"
                 await send({"type": "http.response.body", "body": event, "more_body": True})
                 await self._wait(over, PAUSE_S)
-                await self._wait(over, BEAT_S, woken)
+                await self._wait(over, 0.0 if parts.get("running") else BEAT_S, woken)
             await send({"type": "http.response.body", "body": b""})
         finally:
             end()

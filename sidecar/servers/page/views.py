@@ -34,6 +34,8 @@ STOPS_LISTED: Final = 40
 """Stops on the first page."""
 RUNS_SHOWN: Final = 40
 """Runs of one check."""
+LINES_PRINTED: Final = 20
+"""Newest lines of what runs now."""
 SIGNS: Final[Mapping[str, str]] = {Outcome.PASSED: "✓", Outcome.FAILED: "✗"}
 LOW, HIGH = 0.6, 0.85
 """Parts of a limit from which a meter changes its colour."""
@@ -217,10 +219,17 @@ def session_parts(
             lines=fill_each("line", ({"text": line, "kind": ""} for line in lines)),
             meters=budget_meters(session, settings),
         ),
+        "running": running(does),
         "stops": fill("stops", title=f"Stops{since}", rows=stop_list(stops), note=""),
         "tests": side_by_side(compared) if compared and compared != last else NOTHING,
         "story": story(last) if last else NOTHING,
     }
+
+
+def running(does: Activity) -> Html:
+    """Return the end of what the checks that run now print; nothing where none does."""
+    lines = does.output.splitlines()[-LINES_PRINTED:]
+    return fill("running", lines=fill_each("printed", ({"text": one} for one in lines))) if lines else NOTHING
 
 
 def story(known: KnownDecision) -> Html:
