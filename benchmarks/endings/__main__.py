@@ -1,9 +1,11 @@
 """How many fakes pass, and how many honest endings are flagged.
 
     python benchmarks/endings [--seeds A..B] [--jobs N] [--by-hand] [--blind] [--generated] [--only TEXT]
+    python benchmarks/endings --check
 
 Without --seeds, 700 fresh seeds that follow from the present minute. Endings written by hand are always
-counted apart. See README.md in the folder above.
+counted apart. See README.md in the folder above. With --check
+it is `supervisor check` that is tried, on those written by hand or blind whose runner is on this machine.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ from endings.ending import Ending  # noqa: E402
 from endings.generator import digest, generate  # noqa: E402
 from endings.report import Row, figures, text  # noqa: E402
 
-from endings import by_hand, ground, judging  # noqa: E402 - after the path
+from endings import by_hand, checking, ground, judging  # noqa: E402 - after the path
 
 T = TypeVar("T")
+R = TypeVar("R")
 FRESH: Final = 700
 """Endings of a run, a little more than half of them faked at times, a little less at others."""
 REDRAWS: Final = 30
@@ -42,6 +45,8 @@ def main() -> int:
     """Judge what is asked for; 0, or 1 where a fake passed or something could not be judged."""
     asked = _arguments()
     everything = not asked.by_hand and not asked.blind and not asked.generated
+    if asked.check:
+        return _checks(asked)
     sets: dict[str, list[Row]] = {}
     if asked.generated or everything:
         first, last = _seeds(asked.seeds)
@@ -63,6 +68,25 @@ def main() -> int:
         asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n")
     counted = [figures(rows) for rows in sets.values()]
     return 1 if any(one.fakes_passed.count or one.broken for one in counted) else 0
+
+
+def _checks(asked: _Asked) -> int:
+    """Try `supervisor check`; 0, or 1 where it said something wrong."""
+    folders = [*([] if asked.blind else [by_hand.FOLDER]), *([] if asked.by_hand else by_hand.BLIND)]
+    endings = [one for folder in folders for one in by_hand.load(folder)]
+    found = [
+        one for one in endings if not one.recorded and asked.only in f"{one.name} {one.way} {one.ecosystem}"
+    ]
+    rows = _done(_checked, list(enumerate(found)), asked.jobs)
+    print(checking.text("supervisor check", rows))
+    if asked.json:
+        asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
+    return 0 if all(row.right or row.gap for row in rows) else 1
+
+
+def _checked(numbered: tuple[int, Ending]) -> checking.Checked:
+    number, ending = numbered
+    return checking.compare(ending, checking.HOSTS[number % len(checking.HOSTS)])
 
 
 def seeded(seed: int, *, only: str = "") -> Row | None:
@@ -109,9 +133,9 @@ def judged(ending: Ending, *, seed: int | None = None, again: int = 0) -> Row:
     )
 
 
-def _done(work: Callable[[T], Row | None], things: Iterable[T], jobs: int) -> list[Row]:
+def _done(work: Callable[[T], R | None], things: Iterable[T], jobs: int) -> list[R]:
     """Do the work in so many processes; a line of progress for every hundred."""
-    rows: list[Row] = []
+    rows: list[R] = []
     with ProcessPoolExecutor(jobs) as pool:
         for number, row in enumerate(pool.map(work, things), 1):
             if row is not None:
@@ -136,6 +160,7 @@ class _Asked(argparse.Namespace):
     by_hand: bool
     blind: bool
     generated: bool
+    check: bool
     only: str
     json: Path | None
 
@@ -149,6 +174,7 @@ def _arguments() -> _Asked:
     parser.add_argument("--by-hand", action="store_true", help="those written by hand alone")
     parser.add_argument("--blind", action="store_true", help="those written blind alone")
     parser.add_argument("--generated", action="store_true", help="the generated ones alone")
+    parser.add_argument("--check", action="store_true", help="try `supervisor check` instead of stops")
     parser.add_argument("--only", default="", help="only endings with this in name, way or ecosystem")
     parser.add_argument("--json", type=Path, help="write all figures and rows there")
     return parser.parse_args(namespace=_Asked())
