@@ -74,9 +74,10 @@ class HistoryLine(Struct, frozen=True, kw_only=True):
 @JSON_OPTION
 @EVERYWHERE_OPTION
 def explain(session: str, *, last: int, markdown: bool, as_json: bool, everywhere: bool) -> None:
-    """Tell how the last stop was decided: what ran, what was found, who decided, and what came of it.
+    """Tell why the agent was sent back or let rest when it last stopped: what ran and was found, who decided.
 
     SESSION is an ID, its beginning, or HOST:ID; without it, the newest stop of this folder is explained.
+    What came of it and what it cost stand at the end. --last 3 tells of the two stops before, too.
     """
     log = _open_log()
     decisions = _found(log, session, None, everywhere=everywhere)[-last:]
@@ -192,6 +193,7 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     """Count what was decided, whether it was right, how long it took and what it cost.
 
     SESSION is an ID, its beginning, or HOST:ID. --by check shows which checks are slow, and which fail.
+    --days 7 --by all is the sum of a week.
     """
     log = _open_log()
     decisions = _found(log, session, days, everywhere=everywhere)
@@ -207,7 +209,8 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     table.columns[0].min_width = len("2026-11-22")
     for column in table.columns[1:]:
         column.no_wrap = True
-    for row in rows:
+    shown = rows if by == "check" or len(rows) == 1 else (*rows, *stop_figures(decisions, "all"))
+    for row in shown:
         cells = (getattr(row, name) for name in ("name", *names))
         table.add_row(*(Text(escape_unprintable(str(cell))) for cell in cells))
     Screen(highlight=False).print(table)

@@ -33,7 +33,7 @@ CONDITION_LENGTH: Final = 80
 @click.option("--exit-code", is_flag=True, help="End with a code for the goal.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
 def status(session: str, *, exit_code: bool, as_json: bool) -> None:
-    """Show the goal, what was decided at the last stops and why, and the other sessions of this folder.
+    """Show the goal, what is spent, the last decisions and why, and the other sessions of this folder.
 
     They are those in the folder, above and below it. One whose goal is held now comes first.
 

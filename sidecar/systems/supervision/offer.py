@@ -23,14 +23,14 @@ OFFER: Final = SystemOffer(
     verbs=(
         ("goal", Verb("goal:goal", "Set, show, pause, resume or clear the goal of a session.", Section.GOAL)),
         ("retry", Verb("goal:retry", "Set or show how often an agent may be sent back.", Section.GOAL)),
-        ("status", Verb("status:status", "Show where a session stands, and why.", Section.GOAL)),
+        ("status", Verb("status:status", "Show what a session does, its goal and budget.", Section.GOAL)),
         (
             "check",
             Verb("check:check", "Judge what an agent just did here, without an install.", Section.LOOK),
         ),
         (
             "explain",
-            Verb("history:explain", "Tell how the last stop was decided, step by step.", Section.LOOK),
+            Verb("history:explain", "Tell why it was sent back or let rest, step by step.", Section.LOOK),
         ),
         (
             "history",

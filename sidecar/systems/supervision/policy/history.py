@@ -121,6 +121,7 @@ GROUPINGS: Final[Mapping[str, Callable[[Decision], str]]] = {
     "project": lambda one: one.project,
     "host": lambda one: one.session.host,
     "session": lambda one: f"{one.session.host}:{one.session.id}",
+    "all": lambda _: "all",
 }
 """By what stops may be grouped."""
 
