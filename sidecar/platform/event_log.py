@@ -100,6 +100,13 @@ Identity = tuple[int, int]
 """Device and number of a file."""
 
 
+class LogFileError(OSError):
+    """The log is damaged or of another version, and this process must not set it aside."""
+
+    moves = ("let the sidecar set it aside and begin a new one: supervisor status",)
+    """What to type; see cli."""
+
+
 class _UnusableLogError(Exception):
     """The file is not a log of ours."""
 
@@ -248,7 +255,7 @@ class EventLogFile:
                 break
             self._set_aside(unusable)
         if create or self._incidents is None:
-            raise OSError(errno.EIO, f"the log cannot be used ({unusable})", str(self._path))
+            raise LogFileError(errno.EIO, f"the log cannot be used ({unusable})", str(self._path))
         log.warning("%s cannot be used: %s", self._path, unusable)
         return None
 

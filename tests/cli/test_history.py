@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -11,7 +14,7 @@ from click.testing import CliRunner
 from sidecar.cli.history import explain, history, stats
 from sidecar.kernel.log import LoggedEvent, StopJudged
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.event_log import LOG_FILE
+from sidecar.platform.event_log import LOG_FILE, LogFileError
 from sidecar.platform.paths import user_paths
 from support.logs import event_log
 
@@ -24,14 +27,28 @@ def test_where_nothing_happened_it_is_said(verb: click.Command) -> None:
     assert (done.exit_code, "no agent has stopped here" in done.output) == (1, True)
 
 
+def corrupt(log: Path) -> None:
+    log.write_bytes(b"no log" * 1000)
+
+
+def newer(log: Path) -> None:
+    with contextlib.closing(sqlite3.connect(log)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
+@pytest.mark.parametrize(("write", "why"), [(corrupt, "not a database"), (newer, "version 99")])
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_log_that_cannot_be_read_is_an_error_and_stays(verb: click.Command) -> None:
+def test_a_log_that_cannot_be_read_is_an_error_and_stays(
+    verb: click.Command, write: Callable[[Path], None], why: str
+) -> None:
     place = user_paths().state / LOG_FILE
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(b"no log" * 1000)
-    done = CliRunner().invoke(verb)
-    assert isinstance(done.exception, OSError)
-    assert place.read_bytes() == b"no log" * 1000
+    write(place)
+    before = place.read_bytes()
+    error = CliRunner().invoke(verb).exception
+    assert isinstance(error, LogFileError)
+    assert (why in str(error), "supervisor status" in error.moves[0]) == (True, True)
+    assert place.read_bytes() == before
 
 
 def test_a_session_is_named_by_the_beginning_of_its_id_and_its_host(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -327,10 +329,14 @@ async def test_the_first_paint_reads_a_bounded_part_of_a_long_log(
     assert asked == [(MOST_STOPS, 1_000_000 - EVENTS_SEARCHED)]
 
 
-async def test_a_log_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [b"no log" * 1000, b""])
+async def test_a_log_that_cannot_be_read_is_said(tmp_path: Path, written: bytes) -> None:
     state = tmp_path / "state"
     state.mkdir()
-    (state / "events.sqlite3").write_bytes(b"no log" * 1000)
+    (state / "events.sqlite3").write_bytes(written)
+    if not written:
+        with contextlib.closing(sqlite3.connect(state / "events.sqlite3")) as connection:
+            connection.execute("PRAGMA user_version = 99")  # a newer version's
     broken = Fakes(log=event_log(state))  # type: ignore[arg-type]
     page = await Browser(broken, SidecarControl("1", tmp_path)).get("")
     assert (page.status, 'role="alert"' in page.body) == (503, True)

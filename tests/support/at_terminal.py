@@ -21,13 +21,17 @@ ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class AtTerminal:
     """The program runs until the block ends."""
 
-    def __init__(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], term: str = "xterm"
+    ) -> None:
+        """`term`: what the terminal says that it is."""
+        self.written = b""
         self._ours, self._theirs = pty.openpty()
         termios.tcsetwinsize(self._theirs, (24, 80))
         # the leader of a session gets the first terminal that it opens as its own
         begin = ("/bin/sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(self._theirs))
         self._process = subprocess.Popen(
-            (*begin, *command), cwd=cwd, env={**environment, "TERM": "xterm"}, start_new_session=True
+            (*begin, *command), cwd=cwd, env={**environment, "TERM": term}, start_new_session=True
         )
         self._seen = ""
 
@@ -52,7 +56,8 @@ class AtTerminal:
         """Wait until the program wrote this since the last time."""
         while not (found := re.search(pattern, self._seen)):
             assert select.select([self._ours], [], [], LIMIT_S)[0], self._seen
-            self._seen += ESCAPES.sub("", os.read(self._ours, 65_536).decode("utf-8", "replace"))
+            self.written += (data := os.read(self._ours, 65_536))
+            self._seen += ESCAPES.sub("", data.decode("utf-8", "replace"))
         self._seen = self._seen[found.end() :]
 
     def code(self) -> int:
