@@ -52,7 +52,8 @@ STATUS_LINE_OPTION: Final = click.option(
     "--status-line",
     "with_status_line",
     is_flag=True,
-    help="For claude-code: show where the goal stands in the status line, behind what is there.",
+    help="Show where the goal stands: in Claude Code's status line, behind what is there; in OpenCode beside "
+    "the prompt.",
 )
 
 
@@ -72,8 +73,6 @@ def install(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError(
             f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
         )
-    if with_status_line and host != CLAUDE_CODE:
-        raise click.UsageError(f"--status-line belongs to {CLAUDE_CODE}; {host} has none")
     if with_rubric_editor:
         installation.require_editor_packages()
     runtime = _announced_runtime()
@@ -83,7 +82,7 @@ def install(  # noqa: PLR0913 - one parameter per option
         if with_status_line:
             _change_status_line(runtime, print_only=print_only)
     else:
-        _install_into_opencode(scope, runtime, print_only=print_only)
+        _install_into_opencode(scope, runtime, status_line=with_status_line, print_only=print_only)
 
 
 @click.command()
@@ -153,12 +152,13 @@ def _change_status_line(runtime: Path | None, *, print_only: bool) -> None:
         status_line.put_status_line(settings, runtime)
 
 
-def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool) -> None:
+def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool, status_line: bool = False) -> None:
     place = OpenCodeFile(os.environ, Path.cwd(), scope)
     text = place.text(runtime)
     if not print_only:
         _prepare_runtime(runtime)
     place.put(text, print_only=print_only)
+    place.put_status_line(runtime, wanted=status_line, print_only=print_only)
     if not print_only:
         echo("Done. Start opencode in a project and type: /supervisor:goal all tests pass")
 

@@ -16,7 +16,12 @@ from sidecar import __version__
 from sidecar.cli import VERBS
 from sidecar.cli.printing import echo
 from sidecar.hosts.opencode import plugin_folder
-from sidecar.hosts.opencode.plugin_file import InstallationInfo, bake_plugin_from_root
+from sidecar.hosts.opencode.plugin_file import (
+    InstallationInfo,
+    bake_plugin_from_root,
+    bake_status_file,
+    identify_plugin_file,
+)
 from sidecar.platform.installation import HostError, has_editor_packages, plugin_root
 from sidecar.platform.processes import find_program
 
@@ -75,8 +80,33 @@ class OpenCodeFile(Struct, frozen=True):
         for hint in self._hints(place):
             echo(f"note: {hint}")
 
+    def put_status_line(self, runtime: Path, *, wanted: bool, print_only: bool) -> None:
+        """Show where the goal stands beside the prompt, where that is wanted or done already."""
+        place = self.folder / plugin_folder.STATUS_FILE_NAME
+        if not wanted and identify_plugin_file(place) is None:
+            return
+        text = bake_status_file(plugin_root(), plugin_file_offers(self.scope, runtime))
+        with _report_write_errors(self.folder):
+            echo(f"write {place}, and have {self.folder / plugin_folder.TUI_FILE_NAME} name it")
+            if not print_only:
+                echo(f"  {plugin_folder.write_plugin_file(place, text)}")
+                if by_hand := plugin_folder.name_status_file(self.folder):
+                    echo(f"note: {by_hand}")
+
+    def _take_status_line(self, *, print_only: bool) -> None:
+        place = self.folder / plugin_folder.STATUS_FILE_NAME
+        if identify_plugin_file(place) is None:
+            return
+        with _report_write_errors(self.folder):
+            echo(f"remove {place}")
+            if not print_only:
+                echo(f"  {plugin_folder.remove_plugin_file(place)}")
+                if by_hand := plugin_folder.forget_status_file(self.folder):
+                    echo(f"note: {by_hand}")
+
     def take(self, *, print_only: bool) -> None:
         """Remove all our files from the folder. Raises HostError."""
+        self._take_status_line(print_only=print_only)
         ours = plugin_folder.own_plugin_files(self.folder)
         if not ours:
             echo(f"no file of ours is in {self.folder}")

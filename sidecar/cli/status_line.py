@@ -1,6 +1,6 @@
-"""`supervisor status-line`: where the goal of a session stands, for the line below Claude Code's prompt.
+"""`supervisor status-line`: where the goal of a session stands, for the line below a host's prompt.
 
-The host runs it after each message, so it reads the session's state and asks no sidecar.
+The host runs it every few seconds, so it reads the session's state and asks no sidecar.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ BESIDE_S = 5.0
 
 class _HostStatus(Struct, frozen=True):
     session_id: str = ""
+    host: str = HOST
 
 
 @click.command()
 @click.option("--beside", default="", metavar="COMMAND", help="The status line to put it behind.")
 def status_line(beside: str) -> None:
-    """Print where a session's goal stands; Claude Code says on standard input which session."""
+    """Print where a session's goal stands; the host says on standard input which session."""
     said = sys.stdin.buffer.read()
     lines = asyncio.run(_shown_by(beside, said)) if beside else ""
     first, newline, rest = lines.partition("\n")
@@ -57,7 +58,7 @@ def _goal(said: bytes) -> str:
     """Return where the goal stands, "" where that is not known: the host shows all that is printed."""
     try:
         asked = msgspec.json.decode(said, type=_HostStatus)
-        session = SessionFiles(user_paths().state).load(SessionKey(HOST, asked.session_id))
+        session = SessionFiles(user_paths().state).load(SessionKey(asked.host, asked.session_id))
     except (msgspec.DecodeError, UnicodeDecodeError, BadInputError, OSError):
         return ""
     return describe(session) if session else ""

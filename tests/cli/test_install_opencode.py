@@ -294,3 +294,31 @@ def test_a_claude_is_no_matter_of_opencode(here: Here, capsys: pytest.CaptureFix
     assert cli.run_command([verb, "opencode", "--claude", "/x"]) == 2
     assert "--claude belongs to claude-code" in capsys.readouterr().err
     assert here.tree() == before
+
+
+# --- the status line ---
+
+
+@pytest.mark.parametrize(
+    ("there", "noted"),
+    [(None, False), ('{"theme": "one"}\n', True), ('{"plugin": ["./supervisor-status.js"]}', True)],
+)
+def test_the_status_line_comes_when_it_is_wanted_is_renewed_and_goes_without_an_edit(
+    here: Here, command: Path, capsys: pytest.CaptureFixture[str], there: str | None, *, noted: bool
+) -> None:
+    tui, status = here.user / "tui.json", here.user / "supervisor-status.js"
+    assert install() == 0
+    assert not status.exists()
+    if there:
+        tui.write_text(there, encoding="utf-8")
+    assert install("--status-line") == 0
+    first, text = status.read_text(encoding="utf-8"), tui.read_text(encoding="utf-8")
+    assert f'const SETUP = {{\n  "command": "{command}"\n}}' in first
+    assert (text == there) if there else json.loads(text) == {"plugin": ["./supervisor-status.js"]}
+    status.write_text(first.replace("version ", "version 0.0."), encoding="utf-8")
+    assert install() == 0
+    assert status.read_text(encoding="utf-8") == first
+    assert uninstall() == 0
+    said = capsys.readouterr().out
+    assert ("note: name it in" in said or "note: take supervisor-status.js out of" in said) is noted
+    assert (status.exists(), tui.read_text(encoding="utf-8") if tui.exists() else None) == (False, there)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from sidecar.cli.status_line import status_line
 from sidecar.kernel.goal import GoalSpending, GoalStatus
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import user_paths
 from sidecar.platform.session_store import SessionFiles
 from support.cases import goal, session
@@ -27,6 +29,13 @@ def test_where_the_goal_stands(status: GoalStatus, continuations: int, shown: st
     held = goal(status=status, spent=GoalSpending(continuations=continuations))
     SessionFiles(user_paths().state).save(session(goal=held))
     assert CliRunner().invoke(status_line, input=ASKED).output == shown
+
+
+def test_another_host_says_who_it_is() -> None:
+    key = SessionKey("opencode", "ses_1")
+    SessionFiles(user_paths().state).save(replace(session(goal=goal()), key=key))
+    said = b'{"host": "opencode", "session_id": "ses_1"}'
+    assert CliRunner().invoke(status_line, input=said).output == "supervisor: goal active\n"
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,14 @@ def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(u
     assert [asked for asked in under.model.requests if asked.tools] == []
 
 
+def test_where_the_goal_stands_is_shown_beside_the_prompt(under: Supervised) -> None:
+    assert under.supervisor("install", "opencode", "--status-line").returncode == 0
+    under.script(says(CLAIM), ReplyRule(reply_with_text("Done."), AGENT, times=None))
+    with under.host.terminal() as terminal:
+        terminal.submit('/supervisor:goal it works --check "exit 1"')
+        terminal.wait_for("supervisor: goal active, sent back [1-9]", timeout=90)
+
+
 @pytest.mark.long
 def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     under.script(

@@ -81,16 +81,27 @@ def bake_plugin_file(source: str, root: Path, offers: InstallationInfo) -> str:
 
     Raises HostError if the installation is incomplete.
     """
-    setup = msgspec.json.format(msgspec.json.encode(_plugin_setup(root, offers)), indent=2).decode()
+    return _bake(source, root / "hooks" / "opencode.js", _plugin_setup(root, offers), offers.version)
+
+
+def _bake(source: str, place: Path, setup: dict[str, Any], version: str) -> str:
+    told = msgspec.json.format(msgspec.json.encode(setup), indent=2).decode()
     if len(_SETUP.findall(source)) != 1:
-        raise _broken_install_error(f"{root / 'hooks' / 'opencode.js'} has no place for the commands")
-    body = _SETUP.sub(lambda _: f"const SETUP = {setup}", source)
-    return _HEAD.format(version=offers.version, digest=_body_digest(body)) + "\n" + body
+        raise _broken_install_error(f"{place} has no place for the commands")
+    body = _SETUP.sub(lambda _: f"const SETUP = {told}", source)
+    return _HEAD.format(version=version, digest=_body_digest(body)) + "\n" + body
 
 
 def bake_plugin_from_root(root: Path, offers: InstallationInfo) -> str:
     """Build the file from the hooks/opencode.js of `root`. Raises HostError."""
     return bake_plugin_file(_read_plugin_text(root / "hooks" / "opencode.js", FILE_LIMIT), root, offers)
+
+
+def bake_status_file(root: Path, offers: InstallationInfo) -> str:
+    """Build the plugin of the status line from the hooks/opencode-status.js of `root`. Raises HostError."""
+    place = root / "hooks" / "opencode-status.js"
+    source = _read_plugin_text(place, FILE_LIMIT)
+    return _bake(source, place, {"command": offers.command}, offers.version)
 
 
 def _plugin_setup(root: Path, offers: InstallationInfo) -> dict[str, Any]:

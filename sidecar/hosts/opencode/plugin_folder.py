@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 
 PLUGIN_FILE_NAME: Final = "supervisor.js"
+STATUS_FILE_NAME: Final = "supervisor-status.js"
+TUI_FILE_NAME: Final = "tui.json"
+TUI: Final = b'{\n  "plugin": ["./supervisor-status.js"]\n}\n'
+"""The configuration of the terminal interface, where the user has none: it names our plugin there."""
 PLUGIN_FOLDERS: Final = ("plugin", "plugins")
 """Subfolders of a configuration folder from which OpenCode loads plugins: from both."""
 OPENCODE_TOOL_FOLDERS: Final = ("tool", "tools")
@@ -113,6 +117,33 @@ def write_plugin_file(path: Path, text: str) -> str:
         aside.rename(path)
         raise
     return f"written: what was there is kept in {aside}"
+
+
+def name_status_file(folder: Path) -> str:
+    """Have the terminal interface load the status line; return what to do by hand, "" for nothing.
+
+    Raises OSError. A file of the user's is not edited.
+    """
+    place = folder / TUI_FILE_NAME
+    try:
+        named = STATUS_FILE_NAME in place.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        write_whole(place, TUI)
+        return ""
+    return "" if named else f'name it in {place}: "plugin": ["./{STATUS_FILE_NAME}"]'
+
+
+def forget_status_file(folder: Path) -> str:
+    """Take back what `name_status_file` wrote; return what to do by hand, "" for nothing. Raises OSError."""
+    place = folder / TUI_FILE_NAME
+    try:
+        text = place.read_bytes()
+    except FileNotFoundError:
+        return ""
+    if text == TUI:
+        place.unlink()
+        return ""
+    return f"take {STATUS_FILE_NAME} out of {place}" if STATUS_FILE_NAME.encode() in text else ""
 
 
 def remove_plugin_file(path: Path) -> str:

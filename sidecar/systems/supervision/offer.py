@@ -45,7 +45,7 @@ OFFER: Final = SystemOffer(
             "status-line",
             Verb(
                 "status_line:status_line",
-                "Print where the goal stands, for Claude Code's status line.",
+                "Print where the goal stands, for a host's status line.",
                 Section.PARTS,
             ),
         ),
