@@ -35,7 +35,8 @@ DAY_S: Final = 86_400.0
 CONFIGURATION: Final = "[log]\nkeep_days = 3650\nmax_megabytes = 65536\n"
 WATCH: Final = """
 import asyncio, os, sys, time
-from sidecar.cli.watch_screen import SidecarDesk, WatchApp
+from sidecar.cli.watch_desk import SidecarDesk
+from sidecar.cli.watch_screen import WatchApp
 async def main():
     begun = time.perf_counter()
     app = WatchApp(SidecarDesk(sys.argv[1]))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Final, Protocol, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 import click
-from msgspec.structs import replace
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,22 +17,18 @@ from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
 from sidecar.cli.accept import held_edit_lines
-from sidecar.cli.history import SHORT_ID, explain_last
+from sidecar.cli.history import SHORT_ID
 from sidecar.cli.journal_lines import StyledLine, journal_lines
-from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import PREFIX
 from sidecar.cli.status import spending_line
-from sidecar.kernel.effects import CommandReply
+from sidecar.cli.watch_desk import Desk, SidecarDesk
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.stop_history import CONTINUE_DECISION
 from sidecar.kernel.text import clean_line, escape_unprintable, escape_unprintable_lines
 from sidecar.platform.client import SidecarError
 from sidecar.systems.supervision.people import (
-    CommandRequest,
-    HeldEditsRequest,
     SessionReport,
-    SessionSelector,
     SessionSummary,
 )
 from sidecar.systems.supervision.policy.activity import describe_age
@@ -61,53 +55,6 @@ COLOURS: Final = {
 """How the theme, light or dark, has a colour."""
 
 T = TypeVar("T")
-
-
-class Desk(Protocol):
-    """What the screen asks and orders. All raise SidecarError or BadInputError."""
-
-    def report(self, session: str) -> SessionReport:
-        """Return where a session stands, "" for the one that matters, and the others of the folder."""
-
-    def order(self, session: str, name: str, arguments: str) -> str:
-        """Give an order as a person, and return what is said to it."""
-
-    def explain(self, session: str) -> str:
-        """Return the story of the session's last decision."""
-
-    def held(self, project: str) -> tuple[HeldEdit, ...]:
-        """Return the edits that wait."""
-
-    def accept(self, project: str, digests: tuple[str, ...]) -> str:
-        """Let edits count, and return what is said to it."""
-
-
-class SidecarDesk:
-    """Implements Desk by the sidecar. `folder`: only its sessions, those above and below."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def report(self, session: str) -> SessionReport:
-        return call_sidecar("report", SessionSelector(session=session, project=self._folder), SessionReport)
-
-    def order(self, session: str, name: str, arguments: str) -> str:
-        asked = CommandRequest(who=SessionSelector(session=session), name=name, arguments=arguments)
-        return call_sidecar("order", asked, CommandReply).text
-
-    def explain(self, session: str) -> str:
-        return explain_last(session)
-
-    def held(self, project: str) -> tuple[HeldEdit, ...]:
-        return call_sidecar("held", _held_request(project), tuple[HeldEdit, ...])
-
-    def accept(self, project: str, digests: tuple[str, ...]) -> str:
-        asked = replace(_held_request(project), digests=digests)
-        return "\n".join(call_sidecar("accept", asked, tuple[str, ...]))
-
-
-def _held_request(project: str) -> HeldEditsRequest:
-    return HeldEditsRequest(project=project, environment=dict(os.environ))
 
 
 class TextScreen(ModalScreen[bool]):
