@@ -11,7 +11,6 @@ from typing import Final
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from sidecar.cli.journal_lines import StyledLine, journal_lines
 from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
@@ -22,6 +21,7 @@ from sidecar.kernel.runs import (
     StopJudged,
 )
 from sidecar.kernel.text import clean_line
+from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines
 
 SILENT_S: Final = 10.0
 """Seconds without output after which that is said."""

@@ -10,7 +10,6 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.journal_lines import journal_lines
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
 from sidecar.cli.printing import PREFIX, echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
@@ -20,6 +19,7 @@ from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
 from sidecar.systems.supervision.policy.activity import describe_age
 from sidecar.systems.supervision.policy.commands import switch_on_command
+from sidecar.systems.supervision.policy.journal_lines import journal_lines
 
 MOST_OTHERS: Final = 10
 """Other sessions that are shown."""

@@ -18,7 +18,6 @@ from textual.widgets.option_list import Option
 
 from sidecar.cli.accept import held_edit_lines
 from sidecar.cli.history import SHORT_ID
-from sidecar.cli.journal_lines import StyledLine, journal_lines
 from sidecar.cli.printing import PREFIX
 from sidecar.cli.status import spending_line
 from sidecar.cli.watch_desk import Desk, SidecarDesk
@@ -32,6 +31,7 @@ from sidecar.systems.supervision.people import (
     SessionSummary,
 )
 from sidecar.systems.supervision.policy.activity import describe_age
+from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines, note_lines
 
 REFRESH_S: Final = 1.0
 TASKS_SHOWN: Final = 20
@@ -249,8 +249,7 @@ def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
         yield StyledLine(spending_line(report.spending))
     yield StyledLine("")
     yield from journal_lines(report.journal, TASKS_SHOWN, now)
-    for note in report.journal.notes[: -NOTES_SHOWN - 1 : -1]:
-        yield StyledLine(clean_line(f"note {note.id}, {note.kind}: {note.content}", DETAIL))
+    yield from note_lines(report.journal, NOTES_SHOWN)
     yield StyledLine("")
     for entry in reversed(report.story[-DECISIONS_SHOWN:]):
         said = f"{describe_age(now - entry.at)} ago: {entry.event} {entry.decided}. {entry.detail}"

@@ -18,6 +18,7 @@ from servers.bench import LIMIT_S
 from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.gate import CheckComparison, Outcome
+from sidecar.kernel.journal import Journal, Note, NoteKind, Task, TaskStatus
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, decode_event_data
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.servers.control import SidecarControl
@@ -241,6 +242,16 @@ async def test_a_session_shows_its_goal_its_budget_and_what_was_decided(
     assert (await browser.get(f"stop?host={KEY.host}&id={KEY.id}&at={at}")).status == 200
     fakes.log.forget(EventFilter(session=KEY))
     assert "achieved" not in (await browser.get("")).body
+
+
+async def test_a_session_shows_its_open_tasks_and_newest_notes(fakes: Fakes, browser: Browser) -> None:
+    fakes.store.save(with_goal())
+    tasks = (Task(id="T1", content="write it"), Task(id="T2", content="done", status=TaskStatus.COMPLETED))
+    notes = tuple(Note(id=f"N{one}", kind=NoteKind.TIP, content=f"tip {one}", at=1.0) for one in range(3, 15))
+    fakes.journals.save(KEY, Journal(tasks=tasks, notes=notes))
+    page = (await browser.get(f"session?host={KEY.host}&id={KEY.id}")).body
+    shown = [one for one in ("1 of 2", "write it", "N14, tip: tip 14", "tip 5", "tip 4", "N3") if one in page]
+    assert shown == ["1 of 2", "write it", "N14, tip: tip 14", "tip 5"]
 
 
 async def test_text_of_agents_is_never_markup(fakes: Fakes, browser: Browser) -> None:

@@ -74,7 +74,8 @@ async def _session(page: PageReadings, query: Query) -> Parts:
     last = await page.known(stops[-1]) if stops else None
     doubtful = next((one for one in reversed(stops) if one.stop.findings), None)
     compared = await page.known(doubtful) if doubtful else None
-    return views.session_parts(seen, page.settings, stops, last, compared)
+    parts = views.session_parts(seen, page.settings, stops, last, compared)
+    return {"goal": parts["goal"], "tasks": views.tasks(page.journal(key)), **parts}
 
 
 async def _stop(page: PageReadings, query: Query) -> Parts:

@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.goal import Spending
+from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, StopJudged, UnreadableEvent, event_kind
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
@@ -104,6 +105,10 @@ class PageReadings:
     def session(self, key: SessionKey) -> SeenSession | None:
         """Return a session; None for an unknown one."""
         return next(iter(self._people.describe((key,))), None)
+
+    def journal(self, key: SessionKey) -> Journal:
+        """Return the tasks and notes of a session."""
+        return self._people.journal(key)
 
     async def stops(self, key: SessionKey) -> tuple[Decision, ...]:
         """Return the newest stops of a session."""

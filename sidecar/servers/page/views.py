@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.journal import Journal
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.settings import Settings
 from sidecar.servers.page.diffs import DiffRow, diff_rows
@@ -22,6 +23,7 @@ from sidecar.systems.supervision.policy.commands import describe_session
 from sidecar.systems.supervision.policy.decision_story import FOLLOW_UPS, summarize_stop, tell_decision
 from sidecar.systems.supervision.policy.explaining import budget_left
 from sidecar.systems.supervision.policy.history import CheckFigures, Decision, check_figures, gate_outcomes
+from sidecar.systems.supervision.policy.journal_lines import journal_lines, note_lines
 
 Parts = Mapping[str, Html]
 """Parts of a page by their ids, in the order in which they are shown."""
@@ -34,6 +36,8 @@ STOPS_LISTED: Final = 40
 """Stops on the first page."""
 RUNS_SHOWN: Final = 40
 """Runs of one check."""
+TASKS_SHOWN: Final = 40
+NOTES_SHOWN: Final = 10
 LINES_PRINTED: Final = 20
 """Newest lines of what runs now."""
 SIGNS: Final[Mapping[str, str]] = {Outcome.PASSED: "✓", Outcome.FAILED: "✗"}
@@ -230,6 +234,13 @@ def running(does: Activity) -> Html:
     """Return the end of what the checks that run now print; nothing where none does."""
     lines = does.output.splitlines()[-LINES_PRINTED:]
     return fill("running", lines=fill_each("printed", ({"text": one} for one in lines))) if lines else NOTHING
+
+
+def tasks(journal: Journal) -> Html:
+    """Return the open tasks and the newest notes of a session; nothing where there are none."""
+    lines = [*journal_lines(journal, TASKS_SHOWN, None), *note_lines(journal, NOTES_SHOWN)]
+    rows = fill_each("line", ({"text": one.text, "kind": one.style} for one in lines))
+    return fill("tasks", lines=rows) if lines else NOTHING
 
 
 def story(known: KnownDecision) -> Html:

@@ -200,7 +200,7 @@ class CommandLineService:
             spending=spending,
             troubles=troubles,
             sessions=summaries,
-            journal=self._journal(session.key),
+            journal=self.journal(session.key),
         )
 
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
@@ -227,7 +227,8 @@ class CommandLineService:
             running=self._may_run(session),
         )
 
-    def _journal(self, key: SessionKey) -> Journal:
+    def journal(self, key: SessionKey) -> Journal:
+        """Return the tasks and notes of a session; none where they cannot be read."""
         try:
             return self._services.journals.load(key) or Journal()
         except (BadInputError, OSError) as error:

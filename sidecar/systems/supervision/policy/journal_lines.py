@@ -1,4 +1,4 @@
-"""The tasks and stuck notes of a session as lines, what needs a person first."""
+"""The tasks and notes of a session as lines, what needs a person first."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class StyledLine(Struct, frozen=True):
     style: str = ""
 
 
-def journal_lines(journal: Journal, most: int, now: float) -> list[StyledLine]:
-    """Return at most `most` lines, and one that counts; none for an empty journal."""
+def journal_lines(journal: Journal, most: int, now: float | None) -> list[StyledLine]:
+    """Return at most `most` lines, and one that counts; none for an empty journal. Without `now` no ages."""
     done = completed_task_ids(journal)
     ranks = list(ORDER)
     tasks = sorted((task for task in journal.tasks if task.open), key=lambda task: ranks.index(task.status))
@@ -55,7 +55,13 @@ def journal_lines(journal: Journal, most: int, now: float) -> list[StyledLine]:
     return [StyledLine(head + more, "bold"), *lines[:most]]
 
 
-def _task_line(task: Task, done: frozenset[str], now: float) -> StyledLine:
+def note_lines(journal: Journal, most: int) -> list[StyledLine]:
+    """Return the newest notes of every kind, the newest first."""
+    newest = journal.notes[: -most - 1 : -1]
+    return [StyledLine(f"note {one.id}, {one.kind}: {_short(one.content)}") for one in newest]
+
+
+def _task_line(task: Task, done: frozenset[str], now: float | None) -> StyledLine:
     mark, style = ORDER[task.status]
     waits = " ".join(one for one in task.depends_on if one not in done)
     about = task.status.replace("_", " ") + (f", after {waits}" if waits else "")
@@ -65,8 +71,8 @@ def _task_line(task: Task, done: frozenset[str], now: float) -> StyledLine:
     )
 
 
-def _age(at: float, now: float) -> str:
-    return f", {describe_age(now - at)}" if at else ""
+def _age(at: float, now: float | None) -> str:
+    return f", {describe_age(now - at)}" if at and now is not None else ""
 
 
 def _short(text: str) -> str:
