@@ -165,16 +165,18 @@ class CouncilDecision(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-class LoopCheckpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A state to come back to. `tree` is the id of the files' checkpoint, "" where none was made.
-
-    `loop` is the loop without its checkpoints, `statuses` are the tasks' statuses then.
-    """
+class CheckpointInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A state to come back to. `tree` is the id of the files' checkpoint, "" where none was made."""
 
     id: str
     at: float
     description: str = ""
     tree: str = ""
+
+
+class LoopCheckpoint(CheckpointInfo, frozen=True, kw_only=True, omit_defaults=True):
+    """Such a state itself: the loop without its checkpoints, and the tasks' statuses then."""
+
     loop: Loop | None = None
     statuses: tuple[tuple[str, str], ...] = ()
 
@@ -195,18 +197,13 @@ class TaskProgress(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decision: CouncilDecision | None = None
 
 
-class Loop(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
-    """The loop of one session, and the progress of the task at work.
+class LoopStanding(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the loop of a session stands, with the progress of the task at work.
 
-    `gates` are the results of the last report. `spent_cents` is None where a price was unknown. `base` are
-    the files as they were when the task was begun, or begun again: what changed since is its work. `accepted`
-    are those at the last accepted report, or when the first task began: checks are compared with these, so
-    that another task in between hides no change of a check. `parked` are tasks that were begun and are not at
-    work; `held` are those that failed or were halted, which only a person gives back to the agent.
+    `spent_cents` is None where a price was unknown. `held` are tasks that failed or were halted, which only a
+    person gives back to the agent.
     """
 
-    key: SessionKey
-    revision: int = 0
     command: str = ""
     command_type: CommandType = CommandType.IMPLEMENT
     mode: ExecutionMode = ExecutionMode.NORMAL
@@ -215,6 +212,21 @@ class Loop(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     input_tokens: int = 0
     output_tokens: int = 0
     spent_cents: float | None = 0.0
+    held: tuple[str, ...] = ()
+    end_reason: str = ""
+
+
+class Loop(LoopStanding, frozen=True, kw_only=True, omit_defaults=True):
+    """The loop of one session, and all that is remembered for it.
+
+    `gates` are the results of the last report. `base` are the files as they were when the task was begun, or
+    begun again: what changed since is its work. `accepted` are those at the last accepted report, or when the
+    first task began: checks are compared with these, so that another task in between hides no change of a
+    check. `parked` are tasks that were begun and are not at work.
+    """
+
+    key: SessionKey
+    revision: int = 0
     gates: tuple[GateResult, ...] = ()
     failures: tuple[LoopFailure, ...] = ()
     escalations: tuple[Escalation, ...] = ()
@@ -223,8 +235,6 @@ class Loop(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     base: FileBaseline = FileBaseline()
     accepted: FileBaseline = FileBaseline()
     parked: tuple[TaskProgress, ...] = ()
-    held: tuple[str, ...] = ()
-    end_reason: str = ""
 
     @property
     def own_failures(self) -> tuple[LoopFailure, ...]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.log import LoggedEvent
-from sidecar.kernel.loop import CouncilProposal, GateVerdict, Loop, LoopCheckpoint, LoopStatus, Tier
+from sidecar.kernel.loop import CheckpointInfo, CouncilProposal, Loop, LoopCheckpoint, LoopStatus, Tier
 from sidecar.kernel.models import model_prices, resolve_model
 from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools import loop_forms as forms
@@ -30,6 +30,7 @@ from sidecar.servers.tools.tool import (
 )
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.council import missing_members
+from sidecar.systems.taskloop.policy.agents import Agent, AgentHead
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.reports import Claim
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
@@ -60,14 +61,14 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         make("task_start", TaskRequest, forms.TaskReport),
         make("task_context", NoArguments, forms.TaskReport, **reads),
         make("scope_check", forms.Files, forms.ScopeReport, **reads),
-        make("report_completion", forms.CompletionReport, forms.CompletionRuled, asks=True),
-        make("escalate", forms.Reason, forms.CompletionRuled),
+        make("report_completion", forms.CompletionReport, Completion, asks=True),
+        make("escalate", forms.Reason, Completion),
         make("council_analyze", NoArguments, forms.CouncilReport, **reads),
         make("council_submit", CouncilProposal, forms.CouncilReport),
-        make("checkpoint_save", forms.CheckpointText, forms.CheckpointInfo),
+        make("checkpoint_save", forms.CheckpointText, CheckpointInfo),
         make("checkpoint_restore", forms.CheckpointChoice, forms.RestoreReport, asks=True),
         make("checkpoint_list", NoArguments, forms.CheckpointsListed, **reads),
-        make("agent_info", forms.AgentName, forms.AgentReport, **reads),
+        make("agent_info", forms.AgentName, Agent, **reads),
         make("tokens_record", forms.Tokens, forms.LoopReport),
     )
 
@@ -152,18 +153,19 @@ class LoopTools:
         agent = self._loops.find_agent(call.session, given.agent_id.strip())
         scope = self._loops.words.scope(agent.scope.can_modify)
         text = self._say("loop-agent", agent, scope=scope, never=", ".join(agent.scope.cannot_modify))
-        found = fill_struct(forms.AgentReport, agent.scope, agent, outputs=agent.outputs.fields)
-        return ToolAnswer(found, text)
+        return ToolAnswer(agent, text)
 
     # --- reports ---
 
     async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
         claim = Claim(given.files_changed, given.summary)
         report = partial(self._loops.report_completion, call.session, claim)
-        return _completion_answer(await with_progress(self._clock, call, lambda told: report(told.tell_gate)))
+        done = await with_progress(self._clock, call, lambda told: report(told.tell_gate))
+        return ToolAnswer(done, done.text)
 
     async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
-        return _completion_answer(self._loops.escalate(call.session, given.reason))
+        done = self._loops.escalate(call.session, given.reason)
+        return ToolAnswer(done, done.text)
 
     # --- the council ---
 
@@ -185,13 +187,14 @@ class LoopTools:
 
     async def checkpoint_save(self, call: ToolInvocation, given: forms.CheckpointText) -> ToolAnswer:
         made = await self._loops.checkpoints.save(call.session, given.description)
-        return ToolAnswer(_checkpoint_info(made), self._checkpoint("loop-saved", made))
+        return ToolAnswer(fill_struct(CheckpointInfo, made), self._checkpoint("loop-saved", made))
 
     async def checkpoint_list(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         made = self._loops.of(call.session.key).checkpoints
         lines = [self._checkpoint("loop-checkpoint-line", one) for one in made]
         text = "\n".join(lines) or self._say("loop-checkpoints-none")
-        return ToolAnswer(forms.CheckpointsListed(checkpoints=tuple(map(_checkpoint_info, made))), text)
+        listed = tuple(fill_struct(CheckpointInfo, one) for one in made)
+        return ToolAnswer(forms.CheckpointsListed(checkpoints=listed), text)
 
     async def checkpoint_restore(self, call: ToolInvocation, given: forms.CheckpointChoice) -> ToolAnswer:
         done = await self._loops.checkpoints.restore(call.session, given.checkpoint_id, given.confirm)
@@ -222,7 +225,7 @@ class LoopTools:
 
     async def agents(self, call: ToolInvocation, _given: NoArguments) -> forms.AgentsListed:
         known = self._loops.agents(call.session).values()
-        return forms.AgentsListed(agents=tuple(fill_struct(forms.AgentInfo, one) for one in known))
+        return forms.AgentsListed(agents=tuple(fill_struct(AgentHead, one) for one in known))
 
     async def history(self, call: ToolInvocation, _given: NoArguments) -> forms.LoopHistory:
         return forms.LoopHistory(
@@ -231,12 +234,8 @@ class LoopTools:
 
     async def configuration(self, _call: ToolInvocation, _given: NoArguments) -> forms.LoopConfiguration:
         settings = self._loops.states.settings()
-        prices = model_prices(settings)
-        named = {tier: resolve_model(tier, settings) for tier in Tier if tier is not Tier.COUNCIL}
-        models = (
-            forms.TierModel(tier=tier, model=name, price=prices.get(name)) for tier, name in named.items()
-        )
-        return forms.LoopConfiguration(loop=settings.loop, models=tuple(models))
+        models = {str(tier): resolve_model(tier, settings) for tier in Tier if tier is not Tier.COUNCIL}
+        return forms.LoopConfiguration(loop=settings.loop, models=models, prices=model_prices(settings))
 
 
 def read_event(event: LoggedEvent) -> forms.LoopEvent:
@@ -252,20 +251,6 @@ def _answer(found: forms.CouncilReport | forms.RestoreReport, text: str) -> Tool
 
 
 def _task_answer(brief: Briefing) -> ToolAnswer:
-    sources = (brief.selection, brief.scope, brief.loop, brief.task, brief.agent)
     failures = brief.loop.own_failures[-FAILURES_TOLD:]
-    found = fill_struct(forms.TaskReport, *sources, model=brief.model, failures=failures, text=brief.text)
+    found = fill_struct(forms.TaskReport, brief.task, brief.loop, brief, brief.agent, failures=failures)
     return ToolAnswer(found, brief.text)
-
-
-def _completion_answer(ended: Completion) -> ToolAnswer:
-    gates = ended.report.gates if ended.report else ()
-    blocking = tuple(gate.id for gate in gates if gate.required and gate.verdict is not GateVerdict.PASS)
-    found = fill_struct(
-        forms.CompletionRuled, ended, ended.report, ended.loop, gates=gates, blocking=blocking
-    )
-    return ToolAnswer(found, ended.text)
-
-
-def _checkpoint_info(made: LoopCheckpoint) -> forms.CheckpointInfo:
-    return fill_struct(forms.CheckpointInfo, made, tree=bool(made.tree))

@@ -6,16 +6,22 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import (
+    CheckpointInfo,
     CommandType,
     CouncilDecision,
     CouncilMember,
     ExecutionMode,
     GateResult,
     LoopFailure,
+    LoopStanding,
+    LoopState,
+    Tier,
 )
 from sidecar.kernel.settings import LoopSettings, ModelPrice
-from sidecar.systems.taskloop.policy.selection import AgentScore
+from sidecar.systems.taskloop.policy.agents import AgentHead, Scope
+from sidecar.systems.taskloop.policy.selection import AgentSelection
 from sidecar.systems.taskloop.service import Text
 
 GivenText = Annotated[str, Meta(min_length=1, max_length=4_000)]
@@ -87,7 +93,7 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
     confirm: Annotated[str, Meta(max_length=40)] = ""
 
 
-# --- what they give: each field is one of the task loop's Structs, by its name there ------------------------
+# --- what they give, beside Structs of the task loop --------------------------------------------------------
 
 # `text` is the whole answer in words, as Claude Code shows a model the fields alone. It comes last: how an
 # answer begins decides whether it is one that completes a task (hosts/own_tools.py).
@@ -101,77 +107,30 @@ class LoopEvent(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class LoopReport(Struct, frozen=True, kw_only=True):
-    """Where a loop stands. `cents` is None where a price is unknown."""
+class LoopReport(LoopStanding, frozen=True, kw_only=True, omit_defaults=False):
+    """Where a loop stands, with its newest events."""
 
-    status: str
-    state: str
-    command: str
-    command_type: str
-    mode: str = field(name="execution_mode")
-    task: str
-    agent: str
-    tier: str
-    iteration: int
-    consecutive_failures: int
-    input_tokens: int
-    output_tokens: int
+    mode: ExecutionMode = field(name="execution_mode")
     spent_cents: float | None = field(name="cents")
-    end_reason: str = ""
-    held: tuple[str, ...] = field(name="waits_for_person", default=())
+    held: tuple[str, ...] = field(name="waits_for_person")
     events: tuple[LoopEvent, ...] = ()
 
 
-class TaskReport(Struct, frozen=True, kw_only=True):
+class TaskReport(Task, frozen=True, kw_only=True, omit_defaults=False):
     """A task at work. `enforced`: whether Supervisor itself chose the model of who works on it."""
 
-    task: str
-    content: str
-    complexity: int
-    acceptance_criteria: tuple[str, ...]
-    scope_files: tuple[str, ...]
-    sprint: str = ""
-    agent: str
     role: str = ""
-    can_modify: tuple[str, ...]
-    cannot_modify: tuple[str, ...]
-    tier: str
+    scope: Scope
+    tier: Tier
     model: str
     enforced: bool = False
-    iteration: int
     consecutive_failures: int
-    state: str
-    support: tuple[str, ...] = ()
-    scores: tuple[AgentScore, ...] = ()
-    reasoning: tuple[str, ...] = ()
-    failures: tuple[LoopFailure, ...] = ()
-    gates: tuple[GateResult, ...] = ()
-    decision: CouncilDecision | None = None
-    text: str = ""
-
-
-class CompletionRuled(Struct, frozen=True, kw_only=True):
-    """The answer to a report. `blocking` are the required gates that did not pass."""
-
-    action: str
-    exit_signal: bool
-    verdict: str
-    reason: str
-    status: str
-    state: str
-    tier: str
-    model: str
-    enforced: bool = False
-    iteration: int
-    stuck: str = ""
-    gates: tuple[GateResult, ...] = ()
-    blocking: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
-    weakened: tuple[str, ...] = ()
-    unreported: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-    text: str = ""
+    state: LoopState
+    selection: AgentSelection | None
+    failures: tuple[LoopFailure, ...]
+    gates: tuple[GateResult, ...]
+    decision: CouncilDecision | None
+    text: str
 
 
 class ScopeReport(Struct, frozen=True, kw_only=True):
@@ -190,15 +149,6 @@ class CouncilReport(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class CheckpointInfo(Struct, frozen=True, kw_only=True):
-    """A checkpoint. `tree`: it has the files."""
-
-    id: str
-    at: float
-    description: str
-    tree: bool
-
-
 class CheckpointsListed(Struct, frozen=True, kw_only=True):
     """The checkpoints of a session, oldest first."""
 
@@ -215,30 +165,10 @@ class RestoreReport(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class AgentInfo(Struct, frozen=True, kw_only=True):
-    """An agent of the list."""
-
-    id: str
-    name: str
-    category: str
-    purpose: str
-    model: str
-
-
 class AgentsListed(Struct, frozen=True, kw_only=True):
     """The agents that may be used in a project."""
 
-    agents: tuple[AgentInfo, ...]
-
-
-class AgentReport(AgentInfo, frozen=True, kw_only=True):
-    """An agent."""
-
-    role: str
-    can_modify: tuple[str, ...]
-    cannot_modify: tuple[str, ...]
-    outputs: tuple[str, ...]
-    instructions: str
+    agents: tuple[AgentHead, ...]
 
 
 class LoopHistory(Struct, frozen=True, kw_only=True):
@@ -247,16 +177,9 @@ class LoopHistory(Struct, frozen=True, kw_only=True):
     events: tuple[LoopEvent, ...]
 
 
-class TierModel(Struct, frozen=True, kw_only=True):
-    """The model of a rung of the ladder; `price` is None where the settings have none."""
-
-    tier: str
-    model: str
-    price: ModelPrice | None
-
-
 class LoopConfiguration(Struct, frozen=True, kw_only=True):
-    """The settings that the loop goes by, without what could hold a secret."""
+    """The settings that the loop goes by, without what could hold a secret; prices by the models' names."""
 
     loop: LoopSettings
-    models: tuple[TierModel, ...]
+    models: dict[str, str]
+    prices: dict[str, ModelPrice]

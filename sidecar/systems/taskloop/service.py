@@ -17,7 +17,15 @@ from sidecar.kernel.budget import reached_worker_limit
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
 from sidecar.kernel.log import EventData, LoopEscalated, LoopReportRuled, LoopSessionChanged, LoopTaskBegun
-from sidecar.kernel.loop import CommandType, ExecutionMode, Loop, LoopState, LoopStatus
+from sidecar.kernel.loop import (
+    CommandType,
+    ExecutionMode,
+    GateVerdict,
+    Loop,
+    LoopState,
+    LoopStatus,
+    Tier,
+)
 from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.structs import fill_struct
@@ -65,17 +73,27 @@ class Briefing(TaskWork, frozen=True, kw_only=True):
     selection: AgentSelection | None = None
 
 
-class Completion(Ruling, frozen=True, kw_only=True):
-    """The answer to a report, or to the wish to escalate (then there is none). `model` works on."""
+class Completion(Struct, frozen=True, kw_only=True):
+    """The answer to a report, or to the wish to escalate, when there is none; see Ruling.
 
+    `model` works on; `enforced`: Supervisor itself chose it. `blocking` are the required gates that did not
+    pass. `action` comes first and `text`, the whole answer in words, last: see hosts/own_tools.py.
+    """
+
+    action: Action
+    exit_signal: bool
+    verdict: GateVerdict
+    reason: str
+    stuck: str
+    status: LoopStatus
+    state: LoopState
+    tier: Tier
+    iteration: int
     model: str
+    enforced: bool = False
+    blocking: tuple[str, ...] = ()
+    report: Report | None
     text: str
-    report: Report | None = None
-
-    @property
-    def exit_signal(self) -> bool:
-        """Whether the task is complete."""
-        return self.action is Action.COMPLETE
 
 
 class TaskLoops:
@@ -228,7 +246,7 @@ class TaskLoops:
         work, ruling = replace(work, loop=loop, task=task), replace(ruling, loop=loop)
         following = self._following(work.session.key) if ruling.action is Action.COMPLETE else ""
         text = self.words.ruling(work, ruling, report, following)
-        return Completion(**asdict(ruling), model=work.model, text=text, report=report)
+        return fill_struct(Completion, ruling, loop, work, report, text=text, report=report)
 
     # --- parts ---
 

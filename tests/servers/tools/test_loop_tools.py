@@ -12,13 +12,14 @@ from servers.tools.desk import as_json
 from sidecar.kernel.loop import CouncilMember
 from sidecar.servers.tools.loop_forms import (
     CheckpointsListed,
-    CompletionRuled,
     CouncilReport,
     LoopReport,
     RestoreReport,
     TaskReport,
 )
 from sidecar.servers.tools.tool import RefusalError
+from sidecar.systems.taskloop.policy.loop import Report
+from sidecar.systems.taskloop.service import Completion
 from support.fakes import prompt
 
 pytestmark = pytest.mark.process
@@ -47,10 +48,12 @@ async def begun(room: CoreRoom, **more: Any) -> TaskReport:
     return answer.data
 
 
-async def ruled(room: CoreRoom, **more: Any) -> tuple[CompletionRuled, str]:
+async def ruled(room: CoreRoom, **more: Any) -> tuple[Completion, Report]:
     answer = await room.ask("report_completion", **DONE | more)
-    assert isinstance(answer.data, CompletionRuled)
-    return answer.data, answer.text
+    assert isinstance(answer.data, Completion)
+    assert answer.data.report is not None
+    assert answer.data.text == answer.text, "Claude Code shows a model the fields alone"
+    return answer.data, answer.data.report
 
 
 async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) -> None:
@@ -62,22 +65,22 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
     assert (task.agent, task.model, task.enforced) == ("debugger", "haiku", False)
     assert "call report_completion" in task.text
 
-    first, said = await ruled(room)
+    first, report = await ruled(room)
     assert (first.action, first.exit_signal, first.blocking) == ("iterate", False, ("tests",))
-    assert first.unchanged == ("doubling.py",)
-    assert "test_two" in said
-    assert first.text == said, "Claude Code shows a model the fields alone"
+    assert report.unchanged == ("doubling.py",)
+    assert "test_two" in first.text
 
     room.write("doubling.py", GOOD)
     room.write("notes.txt", "hunter2-and-more")
-    outside, said = await ruled(room)
-    assert (outside.action, outside.outside) == ("escalate", ("notes.txt",))
-    assert "sonnet" in said
+    outside, report = await ruled(room)
+    assert (outside.action, report.outside) == ("escalate", ("notes.txt",))
+    assert "sonnet" in outside.text
 
     (room.project / "notes.txt").unlink()
-    done, said = await ruled(room, summary="my token is hunter2-and-more")
-    assert (done.action, done.exit_signal, done.files) == ("complete", True, ("doubling.py",))
-    assert "exit_signal: true" in said
+    done, report = await ruled(room, summary="my token is hunter2-and-more")
+    assert (done.action, done.exit_signal, report.files) == ("complete", True, ("doubling.py",))
+    assert "exit_signal: true" in done.text
+    assert "hunter2" not in report.summary
     status = await room.ask("session_status")
     assert isinstance(status.data, LoopReport)
     assert [one.kind for one in status.data.events] == [
@@ -92,19 +95,19 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
 async def test_a_test_that_was_weakened_is_no_completion(room: CoreRoom) -> None:
     await begun(room, scope_files=["**"])
     room.write("tests/test_doubling.py", WEAK)
-    answer, said = await ruled(room)
+    answer, _ = await ruled(room)
 
     assert (answer.reason, answer.exit_signal, answer.blocking) == ("loop-weakened", False, ())
-    assert "it still fails" in said
+    assert "it still fails" in answer.text
 
 
 async def test_a_test_that_was_weakened_stays_so_beside_another_task(room: CoreRoom) -> None:
     await begun(room, scope_files=["**"])
     room.write("tests/test_doubling.py", WEAK)
     await room.ask("task_start", **ADHOC | {"description": "say what double does", "scope_files": ["**"]})
-    answer, _ = await ruled(room)
+    answer, report = await ruled(room)
 
-    assert (answer.reason, answer.files) == ("loop-weakened", ())
+    assert (answer.reason, report.files) == ("loop-weakened", ())
 
 
 async def test_what_a_dying_sidecar_saved_another_goes_on_with(room: CoreRoom) -> None:
@@ -186,7 +189,7 @@ async def test_what_was_planned_is_done_task_by_task_however_it_fails_in_between
     seen += [await reported("", text) for text in wrong]
     while seen[-1] != "council":
         answer = await room.ask("escalate", reason="I see no way")
-        assert isinstance(answer.data, CompletionRuled)
+        assert isinstance(answer.data, Completion)
         seen.append(answer.data.action)
     for member in CouncilMember:
         await room.ask(
@@ -231,6 +234,8 @@ async def test_the_status_is_the_whole_session_with_its_last_ten_events(room: Co
         "tier": "small",
         "iteration": 1,
         "consecutive_failures": 1,
+        "council_met": False,
+        "decision": None,
         "input_tokens": 70,
         "output_tokens": 5,
         "cents": None,

@@ -303,7 +303,8 @@ async def test_beside_a_check_that_the_user_typed_an_unapproved_detected_one_adv
     await room.begun()
     done = await room.report("a.py")
 
-    assert (done.exit_signal, done.loop.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
+    assert done.report is not None
+    assert (done.exit_signal, done.report.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +344,7 @@ async def test_a_crash_while_checks_run_goes_on_with_the_same_report(monkeypatch
     after = Loops(fakes=room.fakes)
     done = await after.report("a.py")
 
-    assert (done.exit_signal, done.loop.iteration) == (True, 1)
+    assert (done.exit_signal, done.iteration) == (True, 1)
 
 
 async def test_while_a_report_is_checked_nothing_else_changes_the_loop_but_its_tokens() -> None:
@@ -423,7 +424,7 @@ async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)
     answer = room.loops.escalate(SESSION, "loop-halt")
 
-    assert answer.loop.tier is Tier.MEDIUM
+    assert answer.tier is Tier.MEDIUM
     assert answer.text.startswith("You asked for it: loop-halt")
     assert room.kinds()[-1] == "loop-escalated"
     dearer = Loops(settings=Settings(loop=LoopSettings(eco_tier="medium")))

@@ -82,6 +82,11 @@ class Report(Struct, frozen=True, kw_only=True):
     summary: str = ""
     by: str = ""
 
+    @property
+    def blocking(self) -> tuple[str, ...]:
+        """The required gates that did not pass."""
+        return tuple(gate.id for gate in self.gates if gate.required and gate.verdict is not GateVerdict.PASS)
+
 
 class Ruling(Struct, frozen=True, kw_only=True):
     """The loop after a report, what to do, and why: the name of a section in rubric/loop.md."""
@@ -95,6 +100,11 @@ class Ruling(Struct, frozen=True, kw_only=True):
     def verdict(self) -> GateVerdict:
         """What the gates of the last report amount to."""
         return gates_verdict(self.loop.gates)
+
+    @property
+    def exit_signal(self) -> bool:
+        """Whether the task is complete."""
+        return self.action is Action.COMPLETE
 
 
 # --- sessions and tasks -------------------------------------------------------------------------------------
