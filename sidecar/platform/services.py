@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
+from sidecar.kernel.log import EventData, LoggedEvent
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.ports import (
@@ -18,6 +21,8 @@ from sidecar.platform.ports import (
     Steering,
     SwitchStore,
 )
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +42,22 @@ class PlatformServices:
     stop_history: StopHistory
     store: SessionStore
     switches: SwitchStore
+
+
+def note_event(  # noqa: PLR0913, PLR0917 - the fields of an event
+    log: EventLog,
+    clock: Clock,
+    system: str,
+    data: EventData,
+    session: SessionKey | None = None,
+    project: str = "",
+    origin: str = "",
+) -> None:
+    """Append what happened now. A log that cannot be written stops nobody."""
+    event = LoggedEvent(
+        at=clock.now(), system=system, session=session, project=project, origin=origin, data=data
+    )
+    try:
+        log.append(event)
+    except (OSError, ValueError) as error:
+        logger.warning("%s could not be written to the log: %s", event.kind, error)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TypeVar
 
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
-from sidecar.kernel.log import JournalChanged, LoggedEvent, RunHistoryEvent
+from sidecar.kernel.log import JournalChanged, RunHistoryEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import Clock, EventLog, JournalStore
+from sidecar.platform.services import note_event
 from sidecar.systems.iteration.policy.journal import (
     add_tasks,
     find_task,
@@ -19,8 +19,6 @@ from sidecar.systems.iteration.policy.journal import (
 )
 
 T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 
 class SessionJournals:
@@ -65,10 +63,5 @@ class SessionJournals:
 
     def note(self, key: SessionKey, data: JournalChanged | RunHistoryEvent, project: str = "") -> None:
         """Append an event; a log that cannot be written ends nothing."""
-        if self._events is None or self._clock is None:
-            return
-        event = LoggedEvent(at=self._clock.now(), system="iteration", session=key, project=project, data=data)
-        try:
-            self._events.append(event)
-        except (OSError, ValueError) as error:
-            log.warning("%s: the log could not be written: %s", key.id, error)
+        if self._events is not None and self._clock is not None:
+            note_event(self._events, self._clock, "iteration", data, key, project)

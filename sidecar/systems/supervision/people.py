@@ -20,10 +20,11 @@ from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import GoalStatus, Spending
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.journal import Journal
-from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven, RecordEntry, StopJudged, event_kind
+from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.log_readings import SUPERVISION, read_record
+from sidecar.platform.services import note_event
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.activity import (
     Activity,
@@ -330,16 +331,8 @@ class CommandLineService:
 
     def _note_order(self, name: str, decided: str, origin: Origin) -> None:
         """Append an order that is no session's to the log."""
-        event = LoggedEvent(
-            at=self._services.clock.now(),
-            system=SUPERVISION,
-            data=OrderGiven(name=name, decided=decided),
-            origin=origin.seen,
-        )
-        try:
-            self._services.log.append(event)
-        except (OSError, ValueError) as error:
-            log.warning("the order %s could not be written to the log: %s", name, error)
+        order, services = OrderGiven(name=name, decided=decided), self._services
+        note_event(services.log, services.clock, SUPERVISION, order, origin=origin.seen)
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""

@@ -29,13 +29,14 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.inquiry import Inquiry
-from sidecar.kernel.log import MAX_DETAIL, LoggedEvent, StopJudged
+from sidecar.kernel.log import MAX_DETAIL, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError
+from sidecar.platform.services import note_event
 from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.policy.activity import STEP_WORDING, JudgingStep
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
@@ -349,7 +350,8 @@ class StopLoop:
 
     def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
         """Append what was decided about this stop to the log."""
-        now, mask = self._services.clock.now(), self._services.secrets.masker(inquiry.stop.environment)
+        services, stop = self._services, inquiry.stop
+        now, mask = services.clock.now(), services.secrets.masker(stop.environment)
         said = ruling.detail if isinstance(ruling, Rest) else "; ".join(ruling.feedback.missing)[:1000]
         judged = StopJudged(
             decided=ruling.reason.value if isinstance(ruling, Rest) else "continue",
@@ -368,18 +370,7 @@ class StopLoop:
             judge_cents=inquiry.judge_cents,
             seconds=round(now - begun, 3),
         )
-        try:
-            self._services.log.append(
-                LoggedEvent(
-                    at=now,
-                    system=SUPERVISION,
-                    session=inquiry.stop.key,
-                    project=inquiry.stop.project,
-                    data=judged,
-                )
-            )
-        except SAVE_ERRORS as error:
-            log.warning("%s: the log could not be written: %s", inquiry.stop.key.id, error)
+        note_event(services.log, services.clock, SUPERVISION, judged, stop.key, stop.project)
 
 
 def _gate_line(run: GateRun) -> str:

@@ -27,12 +27,13 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.log import EventData, LoggedEvent, OrderGiven, SessionNoted
+from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.on_use import built_on_use
 from sidecar.platform.ports import StaleSessionError
+from sidecar.platform.services import note_event
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.gate_approvals import GateApprovals
@@ -397,18 +398,8 @@ class Supervisor:
         return replace(reply, text="\n".join((said, *more)))
 
     def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:
-        logged = LoggedEvent(
-            at=self._services.clock.now(),
-            system=SUPERVISION,
-            session=event.key,
-            project=event.project,
-            data=data,
-            origin=origin,
-        )
-        try:
-            self._services.log.append(logged)
-        except (OSError, ValueError) as error:
-            log.warning("%s: the log could not be written: %s", event.key.id, error)
+        services = self._services
+        note_event(services.log, services.clock, SUPERVISION, data, event.key, event.project, origin)
 
 
 def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:

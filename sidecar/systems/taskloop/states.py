@@ -5,7 +5,6 @@ Files that were kept for a loop (baselines, checkpoints of the tree) go as soon 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, get_args
@@ -15,14 +14,13 @@ from sidecar.kernel.log import EventData, EventFilter, LoggedEvent, event_kind
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
+from sidecar.platform.services import note_event
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
 from sidecar.systems.taskloop.ports import LoopServices
 
 SYSTEM: Final = "taskloop"
 LOOP_KINDS: Final = tuple(kind for kind in map(event_kind, get_args(EventData)) if kind.startswith("loop-"))
 """The kinds of the loop's events."""
-
-log = logging.getLogger(__name__)
 
 
 class LoopStates:
@@ -41,8 +39,9 @@ class LoopStates:
         before = self.of(session.key)
         saved = self.services.platform.loops.save(loop)
         self._drop_files(session.project, before, saved)
+        platform = self.services.platform
         for event in events:
-            self._note(session, event)
+            note_event(platform.log, platform.clock, SYSTEM, event, session.key, session.project)
         return saved
 
     def forget(self, key: SessionKey, project: str) -> None:
@@ -79,15 +78,6 @@ class LoopStates:
     def newest(self, key: SessionKey, number: int) -> tuple[LoggedEvent, ...]:
         """Return the loop's newest events, oldest first. Raises OSError."""
         return self.services.platform.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
-
-    def _note(self, session: Session, data: EventData) -> None:
-        """Append an event. A log that cannot be written stops nobody."""
-        now = self.services.platform.clock.now()
-        event = LoggedEvent(at=now, system=SYSTEM, session=session.key, project=session.project, data=data)
-        try:
-            self.services.platform.log.append(event)
-        except (OSError, ValueError) as error:
-            log.warning("%s: the log could not be written: %s", session.key.id, error)
 
     def _drop_files(self, project: str, before: Loop, after: Loop) -> None:
         """Delete what only the loop before needs."""

@@ -12,15 +12,15 @@ Until the end nothing of the project is touched: a worker, a host or a sidecar t
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 
 import msgspec
 
 from sidecar.evidence.gates.instructions import KnownInstructions
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.log import LoggedEvent, SkillEnded
+from sidecar.kernel.log import SkillEnded
 from sidecar.kernel.masking import mask_texts
+from sidecar.platform.services import note_event
 from sidecar.systems.tdd.phase_run import PhaseRun
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.policy.skills import Skill
@@ -36,8 +36,6 @@ from sidecar.workers.ports import FINAL_FAILURES, WorkerError
 
 SYSTEM: Final = "tdd"
 """The name of the system in the event log."""
-
-log = logging.getLogger(__name__)
 
 
 class Skills:
@@ -63,21 +61,9 @@ class Skills:
             result = await (PhaseRun(bench, phase).run() if phase else _run_skill(bench))
         except SkillEndedError as ended:
             result = ended.result
-        self._log_end(request, result)
+        told, platform = msgspec.convert(result, SkillEnded, from_attributes=True), self._services.platform
+        note_event(platform.log, platform.clock, SYSTEM, told, request.session, request.project)
         return result
-
-    def _log_end(self, request: SkillRequest, result: SkillResult) -> None:
-        event = LoggedEvent(
-            at=self._services.platform.clock.now(),
-            system=SYSTEM,
-            data=msgspec.convert(result, SkillEnded, from_attributes=True),
-            session=request.session,
-            project=request.project,
-        )
-        try:
-            self._services.platform.log.append(event)
-        except OSError as error:
-            log.warning("%s: its end could not be written down: %s", result.skill, error)
 
     def _find(self, name: str, project: str) -> Skill:
         known = self.known(project)
