@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import click
 import msgspec
-from msgspec import Struct
 
 from sidecar.cli.config import setting_lines
 from sidecar.cli.events import event_line
@@ -21,7 +20,7 @@ from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.journal import Journal
+from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.loop import CommandType, ExecutionMode, Loop
 from sidecar.kernel.session import Session, SessionKey
@@ -31,6 +30,7 @@ from sidecar.kernel.text import clean_line
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
+from sidecar.servers.tools.loop_forms import LoopReport
 from sidecar.systems.iteration.run_files import hold_run_lock
 from sidecar.systems.taskloop.player import Outcome, PlayEnd, PlayRequest, Tell
 from sidecar.systems.taskloop.states import LOOP_KINDS
@@ -45,28 +45,12 @@ LINE_LENGTH: Final = 300
 EVENTS_SHOWN: Final = 200
 
 
-class TaskShown(Struct, frozen=True, kw_only=True):
-    """A task, and how often it was reported."""
-
-    id: str
-    content: str
-    status: str
-    agent: str
-    reports: int
-
-
-class LoopShown(Struct, frozen=True, kw_only=True):
-    """Where a loop stands. `cents` is None where a price is unknown. `message` says why it ended."""
+class LoopShown(LoopReport, frozen=True, kw_only=True):
+    """Where a loop stands, with its tasks. `message` says why it ended."""
 
     session: str
-    status: str
-    state: str
-    task: str
-    tier: str
-    tasks: tuple[TaskShown, ...]
-    tokens: int
-    cents: float | None
-    message: str = ""
+    tasks: tuple[Task, ...]
+    message: str
 
 
 class DefaultRun(click.Group):
@@ -184,10 +168,10 @@ def status(session: str, project: str, *, as_json: bool) -> None:
     at_work = f", {shown.task} at work on the tier {shown.tier}" if shown.task else ""
     echo(f"{shown.session}: {shown.status}{at_work}")
     for task in shown.tasks:
-        about = f"{task.agent or '-'}, {task.reports} reports: {task.content}"
+        about = f"{task.agent or '-'}, {task.iteration} reports: {task.content}"
         echo(f"{task.id:<4} {task.status:<11} {clean_line(about, LINE_LENGTH)}")
-    cents = "cost unknown" if shown.cents is None else f"{shown.cents:.2f} cents"
-    echo(f"{shown.tokens:,} tokens, {cents}")
+    cents = "cost unknown" if shown.spent_cents is None else f"{shown.spent_cents:.2f} cents"
+    echo(f"{shown.input_tokens + shown.output_tokens:,} tokens, {cents}")
     if shown.message:
         echo(shown.message)
 
@@ -221,16 +205,9 @@ def _find_session(platform: PlatformServices, named: str, project: str) -> Sessi
 
 def _report(platform: PlatformServices, key: SessionKey, message: str = "") -> LoopShown:
     at = platform.loops.load(key) or Loop(key=key)
+    name = key.id if key.host == HOST else f"{key.host}:{key.id}"
     tasks = (platform.journals.load(key) or Journal()).tasks
-    return fill_struct(
-        LoopShown,
-        at,
-        session=key.id if key.host == HOST else f"{key.host}:{key.id}",
-        tasks=tuple(fill_struct(TaskShown, one, reports=one.iteration) for one in tasks),
-        tokens=at.input_tokens + at.output_tokens,
-        cents=at.spent_cents,
-        message=message or at.end_reason,
-    )
+    return fill_struct(LoopShown, at, session=name, tasks=tasks, message=message or at.end_reason)
 
 
 # --- configuration ------------------------------------------------------------------------------------------

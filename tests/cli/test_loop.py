@@ -131,8 +131,8 @@ def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone
     assert "shop: failed" in shell.types("status").output
     repaired = shell.types("--session", "shop", "--json", steps=(WRONG, SUB))
     shown = json.loads(repaired.output)
-    assert (repaired.exit_code, shown["status"], shown["tokens"]) == (0, "completed", 400)
-    assert [(task["status"], task["reports"]) for task in shown["tasks"]] == [("completed", 2)]
+    assert (repaired.exit_code, shown["status"], shown["input_tokens"]) == (0, "completed", 400)
+    assert [(task["status"], task["iteration"]) for task in shown["tasks"]] == [("completed", 2)]
 
 
 def test_a_critical_finding_halts_and_a_person_must_look(shell: Shell) -> None:
@@ -207,7 +207,7 @@ def test_where_no_worker_can_be_started_no_report_is_lost(shell: Shell) -> None:
     done = shell.types("add sub(a, b)", "--session", "shop", steps=(fails(WorkerFailure.NOT_STARTED),))
     assert (done.exit_code, done.stderr) == (2, "no answer came\n")
     shown = json.loads(shell.types("status", "--json").output)
-    assert (shown["status"], shown["tasks"][0]["reports"]) == ("paused", 0)
+    assert (shown["status"], shown["tasks"][0].get("iteration")) == ("paused", None)
 
 
 def test_a_check_that_a_worker_puts_in_place_of_the_typed_one_does_not_run(shell: Shell) -> None:

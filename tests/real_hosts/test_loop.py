@@ -210,10 +210,10 @@ def test_after_kill_9_the_worker_is_gone_and_the_session_goes_on_where_it_was_sa
     held = contents(claude_room.host.project)
     assert {name: held[name] for name in right} == right
     killed = json.loads(claude_room.loop("status", "--json").stdout)
-    assert (killed["status"], killed["task"], killed["tasks"][0]["reports"]) == ("running", "T1", 1)
+    assert (killed["status"], killed["task"], killed["tasks"][0]["iteration"]) == ("running", "T1", 1)
     done = json.loads(claude_room.loop("--session", "shop", "--json").stdout)
-    assert (done["status"], done["tasks"][0]["reports"]) == ("completed", 2)
-    assert (done["tokens"], done["cents"]) == (2 * killed["tokens"], 2 * killed["cents"])
+    assert (done["status"], done["tasks"][0]["iteration"]) == ("completed", 2)
+    assert (done["input_tokens"], done["cents"]) == (2 * killed["input_tokens"], 2 * killed["cents"])
     told = [
         json.loads(line)["data"]["type"] for line in claude_room.loop("history", "--json").stdout.splitlines()
     ]
