@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
+from operator import eq
 from typing import Final
 
 from msgspec import Struct
@@ -112,16 +113,21 @@ Lines = list[str]
 
 
 class _ChangedCore(Struct, frozen=True):
-    """The whole lines of both versions that lie between their common ends.
+    """The lines of both versions that lie between their common ends.
 
     `line` is the number of the first such line; `lead` and `tail` are the common lines around them.
     """
 
-    before: str
-    after: str
+    before: Lines
+    after: Lines
     line: int
     lead: Lines
     tail: Lines
+
+    @property
+    def size(self) -> int:
+        """The characters of both versions."""
+        return sum(map(len, self.before)) + sum(map(len, self.after))
 
 
 class _CountedFile(Struct, frozen=True):
@@ -169,7 +175,7 @@ def _count_changed_lines(file: FileChange) -> _CountedFile:
         )
     if before.rstrip("\n") == after.rstrip("\n"):
         return _CountedFile(replace(edit, told="only blank lines at its end changed"))
-    core = _trim_common_ends(before, after)
+    core = _trim_common_ends(_split_lines(before), _split_lines(after))
     added, removed = _count_added_removed(core)
     edit = replace(edit, added=added, removed=removed)
     why = _reason_not_shown(file, core)
@@ -186,71 +192,33 @@ def _reason_not_shown(file: FileChange, core: _ChangedCore) -> str:
     """Say why the lines of a file are not shown; "" where they are."""
     if why := generated_file_reason(file.path, file.after or file.before or ""):
         return why
-    if len(core.before) + len(core.after) > CORE_LIMIT and file.before is not None and file.after is not None:
+    if core.size > CORE_LIMIT and file.before is not None and file.after is not None:
         return "too much changed to be shown"
-    if is_code(file.path) and _longest_line_length(core.before, core.after) > MINIFIED_LINE_LENGTH:
+    if is_code(file.path) and max(map(len, core.before + core.after)) > MINIFIED_LINE_LENGTH:
         return "a minified file"
     return ""
-
-
-def _longest_line_length(*texts: str) -> int:
-    """Return the length of the longest line within the first `CORE_LIMIT` characters of each text."""
-    return max(max(map(len, text[:CORE_LIMIT].split("\n"))) for text in texts)
 
 
 # --- Comparing both versions --------------------------------------------------------------------------------
 
 
-def _trim_common_ends(before: str, after: str) -> _ChangedCore:
+def _trim_common_ends(before: Lines, after: Lines) -> _ChangedCore:
     """Cut off the lines that both texts begin and end with."""
-    head = before.rfind("\n", 0, _common_prefix_length(before, after, len(before), len(after))) + 1
-    # The common suffix may begin inside a line that differs; cut it back to the next whole line.
-    tail = _common_suffix_length(before, after, head)
-    shared = before[len(before) - tail :]
-    cut = (
-        0
-        if not tail or (_tail_starts_line(before, tail) and _tail_starts_line(after, tail))
-        else shared.find("\n") + 1 or tail
-    )
-    tail -= cut
+    head = _count_equal(before, after)
+    tail = _count_equal(before[head:][::-1], after[head:][::-1])
+    end = len(before) - tail
     return _ChangedCore(
-        before[head : len(before) - tail],
+        before[head:end],
         after[head : len(after) - tail],
-        line=before.count("\n", 0, head) + 1,
-        lead=_split_lines(before[max(0, head - CONTEXT_LINES * LINE_LIMIT * 2) : head])[-CONTEXT_LINES:],
-        tail=_split_lines(before[len(before) - tail :][: CONTEXT_LINES * LINE_LIMIT * 2])[:CONTEXT_LINES],
+        line=head + 1,
+        lead=before[max(0, head - CONTEXT_LINES) : head],
+        tail=before[end : end + CONTEXT_LINES],
     )
 
 
-def _tail_starts_line(text: str, tail: int) -> bool:
-    """Whether the last `tail` characters start at the beginning of a line."""
-    at = len(text) - tail
-    return at == 0 or text[at - 1] == "\n"
-
-
-def _common_prefix_length(before: str, after: str, end: int, other: int) -> int:
-    """Return the length of the common prefix, found by binary search."""
-    low, high = 0, min(end, other)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_suffix_length(before: str, after: str, head: int) -> int:
-    """Return the length of the common suffix, found by binary search, without the first `head` characters."""
-    low, high = 0, min(len(before), len(after)) - head
-    while low < high:
-        middle = (low + high + 1) // 2
-        one, other = len(before), len(after)
-        if before[one - middle : one - low] == after[other - middle : other - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _count_equal(one: Lines, other: Lines) -> int:
+    """Return how many lines both begin with; fast, as there may be a million."""
+    return [*map(eq, one, other), False].index(False)
 
 
 def _count_added_removed(core: _ChangedCore) -> tuple[int, int]:
@@ -258,15 +226,10 @@ def _count_added_removed(core: _ChangedCore) -> tuple[int, int]:
 
     Above `CORE_LIMIT`, count all lines between the common ends.
     """
-    if not core.before or not core.after or len(core.before) + len(core.after) > CORE_LIMIT:
-        return _count_lines(core.after), _count_lines(core.before)
-    gone, come = Counter(_split_lines(core.before)), Counter(_split_lines(core.after))
-    shared = sum(min(count, come[line]) for line, count in gone.items() if line in come)
-    return come.total() - shared, gone.total() - shared
-
-
-def _count_lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n") if text else 0)
+    if core.size > CORE_LIMIT:
+        return len(core.after), len(core.before)
+    gone, come = Counter(core.before), Counter(core.after)
+    return (come - gone).total(), (gone - come).total()
 
 
 def _split_lines(text: str) -> Lines:
@@ -278,7 +241,7 @@ def _split_lines(text: str) -> Lines:
 
 
 def _with_hunks(edit: FileDiff, core: _ChangedCore, mask: Callable[[str], str]) -> FileDiff:
-    text = mask("\n".join(_unified_hunks(core)))
+    text = mask("\n".join(_unified_hunks(core))[:CORE_LIMIT])
     lines = [line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 1]}…" for line in text.split("\n")]
     kept, used = 0, 0
     for line in lines:
@@ -293,8 +256,8 @@ def _with_hunks(edit: FileDiff, core: _ChangedCore, mask: Callable[[str], str]) 
 
 def _unified_hunks(core: _ChangedCore) -> Iterator[str]:
     """Yield the hunks without a file header, at most a few more lines than are ever shown."""
-    before = [*core.lead, *_split_lines(core.before[:CORE_LIMIT]), *core.tail]
-    after = [*core.lead, *_split_lines(core.after[:CORE_LIMIT]), *core.tail]
+    before = [*core.lead, *core.before, *core.tail]
+    after = [*core.lead, *core.after, *core.tail]
     start, room = core.line - len(core.lead), HUNKS_LIMIT * 2
     for group in _group_line_changes(before, after, core):
         first, last = group[0], group[-1]
