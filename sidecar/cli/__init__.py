@@ -153,33 +153,44 @@ def _discard_output() -> None:
 
 def _is_expected_error(error: Exception) -> bool:
     """Whether the message of the error is enough for the user to act on, so that no traceback is needed."""
-    from sidecar.kernel.errors import BadInputError  # noqa: PLC0415 - help and usage need none of it
+    from sidecar.kernel.errors import BadInputError, ToolRuleError  # noqa: PLC0415 - help and usage need none of it
 
-    return hasattr(error, "moves") or isinstance(error, BadInputError | OSError)
+    return hasattr(error, "moves") or isinstance(error, BadInputError | ToolRuleError | OSError)
 
 
 def _show_refusal(error: Exception) -> int:
     if os.environ.get("SUPERVISOR_DEBUG"):
         traceback.print_exception(error)
-    said, moves = _describe_os_error(error) if isinstance(error, OSError) else (str(error), ())
+    said, *moves = _describe_os_error(error) if isinstance(error, OSError) else _describe_rule(error)
     echo(f"supervisor: {said.removeprefix(PREFIX)}", err=True)
     for move in getattr(error, "moves", moves):
         echo(f"  - {move}", err=True)
     return REFUSED
 
 
-def _describe_os_error(error: OSError) -> tuple[str, tuple[str, ...]]:
+def _describe_os_error(error: OSError) -> tuple[str, ...]:
     """Say what the system refused, where, and what to type."""
     said = error.strerror or str(error)
     if error.errno == errno.ENOSPC:
-        return said, ("make room, then type it again",)
+        return said, "make room, then type it again"
     if error.filename is not None:
-        return f"{error.filename}: {said}", (
-            f"see who may use it: ls -ld {shlex.quote(str(error.filename))}",
-        )
+        return f"{error.filename}: {said}", f"see who may use it: ls -ld {shlex.quote(str(error.filename))}"
     if isinstance(error, FileNotFoundError):
-        return f"{said}: the current folder is gone", ("go to one that is there: cd",)
-    return said, ("see what is wrong: supervisor doctor",)
+        return f"{said}: the current folder is gone", "go to one that is there: cd"
+    return said, "see what is wrong: supervisor doctor"
+
+
+def _describe_rule(error: Exception) -> tuple[str, ...]:
+    """Say what a rule forbids, in the words of rubric/, and what to type; else what the error says."""
+    from string import Template  # noqa: PLC0415 - seldom needed
+
+    from sidecar.kernel.errors import ToolRuleError  # noqa: PLC0415 - the same
+    from sidecar.wiring.texts import read_texts  # noqa: PLC0415 - the same
+
+    if not isinstance(error, ToolRuleError):
+        return (str(error),)
+    text = read_texts("tools.md", "refusals-shell.md").get(error.rule, error.rule)
+    return tuple(Template(text).safe_substitute(error.values).splitlines())
 
 
 def _show_internal_error(error: Exception) -> int:

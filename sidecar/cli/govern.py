@@ -7,7 +7,6 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from string import Template
 from typing import Final
 
 import click
@@ -21,12 +20,11 @@ from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import Action
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
-from sidecar.systems.governance.conductor import Assignment, Conductor
+from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller
@@ -35,7 +33,6 @@ from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
-from sidecar.wiring.texts import read_texts
 from sidecar.wiring.workers import build_workers
 
 NOT_DELIVERED: Final = 1
@@ -80,24 +77,33 @@ def govern(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError('say what is to be solved: supervisor govern "the problem, in a sentence"')
     governance = _build(project)
     caller = Caller(project=project, environment=os.environ, origin=typed_by())
-    conductor = Conductor(
-        governance,
-        caller,
-        (lambda _: None) if as_json else (lambda step: echo(f"  {step}")),
-        echo_json if as_json else _show,
-        _ask if sys.stdin.isatty() and not as_json else lambda _: None,
-    )
+    begun = [lock]
+
+    def show(outcome: PhaseOutcome) -> None:
+        begun.append(outcome.context_lock_id)
+        if as_json:
+            echo_json(outcome)
+        else:
+            _show(outcome)
+
     wish = Assignment(
         problem=problem, requirements=requirements, rules=rules, mode=Mode(mode) if mode else None, lock=lock
     )
     try:
-        work = asyncio.run(conductor.conduct(wish))
+        work = asyncio.run(
+            conduct(
+                governance,
+                caller,
+                wish,
+                tell=lambda step: None if as_json else echo(f"  {step}"),
+                show=show,
+                ask=_ask if sys.stdin.isatty() and not as_json else lambda _: None,
+            )
+        )
     except KeyboardInterrupt:
-        held = conductor.lock if conductor.lock != NEW else "ID (see supervisor lock list)"
+        held = begun[-1] if begun[-1] != NEW else "ID (see supervisor lock list)"
         echo(f"Interrupted; the project is as it was. Go on: supervisor govern --lock {held}", err=True)
         sys.exit(INTERRUPTED_CODE)
-    except ToolRuleError as error:
-        raise click.ClickException(_words(error)) from error
     if report:
         write_whole(Path(report), write_report(work.lock, governance.entries(work.lock)).encode())
     sys.exit(_end(work, quiet=as_json))
@@ -117,10 +123,7 @@ def answer(lock: str, said: str, text: str) -> None:
     refuse_agents()
     built = _build()
     caller = Caller(project="", environment=os.environ, origin=typed_by())
-    try:
-        work = built.answer(lock, caller, yes=said == "yes", text=text)
-    except ToolRuleError as error:
-        raise click.ClickException(_words(error)) from error
+    work = built.answer(lock, caller, yes=said == "yes", text=text)
     echo(f"Answered {said}. The work is {work.stage} now.")
 
 
@@ -153,10 +156,6 @@ def _build(project: str = "") -> Governance:
         typed = asyncio.run(evidence.catalog.list(project, os.environ)).gates
         evidence = replace(evidence, catalog=TypedCatalog(evidence.catalog, typed))
     return build_governance(state, platform, evidence, workers)
-
-
-def _words(error: ToolRuleError) -> str:
-    return Template(read_texts("tools.md").get(error.rule, error.rule)).safe_substitute(error.values)
 
 
 def _show(outcome: PhaseOutcome) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
@@ -15,7 +13,7 @@ from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import ContextLock
 from sidecar.platform.paths import user_paths
-from sidecar.systems.governance.locks import SHELL, LockHeldError, LockLostError, Locks
+from sidecar.systems.governance.locks import BROKEN, RELEASED, SHELL, Locks
 from sidecar.wiring.platform import build_platform
 
 
@@ -38,8 +36,7 @@ def acquire(mode: str, minutes: int | None, project: str) -> None:
     """Acquire the lock of this project for this shell. It ends with the shell, or when its time is over."""
     minutes = minutes or build_platform(user_paths().state).configuration.load()[0].governance.lock_minutes
     parent = os.getppid()
-    with _ordered() as locks:
-        held = locks.acquire(project, SHELL, Mode(mode), minutes * 60.0, parent if parent > 1 else 0)
+    held = _ordered().acquire(project, SHELL, Mode(mode), minutes * 60.0, parent if parent > 1 else 0)
     echo(_line(held))
 
 
@@ -47,16 +44,14 @@ def acquire(mode: str, minutes: int | None, project: str) -> None:
 @click.argument("ident", metavar="ID")
 def release(ident: str) -> None:
     """Release a lock: its work is over."""
-    with _ordered() as locks:
-        echo(f"{locks.release(ident).id} is released.")
+    echo(f"{_ordered().end(ident, RELEASED).id} is released.")
 
 
 @lock.command("break")
 @click.argument("ident", metavar="ID")
 def break_(ident: str) -> None:
     """End a lock, whoever holds it. Its holder is refused from then on."""
-    with _ordered() as locks:
-        broken = locks.break_lock(ident)
+    broken = _ordered().end(ident, BROKEN)
     echo(f"{broken.id} is broken. It was held by {broken.holder}.")
 
 
@@ -78,15 +73,7 @@ def _line(held: ContextLock) -> str:
     return f"{held.id} {held.mode} until {local_time(held.expires, '%Y-%m-%d %H:%M')}"
 
 
-@contextmanager
-def _ordered() -> Iterator[Locks]:
-    """Change locks by a person's order. Raises ClickException."""
+def _ordered() -> Locks:
+    """Return the locks, to be changed by a person's order."""
     refuse_agents()
-    try:
-        yield open_governance()[1]
-    except LockHeldError as error:
-        said = "this project is held by {holder} until {expires}: {lock}".format_map(error.values)
-        raise click.ClickException(f"{said}\n  - supervisor lock break {error.values['lock']}") from error
-    except LockLostError as error:
-        said = f"{error.values['lock']} is not held, or not any more"
-        raise click.ClickException(f"{said}\n  - supervisor lock list") from error
+    return open_governance()[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -28,12 +28,8 @@ class Phase(StrEnum):
 # --- payloads -----------------------------------------------------------------------------------------------
 
 
-class Verifiability(StrEnum):
-    """HARD: commands can decide it. SOFT: somebody must judge it. NON-VERIFIABLE: nobody could tell."""
-
-    HARD = "HARD"
-    SOFT = "SOFT"
-    NON_VERIFIABLE = "NON-VERIFIABLE"
+Verifiability = Literal["HARD", "SOFT", "NON-VERIFIABLE"]
+"""HARD: commands can decide it. SOFT: somebody must judge it. NON-VERIFIABLE: nobody could tell."""
 
 
 class Nfrs(Struct, frozen=True, kw_only=True):
@@ -99,27 +95,15 @@ class Implementation(Struct, frozen=True, kw_only=True):
     rules: tuple[RuleResult, ...] = ()
 
 
-class ReviewResult(StrEnum):
-    """The result of a review."""
-
-    APPROVED = "APPROVED"
-    REJECTED = "REJECTED"
+ReviewResult = Literal["APPROVED", "REJECTED"]
 
 
-class Severity(StrEnum):
-    """A MAJOR issue rejects a change, a MINOR one does not by itself."""
-
-    MAJOR = "MAJOR"
-    MINOR = "MINOR"
+Severity = Literal["MAJOR", "MINOR"]
+"""A MAJOR issue rejects a change, a MINOR one does not by itself."""
 
 
-class MinorFix(StrEnum):
-    """Rules by which a rejected change may be mended at once, in the same iteration, where all is minor."""
-
-    NAMING = "MINOR_FIX_NAMING"
-    COMMENT = "MINOR_FIX_COMMENT"
-    FORMAT = "MINOR_FIX_FORMAT"
-    DOCS = "MINOR_FIX_DOCS"
+MinorFix = Literal["MINOR_FIX_NAMING", "MINOR_FIX_COMMENT", "MINOR_FIX_FORMAT", "MINOR_FIX_DOCS"]
+"""Rules by which a rejected change may be mended at once, in the same iteration, where all is minor."""
 
 
 class ReviewIssue(Struct, frozen=True, kw_only=True):
@@ -139,14 +123,7 @@ class Review(Struct, frozen=True, kw_only=True):
     rules: tuple[RuleResult, ...] = ()
 
 
-class TestingResult(StrEnum):
-    """The result of testing."""
-
-    __test__ = False
-
-    PASSED = "PASSED"
-    FAILED = "FAILED"
-    EVIDENCE_UNAVAILABLE = "EVIDENCE_UNAVAILABLE"
+TestingResult = Literal["PASSED", "FAILED", "EVIDENCE_UNAVAILABLE"]
 
 
 class KeptFile(Struct, frozen=True, kw_only=True):
@@ -159,8 +136,6 @@ class KeptFile(Struct, frozen=True, kw_only=True):
 class TestEvidence(Struct, frozen=True, kw_only=True):
     """What shows the result. `test_output` is the end of what was run."""
 
-    __test__ = False
-
     test_output: str
     metrics: dict[str, float] = {}
     screenshots: tuple[KeptFile, ...] = ()
@@ -169,20 +144,14 @@ class TestEvidence(Struct, frozen=True, kw_only=True):
 class Testing(Struct, frozen=True, kw_only=True):
     """What running a change has shown."""
 
-    __test__ = False
-
     result: TestingResult
     evidence: TestEvidence
     failed_clauses: tuple[str, ...] = ()
     rules: tuple[RuleResult, ...] = ()
 
 
-class Decision(StrEnum):
-    """What becomes of a change."""
-
-    DELIVER = "DELIVER"
-    ITERATE = "ITERATE"
-    STOP = "STOP"
+Decision = Literal["DELIVER", "ITERATE", "STOP"]
+"""What becomes of a change."""
 
 
 class Deliverables(Struct, frozen=True, kw_only=True):
@@ -249,8 +218,6 @@ class ReviewInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 class TestInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The tasks and the payload of implement. `verify_by_clauses` are verified besides those of the tasks."""
-
-    __test__ = False
 
     tasks: Tasks = ()
     implementation: Implementation | None = None
@@ -322,8 +289,6 @@ class Metric(Struct, frozen=True, kw_only=True):
 
 class TestAnswer(Struct, frozen=True, kw_only=True):
     """What was found out. `screenshots` are paths of files that were made."""
-
-    __test__ = False
 
     result: TestingResult
     clauses: Annotated[tuple[JudgedClause, ...], Meta(max_length=100)]

@@ -29,48 +29,38 @@ class Assignment(Struct, frozen=True, kw_only=True):
     lock: str = NEW
 
 
-class Conductor:
-    """Conducts one assignment.
+async def conduct(  # noqa: PLR0913 - the work, and whom to tell, to show and to ask
+    governance: Governance,
+    caller: Caller,
+    wish: Assignment,
+    *,
+    tell: Tell,
+    show: Callable[[PhaseOutcome], None],
+    ask: Callable[[Question], tuple[bool, str] | None],
+) -> Work:
+    """Go on until the work is over, a person must answer who is not there, or a phase keeps failing.
 
     `show` is given each outcome. `ask` asks the person: yes or no with a text, None where nobody is there.
+    Raises as `Governance.run`.
     """
-
-    def __init__(
-        self,
-        governance: Governance,
-        caller: Caller,
-        tell: Tell,
-        show: Callable[[PhaseOutcome], None],
-        ask: Callable[[Question], tuple[bool, str] | None],
-    ) -> None:
-        self._governance, self._caller = governance, caller
-        self._tell, self._show, self._ask = tell, show, ask
-        self.lock = NEW
-
-    async def conduct(self, wish: Assignment) -> Work:
-        """Go on until the work is over, a person must answer who is not there, or a phase keeps failing.
-
-        Raises as `Governance.run`.
-        """
-        self.lock, failed = wish.lock, 0
-        work = self._governance.work(self.lock) if self.lock != NEW else Work(lock=NEW)
-        while True:
-            if work.question is not None:
-                said = self._ask(work.question)
-                if said is None:
-                    return work
-                work = self._governance.answer(self.lock, self._caller, yes=said[0], text=said[1])
-                continue
-            if not (allowed := MAY_CALL[work.stage]) or failed == ATTEMPTS:
+    lock, failed = wish.lock, 0
+    work = governance.work(lock) if lock != NEW else Work(lock=NEW)
+    while True:
+        if work.question is not None:
+            if (said := ask(work.question)) is None:
                 return work
-            phase, before = allowed[0], work
-            request = PhaseRequest(phase=phase, lock=self.lock, given=_given(phase, wish), mode=wish.mode)
-            outcome = await self._governance.run(request, self._caller, self._tell)
-            self._show(outcome)
-            self.lock = outcome.context_lock_id
-            work = self._governance.work(self.lock)
-            again = work.stage is before.stage and work.question is None and work.stage is not Stage.NEW
-            failed = failed + 1 if again else 0
+            work = governance.answer(lock, caller, yes=said[0], text=said[1])
+            continue
+        if not (allowed := MAY_CALL[work.stage]) or failed == ATTEMPTS:
+            return work
+        phase, before = allowed[0], work
+        request = PhaseRequest(phase=phase, lock=lock, given=_given(phase, wish), mode=wish.mode)
+        outcome = await governance.run(request, caller, tell)
+        show(outcome)
+        lock = outcome.context_lock_id
+        work = governance.work(lock)
+        again = work.stage is before.stage and work.question is None and work.stage is not Stage.NEW
+        failed = failed + 1 if again else 0
 
 
 def _given(phase: Phase, wish: Assignment) -> Struct:

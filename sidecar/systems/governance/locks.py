@@ -117,26 +117,19 @@ class Locks:
             write_whole(path, msgspec.json.encode(renewed) + b"\n")
         return renewed
 
-    def release(self, lock: str) -> ContextLock:
-        """End a lock for its holder. Raises LockLostError."""
-        return self._end(lock, RELEASED)
-
-    def break_lock(self, lock: str) -> ContextLock:
-        """End a lock for the user, whoever holds it. Raises LockLostError."""
-        return self._end(lock, BROKEN)
+    def end(self, lock: str, result: str) -> ContextLock:
+        """End a lock: RELEASED by its holder, or BROKEN, whoever holds it. Raises LockLostError."""
+        with self._alone():
+            path, held = self._find(lock)
+            self._note(held, result)
+            path.unlink()
+        return held
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         ensure_folder(self._folder)
         with exclusively(self._folder):
             yield
-
-    def _end(self, lock: str, result: str) -> ContextLock:
-        with self._alone():
-            path, held = self._find(lock)
-            self._note(held, result)
-            path.unlink()
-        return held
 
     def _find(self, lock: str) -> tuple[Path, ContextLock]:
         for path in self._paths():

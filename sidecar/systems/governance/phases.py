@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,6 @@ from sidecar.systems.governance.changes import (
 from sidecar.systems.governance.evidence import REVIEW_KINDS, TEST_KINDS, CopyEvidence, describe_runs
 from sidecar.systems.governance.policy import verdicts
 from sidecar.systems.governance.policy.clauses import ClauseKind, parse_clause, plan_clauses, plan_faults
-from sidecar.systems.governance.policy.table import Rule
 from sidecar.systems.governance.policy.work import Trouble, Work, decide
 from sidecar.systems.governance.ports import Caller, GovernanceServices, Tell
 
@@ -50,6 +49,7 @@ A = TypeVar("A", bound=Struct)
 class PhaseCall:
     """One call of a phase, after its order was found right."""
 
+    phase: Phase
     work: Work
     given: Struct
     caller: Caller
@@ -75,7 +75,7 @@ class PhaseDone(Struct, frozen=True, kw_only=True):
 
 
 class PhaseWork:
-    """Does the work of one call."""
+    """Does the work of one call: a method for each phase, under its name."""
 
     def __init__(self, services: GovernanceServices, call: PhaseCall) -> None:
         self._services, self._call = services, call
@@ -87,30 +87,13 @@ class PhaseWork:
     async def run(self) -> PhaseDone:
         """Do it. Raises WorkerError, NoCopyError, BadInputError, ToolRuleError, OSError."""
         try:
-            done = await self._run(self._call.given)
+            done: PhaseDone = await getattr(self, self._call.phase)(self._call.given)
         except ConflictError as error:
             trouble = Trouble(ErrorType.CONFLICT, "conflict", {"files": ", ".join(error.files)})
             done = PhaseDone(trouble=trouble, subject=self._call.work.subject)
         if done.trouble is None and self._input_differs():
             done = replace(done, trouble=Trouble(ErrorType.INPUT_DIFFERS, "differs"))
         return replace(done, agent=self._agent)
-
-    def _run(self, given: Struct) -> Awaitable[PhaseDone]:
-        match given:
-            case forms.AnalyzeInput():
-                return self._analyze(given)
-            case forms.PlanInput():
-                return self._plan(given)
-            case forms.ImplementInput():
-                return self._implement(given)
-            case forms.ReviewInput():
-                return self._review(given)
-            case forms.TestInput():
-                return self._test(given)
-            case forms.ConductInput():
-                return self._conduct(given)
-            case _:
-                raise TypeError(f"{type(given)} is the input of no phase")
 
     def _input_differs(self) -> bool:
         """Whether the caller passed something else than the audit holds, which is what counts."""
@@ -121,16 +104,16 @@ class PhaseWork:
 
     # --- analyze and plan ---------------------------------------------------------------------------------
 
-    async def _analyze(self, given: forms.AnalyzeInput) -> PhaseDone:
+    async def analyze(self, given: forms.AnalyzeInput) -> PhaseDone:
         values = {"problem": given.problem_statement, "requirements": _list(given.user_requirements)}
         async with self._copy() as copy:
             analysis = await self._answer(Phase.ANALYZE, forms.Analysis, values, copy, given.answer)
-        if analysis.verifiability is not forms.Verifiability.NON_VERIFIABLE:
+        if analysis.verifiability != "NON-VERIFIABLE":
             return PhaseDone(payload=analysis, result=OK)
         trouble = Trouble(ErrorType.NON_VERIFIABLE, "non-verifiable")
         return PhaseDone(payload=analysis, result=analysis.verifiability, trouble=trouble)
 
-    async def _plan(self, given: forms.PlanInput) -> PhaseDone:
+    async def plan(self, given: forms.PlanInput) -> PhaseDone:
         work, gates = self._call.work, await self._gates()
         values = {
             "problem": work.problem,
@@ -153,7 +136,7 @@ class PhaseWork:
 
     # --- implement ----------------------------------------------------------------------------------------
 
-    async def _implement(self, given: forms.ImplementInput) -> PhaseDone:
+    async def implement(self, given: forms.ImplementInput) -> PhaseDone:
         work, plan, services = self._call.work, self._plan_so_far, self._services
         rules = (
             verdicts.review_was_not_skipped(work),
@@ -196,7 +179,7 @@ class PhaseWork:
 
     # --- review and test ----------------------------------------------------------------------------------
 
-    async def _review(self, given: forms.ReviewInput) -> PhaseDone:
+    async def review(self, given: forms.ReviewInput) -> PhaseDone:
         call, work, change = self._call, self._call.work, self._change()
         async with self._bench(change) as bench:
             call.tell("review: the checks run")
@@ -218,7 +201,7 @@ class PhaseWork:
         result = "QUICK_FIX" if review.quick_fix_trigger else review.result
         return PhaseDone(payload=review, result=result, trouble=trouble, subject=work.subject)
 
-    async def _test(self, given: forms.TestInput) -> PhaseDone:
+    async def test(self, given: forms.TestInput) -> PhaseDone:
         call, work, change = self._call, self._call.work, self._change()
         async with self._bench(change) as bench:
             tree = await bench.tree()
@@ -242,36 +225,28 @@ class PhaseWork:
                 for one in clauses
             ]
             screenshots = bench.keep_files(work.lock, answer.screenshots)
-        ruling = verdicts.rule_on_tests(runs, weakened, results, answer.result)
         covered = [run.percent for run in runs if run.percent is not None]
         metrics = {one.name: one.value for one in answer.metrics}
         metrics |= {"tests_executed": float(sum(run.executed or 0 for run in runs))}
         metrics |= {"coverage_percent": min(covered)} if covered else {}
         output = "\n\n".join((describe_runs(runs), *(f"{one.clause.text}\n{one.why}" for one in results)))
-        why = "; ".join(ruling.unseen[:TOLD]) or "each clause and each check has evidence"
-        testing = forms.Testing(
-            result=ruling.result,
-            evidence=forms.TestEvidence(
-                test_output=output.strip()[-OUTPUT_LENGTH:], metrics=metrics, screenshots=screenshots
-            ),
-            failed_clauses=ruling.failed,
-            rules=(forms.RuleResult(Rule.EVIDENCE, not ruling.unseen, why),),
+        shown = forms.TestEvidence(
+            test_output=output.strip()[-OUTPUT_LENGTH:], metrics=metrics, screenshots=screenshots
         )
+        testing, trouble = verdicts.rule_on_tests(runs, weakened, results, answer.result, shown)
         return PhaseDone(
-            payload=testing, result=ruling.result, trouble=ruling.trouble, subject=work.subject, tree=tree
+            payload=testing, result=testing.result, trouble=trouble, subject=work.subject, tree=tree
         )
 
     # --- conduct ------------------------------------------------------------------------------------------
 
-    async def _conduct(self, given: forms.ConductInput) -> PhaseDone:
+    async def conduct(self, given: forms.ConductInput) -> PhaseDone:
         rules = self._call.rules
         if given.max_iterations is not None:
             rules = replace(rules, max_iterations=min(rules.max_iterations, given.max_iterations))
         said = (given.review_result, given.test_result, given.iteration_count)
         decision, trouble = decide(self._call.work, rules, said)
-        return (
-            await self._deliver() if decision is forms.Decision.DELIVER else self._decided(decision, trouble)
-        )
+        return await self._deliver() if decision == "DELIVER" else self._decided(decision, trouble)
 
     async def _deliver(self) -> PhaseDone:
         """Apply the change whole. Where the project moved on since the tests, they run again first."""
@@ -285,14 +260,14 @@ class PhaseWork:
                 runs = await bench.gates(project, TEST_KINDS | REVIEW_KINDS)
                 if failing := verdicts.failing_gates(runs):
                     trouble = Trouble(ErrorType.FAILED_CLAUSE, "moved", {"commands": ", ".join(failing)})
-                    return self._decided(forms.Decision.ITERATE, trouble)
+                    return self._decided("ITERATE", trouble)
             try:
                 self._services.applier.apply(Path(project), Path(bench.copy.project), steps)
             except (ApplyError, OSError) as error:
                 raise ConflictError([str(error)]) from error
         again = ", the latter again on the project as it is now" if moved else ""
         merged = f"; merged with what changed meanwhile: {', '.join(bench.merged)}" if bench.merged else ""
-        return self._decided(forms.Decision.DELIVER, None, change, {"again": again, "merged": merged})
+        return self._decided("DELIVER", None, change, {"again": again, "merged": merged})
 
     def _decided(
         self,
@@ -306,7 +281,7 @@ class PhaseWork:
         final = forms.FinalDecision(
             decision=decision,
             reason=self._services.say(reason.section, reason.values),
-            next_iteration=work.iteration + 1 if decision is forms.Decision.ITERATE else None,
+            next_iteration=work.iteration + 1 if decision == "ITERATE" else None,
             deliverables=forms.Deliverables(
                 files=tuple(one.path for one in delivered),
                 audit_log=f"supervisor audit show --lock {work.lock}",

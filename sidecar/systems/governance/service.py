@@ -27,7 +27,7 @@ from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
-from sidecar.systems.governance.locks import SHELL, LockHeldError, LockLostError
+from sidecar.systems.governance.locks import RELEASED, SHELL, LockHeldError, LockLostError
 from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork
 from sidecar.systems.governance.policy.table import ACTIONS, MODES, Stage
 from sidecar.systems.governance.policy.work import (
@@ -98,7 +98,7 @@ class Governance:
             return await self._run(lock, request, caller, settings, tell)
         except BaseException:
             if begins:
-                self._services.locks.release(lock.id)
+                self._services.locks.end(lock.id, RELEASED)
             raise
 
     async def _run(
@@ -108,6 +108,7 @@ class Governance:
             work = self.work(lock.id)
             check_order(work, request.phase)
             call = PhaseCall(
+                phase=request.phase,
                 work=work,
                 given=request.given,
                 caller=caller,
@@ -116,7 +117,7 @@ class Governance:
                 mask=self._services.platform.secrets.masker(caller.environment),
                 tell=tell,
             )
-            return await self._carry_out(request.phase, lock, call)
+            return await self._carry_out(lock, call)
 
     @contextmanager
     def _alone(self, lock: str) -> Iterator[None]:
@@ -192,7 +193,7 @@ class Governance:
         """Release the lock where the work is over and no person is asked; else keep it for longer."""
         work, locks = self.work(lock.id), self._services.locks
         if work.stage in ENDED and work.question is None:
-            locks.release(lock.id)
+            locks.end(lock.id, RELEASED)
         else:
             locks.renew(lock.id, _lock_seconds(self._settings()))
         return work
@@ -202,7 +203,7 @@ class Governance:
 
     # --- a phase ------------------------------------------------------------------------------------------
 
-    async def _carry_out(self, phase: Phase, lock: ContextLock, call: PhaseCall) -> PhaseOutcome:
+    async def _carry_out(self, lock: ContextLock, call: PhaseCall) -> PhaseOutcome:
         services, clock = self._services, self._services.platform.clock
         started = clock.now()
         try:
@@ -215,7 +216,7 @@ class Governance:
             done = PhaseDone(trouble=trouble)
         worded = self._word(done.trouble)
         entry = AuditEntry(
-            tool=f"{PHASE_TOOL}{phase}",
+            tool=f"{PHASE_TOOL}{call.phase}",
             lock=lock.id,
             mode=lock.mode,
             iteration=call.work.iteration,
@@ -230,11 +231,10 @@ class Governance:
         self._append(entry, lock, call.caller)
         self._end_if_over(lock)
         shown = msgspec.json.decode(entry.output, type=PhaseOutput)
+        forms = FORMS[call.phase]
+        payload = shown.read_payload(forms.payload)
         return PhaseOutcome(
-            context_lock_id=lock.id,
-            section=FORMS[phase].section,
-            payload=shown.read_payload(FORMS[phase].payload),
-            error=shown.error,
+            context_lock_id=lock.id, section=forms.section, payload=payload, error=shown.error
         )
 
     def _word(self, trouble: Trouble | None) -> PhaseError | None:

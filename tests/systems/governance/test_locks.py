@@ -17,7 +17,7 @@ from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import ContextLock
 from sidecar.platform.clock import SystemClock
-from sidecar.systems.governance.locks import LockHeldError, LockLostError, Locks
+from sidecar.systems.governance.locks import BROKEN, RELEASED, LockHeldError, LockLostError, Locks
 from support.memory_stores import ManualClock
 from support.table import over_table
 
@@ -52,7 +52,7 @@ def test_a_lock_is_held_by_one_until_it_is_released(desk: Desk, tmp_path: Path) 
     assert refused.value.values["holder"] == HOLDER
     other = desk.acquire("shell", "/q")
     assert desk.locks.held() == (lock, other)
-    assert desk.locks.release(lock.id) == lock
+    assert desk.locks.end(lock.id, RELEASED) == lock
     assert desk.locks.find(lock.id) is None
     assert desk.acquire("shell").holder == "shell"
     assert desk.noted[:3] == [(lock.id, "acquired"), (other.id, "acquired"), (lock.id, "released")]
@@ -60,7 +60,7 @@ def test_a_lock_is_held_by_one_until_it_is_released(desk: Desk, tmp_path: Path) 
 
 def test_the_user_breaks_it_and_its_holder_is_refused(desk: Desk) -> None:
     lock = desk.acquire()
-    assert desk.locks.break_lock(lock.id) == lock
+    assert desk.locks.end(lock.id, BROKEN) == lock
     assert desk.noted[-1] == (lock.id, "broken")
     with pytest.raises(LockLostError) as lost:
         desk.locks.renew(lock.id, 60.0)
@@ -84,7 +84,7 @@ def test_whoever_meets_it_when_its_time_is_over_removes_it_and_it_is_noted_once(
         assert not (desk.locks.find(lock.id) if meet == "find" else desk.locks.held())
     else:
         with pytest.raises(LockLostError):
-            desk.locks.renew(lock.id, 60.0) if meet == "renew" else desk.locks.release(lock.id)
+            desk.locks.renew(lock.id, 60.0) if meet == "renew" else desk.locks.end(lock.id, RELEASED)
     desk.locks.held()
     assert [result for ident, result in desk.noted if ident == lock.id] == ["acquired", "expired"]
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_noted_does_not_happen(tmp_path: Path) -> None:
         deaf.acquire(PROJECT, HOLDER, Mode.FULL, 60.0)
     lock = Desk(tmp_path).acquire()
     with pytest.raises(OSError, match="no room"):
-        deaf.release(lock.id)
+        deaf.end(lock.id, RELEASED)
     assert deaf.find(lock.id) == lock
 
 
@@ -168,7 +168,7 @@ def test_of_two_that_race_one_wins_every_time(tmp_path: Path) -> None:
                 pass
             end.wait()
             if lock is not None:
-                locks.release(lock.id)
+                locks.end(lock.id, RELEASED)
 
     racers = [threading.Thread(target=race, args=(name,)) for name in ("one", "two")]
     for racer in racers:

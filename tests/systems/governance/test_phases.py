@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import (
@@ -20,7 +21,6 @@ from sidecar.kernel.governance import (
     Analysis,
     AnalyzeInput,
     ConductInput,
-    Decision,
     ErrorType,
     FinalDecision,
     Implementation,
@@ -29,16 +29,13 @@ from sidecar.kernel.governance import (
     PlanInput,
     Review,
     ReviewInput,
-    ReviewResult,
-    Testing,
-    TestInput,
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.steering import UNHELD
+from sidecar.systems.governance import locks
 from sidecar.systems.governance.changes import KeptChanges
-from sidecar.systems.governance.conductor import Assignment, Conductor
-from sidecar.systems.governance.locks import Locks
+from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller
@@ -128,8 +125,14 @@ class Room:
             return (says == "yes", "not so") if says else None
 
         await self.approve()
-        conductor = Conductor(self.governance(*steps), self.caller, lambda _: None, self.outcomes.append, ask)
-        return await conductor.conduct(wish or Assignment(problem="sub is missing", mode=mode, **more))
+        return await conduct(
+            self.governance(*steps),
+            self.caller,
+            wish or Assignment(problem="sub is missing", mode=mode, **more),
+            tell=lambda _: None,
+            show=self.outcomes.append,
+            ask=ask,
+        )
 
     @property
     def errors(self) -> list[ErrorType | None]:
@@ -152,7 +155,7 @@ def room(tmp_path: Path) -> Room:
 async def test_a_change_is_delivered_at_once_with_all_in_the_audit(room: Room) -> None:
     work = await room.conduct(*GOOD)
 
-    assert (work.stage, room.last().decision) == (Stage.DELIVERED, Decision.DELIVER)
+    assert (work.stage, room.last().decision) == (Stage.DELIVERED, "DELIVER")
     assert room.errors == [None] * 6
     assert not [task for task in room.workers.tasks if re.search(r"\$[a-z]", task.prompt)]
     assert room.last().deliverables.files == ("calc.py", "tests/test_sub.py")
@@ -179,7 +182,7 @@ async def test_a_worker_that_says_passed_while_the_tests_fail_is_not_believed(ro
     work = await room.conduct(*lying, implements(MADE), *GOOD[3:])
 
     testing = room.outcomes[4].payload
-    assert isinstance(testing, Testing)
+    assert isinstance(testing, forms.Testing)
     assert testing.result == "FAILED"
     assert any("test_add" in testing.evidence.test_output for _ in (1,))
     assert (work.stage, work.iteration) == (Stage.DELIVERED, 2)
@@ -190,7 +193,7 @@ async def test_when_the_iterations_are_spent_a_person_decides(room: Room) -> Non
     bad = (*GOOD[:3], answers(**REJECTED), implements({"calc.py": f"{SUB}# 2\n"}), answers(**REJECTED))
     waiting = await room.conduct(*bad)
     assert waiting.question is not None
-    assert (waiting.question.error, room.last().decision) == (ErrorType.ITERATION_OVERFLOW, Decision.STOP)
+    assert (waiting.question.error, room.last().decision) == (ErrorType.ITERATION_OVERFLOW, "STOP")
     assert room.holds(PYTHON)
 
     go_on = Assignment(lock=waiting.lock)
@@ -241,7 +244,7 @@ async def test_a_project_that_moved_on_so_that_the_tests_fail_gets_nothing(room:
 
     work = await room.conduct(*GOOD[:4], meanwhile, *[implements(MADE), *GOOD[3:]] * 2)
     delivered = [one.payload.decision for one in room.outcomes if isinstance(one.payload, FinalDecision)]
-    assert delivered == [Decision.ITERATE, Decision.STOP]
+    assert delivered == ["ITERATE", "STOP"]
     assert work.question is not None
     assert "test_sub.py" not in str(contents(room.project))
 
@@ -271,7 +274,7 @@ async def test_commands_of_a_plan_run_only_if_a_person_says_so(room: Room) -> No
     assert room.errors[-1] is ErrorType.EVIDENCE_UNAVAILABLE
     assert work.stage is Stage.REVIEWED
     assert not ran.exists()
-    Locks(room.state, SystemClock()).break_lock(work.lock)  # the user gives it up
+    locks.Locks(room.state, SystemClock()).end(work.lock, locks.BROKEN)  # the user gives it up
 
     work = await room.conduct(*steps, says="yes")
     assert work.stage is Stage.DELIVERED
@@ -294,7 +297,7 @@ async def test_a_weakened_test_is_a_failed_clause(room: Room) -> None:
     }
     work = await room.conduct(*GOOD[:2], implements(weak), *GOOD[3:], implements(MADE | PYTHON), *GOOD[3:])
     testing = room.outcomes[4].payload
-    assert isinstance(testing, Testing)
+    assert isinstance(testing, forms.Testing)
     assert testing.result == "FAILED"
     assert work.iteration == 2
 
@@ -353,9 +356,7 @@ async def call(
     return await governance.run(PhaseRequest(phase=phase, lock=lock, given=given), caller, lambda _: None)
 
 
-@pytest.mark.parametrize(
-    "claim", [ConductInput(review_result=ReviewResult.APPROVED), ConductInput(iteration_count=7)]
-)
+@pytest.mark.parametrize("claim", [ConductInput(review_result="APPROVED"), ConductInput(iteration_count=7)])
 async def test_a_claim_that_the_audit_contradicts_ends_the_work(room: Room, claim: ConductInput) -> None:
     await room.approve()
     governance = room.governance(*GOOD[:3], answers(**REJECTED))
@@ -384,8 +385,8 @@ async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refuse
     lock = outcome.context_lock_id
     for caller, phase, ident, given, why in (
         (session, Phase.REVIEW, lock, ReviewInput(), "governance-order"),
-        (session, Phase.TEST, "gov-0", TestInput(), "governance-no-lock"),
-        (session, Phase.TEST, "new", TestInput(), "governance-analyze-first"),
+        (session, Phase.TEST, "gov-0", forms.TestInput(), "governance-no-lock"),
+        (session, Phase.TEST, "new", forms.TestInput(), "governance-analyze-first"),
         (other, Phase.ANALYZE, "new", begun, "governance-held"),
         (other, Phase.REVIEW, lock, ReviewInput(), "governance-held"),
     ):
@@ -445,7 +446,7 @@ async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked
     await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], tests, gives_up)
     made, testing = room.outcomes[2].payload, room.outcomes[4].payload
     assert isinstance(made, Implementation)
-    assert isinstance(testing, Testing)
+    assert isinstance(testing, forms.Testing)
     assert [failed.partition(": ")[2].partition(":")[0] for failed in testing.failed_clauses] == [
         *("lost.py", "calc.py contains def mul", "/etc/passwd"),
     ]

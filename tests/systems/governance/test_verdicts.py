@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.governance import (
     ImplementAnswer,
@@ -16,9 +17,6 @@ from sidecar.kernel.governance import (
     PlannedTask,
     ReviewAnswer,
     ReviewIssue,
-    ReviewResult,
-    Severity,
-    TestingResult,
 )
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseResult, parse_clause
@@ -30,6 +28,7 @@ from sidecar.systems.governance.policy.verdicts import (
 )
 
 LAX = ModeRules(nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False)
+SHOWN = forms.TestEvidence(test_output="")
 PASSED, FAILED, SILENT = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
 
 
@@ -60,22 +59,21 @@ def clause(*, holds: bool | None) -> ClauseResult:
     ],
 )
 def test_the_word_of_a_worker_can_only_lower_what_our_evidence_shows(
-    runs: list[Outcome], weakened: list[str], clauses: list[bool | None], word: str, result: str
+    runs: list[Outcome], weakened: list[str], clauses: list[bool | None], word: Any, result: str
 ) -> None:
-    ruling = rule_on_tests(
-        map(ran, runs), weakened, [clause(holds=one) for one in clauses], TestingResult(word)
-    )
-    assert ruling.result == result
-    assert (ruling.trouble is None) == (result == "PASSED")
+    held = [clause(holds=one) for one in clauses]
+    testing, trouble = rule_on_tests(map(ran, runs), weakened, held, word, SHOWN)
+    assert testing.result == result
+    assert (trouble is None) == (result == "PASSED")
 
 
 def test_a_linter_that_advises_lowers_nothing_in_a_test() -> None:
     runs = [ran(PASSED), ran(FAILED, Kind.COVERAGE)]
-    assert rule_on_tests(runs, (), (), TestingResult.PASSED).result == "PASSED"
+    assert rule_on_tests(runs, (), (), "PASSED", SHOWN)[0].result == "PASSED"
 
 
-MAJOR = ReviewIssue(task_ref="1", severity=Severity.MAJOR, description="it loses data")
-MINOR = ReviewIssue(task_ref="1", severity=Severity.MINOR, description="the name")
+MAJOR = ReviewIssue(task_ref="1", severity="MAJOR", description="it loses data")
+MINOR = ReviewIssue(task_ref="1", severity="MINOR", description="the name")
 TYPES = gate_issues([ran(FAILED, Kind.TYPES)], ())
 PROOF = gate_issues((), ["a test was dropped"])
 
@@ -88,19 +86,17 @@ PROOF = gate_issues((), ["a test was dropped"])
         ("APPROVED", (MAJOR,), (), True, "REJECTED", None),
         ("APPROVED", (), PROOF, True, "REJECTED", None),
         ("APPROVED", (), TYPES, True, "APPROVED", None),
-        ("REJECTED", (MINOR,), (), True, "REJECTED", MinorFix.NAMING),
+        ("REJECTED", (MINOR,), (), True, "REJECTED", "MINOR_FIX_NAMING"),
         ("REJECTED", (MINOR,), (), False, "REJECTED", None),
         ("REJECTED", (MINOR, MAJOR), (), True, "REJECTED", None),
-        ("REJECTED", (), (), True, "REJECTED", MinorFix.NAMING),
+        ("REJECTED", (), (), True, "REJECTED", "MINOR_FIX_NAMING"),
     ],
 )
 def test_a_review_approves_only_what_nobody_has_something_grave_against(  # noqa: PLR0913 - a column each
-    word: str, said: Any, ours: Any, *, quick: bool, result: str, fix: MinorFix | None
+    word: Any, said: Any, ours: Any, *, quick: bool, result: str, fix: MinorFix | None
 ) -> None:
     """The types are checked by a gate that is not required, so it only advises."""
-    answer = ReviewAnswer(
-        result=ReviewResult(word), issues=said, nfrs=Nfrs(), quick_fix_trigger=MinorFix.NAMING
-    )
+    answer = ReviewAnswer(result=word, issues=said, nfrs=Nfrs(), quick_fix_trigger="MINOR_FIX_NAMING")
     review, trouble = rule_on_review(answer, ours, None, LAX, quick_fix=quick)
     assert (review.result, review.quick_fix_trigger) == (result, fix)
     assert (trouble is None) == (result == "APPROVED")

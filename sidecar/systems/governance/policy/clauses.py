@@ -28,12 +28,11 @@ class ClauseKind(StrEnum):
 
 
 class Clause(Struct, frozen=True, kw_only=True):
-    """One clause. `task_ref` is the number of its task, "" for one of the caller's own; `text` is all of it.
+    """One clause. `text` is all of it.
 
     `subject` is the command or the path, `content` the text to be found.
     """
 
-    task_ref: str
     kind: ClauseKind
     text: str
     subject: str = ""
@@ -48,7 +47,7 @@ class ClauseResult(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def parse_clause(text: str, task_ref: str = "") -> Clause:
+def parse_clause(text: str) -> Clause:
     """Read one clause. What is not one of the forms is judged."""
     text = text.strip()
     word, _, rest = text.partition(":")
@@ -57,18 +56,16 @@ def parse_clause(text: str, task_ref: str = "") -> Clause:
     if kind == ClauseKind.TEXT and CONTAINS in rest:
         path, _, content = rest.partition(CONTAINS)
         content = content.strip().strip("\"'`")
-        return Clause(
-            task_ref=task_ref, kind=ClauseKind.TEXT, text=text, subject=path.strip("\"'` "), content=content
-        )
+        return Clause(kind=ClauseKind.TEXT, text=text, subject=path.strip("\"'` "), content=content)
     if kind in {ClauseKind.RUN, ClauseKind.FILE} and rest:
         bare = rest.strip("`").strip() if kind == ClauseKind.RUN else rest.strip("\"'` ")
-        return Clause(task_ref=task_ref, kind=ClauseKind(kind), text=text, subject=bare)
-    return Clause(task_ref=task_ref, kind=ClauseKind.JUDGED, text=text)
+        return Clause(kind=ClauseKind(kind), text=text, subject=bare)
+    return Clause(kind=ClauseKind.JUDGED, text=text)
 
 
 def plan_clauses(plan: Plan) -> tuple[Clause, ...]:
     """Return the clauses of all tasks, in their order."""
-    return tuple(parse_clause(task.verify_by, str(number)) for number, task in enumerate(plan.tasks, 1))
+    return tuple(parse_clause(task.verify_by) for task in plan.tasks)
 
 
 def plan_faults(plan: Plan) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
@@ -22,11 +21,10 @@ from sidecar.kernel.governance import (
     Review,
     ReviewAnswer,
     ReviewIssue,
-    ReviewResult,
     RuleResult,
-    Severity,
+    TestEvidence,
+    Testing,
     TestingResult,
-    Verifiability,
 )
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseKind, ClauseResult, plan_clauses
@@ -54,7 +52,7 @@ def tests_are_there(plan: Plan, analysis: Analysis | None, gates: Iterable[Gate]
     """R002: what commands can decide is decided by one: an approved test gate, or a clause that runs one."""
     shown = {
         "the problem is not decided by commands, so each task's clause is judged": (
-            analysis is not None and analysis.verifiability is not Verifiability.HARD
+            analysis is not None and analysis.verifiability != "HARD"
         ),
         "the project's tests run": any(
             gate.approved and gate.kind in {Kind.TESTS, Kind.CHECK} for gate in gates
@@ -107,13 +105,13 @@ def gate_issues(runs: Iterable[GateRun], weakened: Iterable[str]) -> tuple[Revie
     failing = (
         ReviewIssue(
             task_ref=f"gate:{run.gate.id}",
-            severity=Severity.MAJOR if is_required(run.gate) else Severity.MINOR,
+            severity="MAJOR" if is_required(run.gate) else "MINOR",
             description=f"`{run.gate.command}` fails: {'; '.join(run.failures) or run.output.strip()[-500:]}",
         )
         for run in runs
         if run.outcome is Outcome.FAILED
     )
-    weak = (ReviewIssue(task_ref="proof", severity=Severity.MAJOR, description=line) for line in weakened)
+    weak = (ReviewIssue(task_ref="proof", severity="MAJOR", description=line) for line in weakened)
     return (*failing, *weak)
 
 
@@ -133,17 +131,17 @@ def rule_on_review(
     unmet = (
         ReviewIssue(
             task_ref=Rule.NFRS_MET,
-            severity=Severity.MAJOR,
+            severity="MAJOR",
             description=f"nothing shows that it is met: {name}",
         )
         for name in missing
     )
     issues = (*answer.issues, *ours, *unmet)
-    major = [issue for issue in issues if issue.severity is Severity.MAJOR]
-    approved = answer.result is ReviewResult.APPROVED and not major
+    major = [issue for issue in issues if issue.severity == "MAJOR"]
+    approved = answer.result == "APPROVED" and not major
     asked = approved and rules.manual_review
     review = Review(
-        result=ReviewResult.APPROVED if approved else ReviewResult.REJECTED,
+        result="APPROVED" if approved else "REJECTED",
         issues=issues,
         quick_fix_trigger=answer.quick_fix_trigger if quick_fix and not approved and not major else None,
         rules=(
@@ -169,23 +167,13 @@ def missing_nfrs(analysis: Analysis | None, answer: ReviewAnswer) -> tuple[str, 
     return tuple(name for name, text in asked.items() if text.strip() and not met[name].strip())
 
 
-class TestRuling(Struct, frozen=True, kw_only=True):
-    """What tests amount to. For `unseen` there is no evidence."""
-
-    __test__ = False
-
-    result: TestingResult
-    trouble: Trouble | None = None
-    failed: tuple[str, ...] = ()
-    unseen: tuple[str, ...] = ()
-
-
 def rule_on_tests(
     runs: Iterable[GateRun],
     weakened: Iterable[str],
     clauses: Iterable[ClauseResult],
     word: TestingResult,
-) -> TestRuling:
+    evidence: TestEvidence,
+) -> tuple[Testing, Trouble | None]:
     """Return what runs, clauses and the worker's word amount to. Nothing at all is no evidence."""
     runs, clauses = tuple(runs), tuple(clauses)
     required = [run for run in runs if is_required(run.gate)]
@@ -194,19 +182,22 @@ def rule_on_tests(
         *(f"`{run.gate.command}` fails" for run in required if run.outcome is Outcome.FAILED),
         *weakened,
         *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is False),
-        *(("the agent that tested says that it failed",) if word is TestingResult.FAILED else ()),
+        *(("the agent that tested says that it failed",) if word == "FAILED" else ()),
     )
     unseen = (
         *(f"`{run.gate.command}`: {run.reason or run.outcome}" for run in silent),
         *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is None),
-        *((UNSURE,) if word is TestingResult.EVIDENCE_UNAVAILABLE else ()),
+        *((UNSURE,) if word == "EVIDENCE_UNAVAILABLE" else ()),
         *(() if runs or clauses else ("anything: there is neither a check nor a clause",)),
     )
-    result, trouble = TestingResult.PASSED, None
+    result: TestingResult = "PASSED"
+    trouble = None
     if failed:
-        result = TestingResult.FAILED
+        result = "FAILED"
         trouble = Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": "; ".join(failed[:TOLD])})
     elif unseen:
-        result = TestingResult.EVIDENCE_UNAVAILABLE
+        result = "EVIDENCE_UNAVAILABLE"
         trouble = Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", {"unseen": "; ".join(unseen[:TOLD])})
-    return TestRuling(result=result, trouble=trouble, failed=failed, unseen=unseen)
+    why = "; ".join(unseen[:TOLD]) or "each clause and each check has evidence"
+    rule = RuleResult(Rule.EVIDENCE, not unseen, why)
+    return Testing(result=result, evidence=evidence, failed_clauses=failed, rules=(rule,)), trouble

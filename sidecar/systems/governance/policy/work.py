@@ -22,7 +22,6 @@ from sidecar.kernel.governance import (
     Review,
     ReviewIssue,
     ReviewResult,
-    Severity,
     Testing,
     TestingResult,
 )
@@ -141,7 +140,7 @@ def _after_phase(work: Work, entry: AuditEntry) -> Work:
             testing = shown.read_payload(Testing) if same else None
             after = replace(after, testing=testing, tested_tree=shown.tree)
         case Phase.CONDUCT:
-            iterates = entry.result == Decision.ITERATE
+            iterates = entry.result == "ITERATE"
             after = replace(after, iteration=work.iteration + iterates, fixes=0 if iterates else work.fixes)
     error = shown.error
     if error is not None and error.action is Action.STOP:
@@ -168,9 +167,9 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
     match asked.phase, asked.error, yes:
         case Phase.REVIEW, ErrorType.PERSON_ASKED, False if work.review is not None:
             said = msgspec.json.decode(entry.input, type=_Input).text or "a person said no"
-            issue = ReviewIssue(task_ref="person", severity=Severity.MAJOR, description=said)
+            issue = ReviewIssue(task_ref="person", severity="MAJOR", description=said)
             issues = (*work.review.issues, issue)
-            return replace(after, review=replace(work.review, result=ReviewResult.REJECTED, issues=issues))
+            return replace(after, review=replace(work.review, result="REJECTED", issues=issues))
         case _, ErrorType.ITERATION_OVERFLOW, True:
             return replace(after, extra=work.extra + work.iteration, iteration=work.iteration + 1, fixes=0)
         case Phase.PLAN, _, True:
@@ -212,16 +211,16 @@ def decide(
     for name, given, known in zip(names, said, (reviewed, tested, work.iteration), strict=True):
         if given is not None and given != known:
             values = {"field": name, "given": str(given), "known": str(known or "none")}
-            return Decision.STOP, Trouble(ErrorType.STRUCTURAL_VIOLATION, "contradicted", values)
-    if reviewed is ReviewResult.APPROVED and tested is TestingResult.PASSED:
+            return "STOP", Trouble(ErrorType.STRUCTURAL_VIOLATION, "contradicted", values)
+    if reviewed == "APPROVED" and tested == "PASSED":
         if rules.forced_human_intervention and not work.approved:
-            return Decision.STOP, Trouble(ErrorType.PERSON_ASKED, "ask-delivery")
-        return Decision.DELIVER, None
+            return "STOP", Trouble(ErrorType.PERSON_ASKED, "ask-delivery")
+        return "DELIVER", None
     if work.iteration >= rules.max_iterations + work.extra:
         values = {"iteration": str(work.iteration)}
-        return Decision.STOP, Trouble(ErrorType.ITERATION_OVERFLOW, "overflow", values)
-    if work.review and reviewed is ReviewResult.REJECTED:
+        return "STOP", Trouble(ErrorType.ITERATION_OVERFLOW, "overflow", values)
+    if work.review and reviewed == "REJECTED":
         told = "; ".join(issue.description for issue in work.review.issues)
-        return Decision.ITERATE, Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
+        return "ITERATE", Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
     failed = "; ".join(work.testing.failed_clauses) if work.testing else "nothing was tested"
-    return Decision.ITERATE, Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": failed})
+    return "ITERATE", Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": failed})
