@@ -22,7 +22,7 @@ from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.log import EventFilter
-from sidecar.kernel.loop import CommandType, ExecutionMode, Loop
+from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import LoopSettings, NamedModel, Settings, WorkerSettings
 from sidecar.kernel.structs import fill_struct
@@ -113,8 +113,8 @@ def run(  # noqa: PLR0913 - one parameter per option
         session=Session(key=SessionKey(HOST, name), project=project),
         environment=dict(os.environ),
         tasks=tasks,
-        mode=ExecutionMode.ECO if eco else ExecutionMode.NORMAL,
-        kind=CommandType.BUG if bug else CommandType.IMPLEMENT,
+        mode="eco" if eco else "normal",
+        kind="bug" if bug else "implement",
         **wishes,
     )
 

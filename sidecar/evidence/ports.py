@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
+from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun
 from sidecar.kernel.session import Environment
 
@@ -90,8 +91,12 @@ class Workspace(Protocol):
         """Delete a stored baseline; do nothing where it is already gone."""
 
 
-class CheckpointError(Exception):
+class CheckpointError(ToolRuleError):
     """A checkpoint could not be saved, read or restored, and nothing was changed. The message says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("checkpoint-refused", why=why)
+        self.args = (why,)
 
 
 class TreeDifference(Struct, frozen=True, kw_only=True):

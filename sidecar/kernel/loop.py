@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.session import SessionKey
 
+CommandType = Literal["plan", "implement", "bug", "issue"]
+"""What a loop session is for."""
 
-class CommandType(StrEnum):
-    """What a loop session is for."""
-
-    PLAN = "plan"
-    IMPLEMENT = "implement"
-    BUG = "bug"
-    ISSUE = "issue"
-
-
-class ExecutionMode(StrEnum):
-    """ECO begins with the cheapest model and escalates later."""
-
-    NORMAL = "normal"
-    ECO = "eco"
+ExecutionMode = Literal["normal", "eco"]
+"""eco begins with the cheapest model and escalates later."""
 
 
 class LoopStatus(StrEnum):
@@ -205,8 +195,8 @@ class LoopStanding(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     command: str = ""
-    command_type: CommandType = CommandType.IMPLEMENT
-    mode: ExecutionMode = ExecutionMode.NORMAL
+    command_type: CommandType = "implement"
+    mode: ExecutionMode = "normal"
     status: LoopStatus = LoopStatus.INITIALIZING
     state: LoopState = LoopState.IDLE
     input_tokens: int = 0

@@ -77,25 +77,16 @@ def resources(context: ToolContext) -> tuple[Resource, ...]:
     """Return what clients may read; it costs an agent's context nothing until then."""
     work = LoopTools(context)
 
-    def make(path: str, takes: type[Struct], read: Reading) -> Resource:
+    def make(path: str, read: Reading, takes: type[Struct] = NoArguments) -> Resource:
         return Resource(uri=f"supervisor://{path}", toolset="loop", takes=takes, work=read)
 
     return (
-        make("agents", NoArguments, work.agents),
-        make("agents/{agent_id}", forms.AgentName, _data_of(work.agent_info)),
-        make("session/current", NoArguments, _data_of(work.session_status)),
-        make("session/history", NoArguments, work.history),
-        make("config", NoArguments, work.configuration),
+        make("agents", work.agents),
+        make("agents/{agent_id}", work.agent_info, forms.AgentName),
+        make("session/current", work.session_status),
+        make("session/history", work.history),
+        make("config", work.configuration),
     )
-
-
-def _data_of(tool: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]) -> Reading:
-    """Return a reading of what a tool gives."""
-
-    async def read(call: ToolInvocation, given: Struct) -> Struct:
-        return (await tool(call, given)).data
-
-    return read
 
 
 class LoopTools:

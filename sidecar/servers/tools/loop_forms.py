@@ -37,7 +37,7 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
 
     command: GivenText
     command_type: CommandType
-    execution_mode: ExecutionMode = ExecutionMode.NORMAL
+    execution_mode: ExecutionMode = "normal"
 
 
 class SessionEnd(Struct, frozen=True, kw_only=True):

@@ -118,7 +118,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 class Resource(Struct, frozen=True, kw_only=True):
     """Data that a client may read by its address.
 
-    `uri` may end with a field of `takes` in braces. `work` is as a tool's.
+    `uri` may end with a field of `takes` in braces. `work` is a tool's, whose data is read, or returns data.
     """
 
     uri: str

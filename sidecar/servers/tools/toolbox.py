@@ -135,7 +135,8 @@ class Toolbox:
                 except msgspec.ValidationError as error:
                     raise UnknownToolError(clip_printable(uri)) from error
                 invocation = ToolInvocation(session=self._session(session, caller), author=caller.author)
-                return await self._worded(one.work(invocation, given))
+                found = await self._worded(one.work(invocation, given))
+                return found.data if isinstance(found, ToolAnswer) else found
         raise UnknownToolError(clip_printable(uri))
 
     async def _worded(self, work: Awaitable[T]) -> T:

@@ -7,8 +7,6 @@ completed by it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct
@@ -60,8 +58,7 @@ class LoopCheckpoints:
         """Save the state and the files as they are."""
         with self._states.reserved(session.key):
             take_step(self._states.of(session.key), Step.TASK)
-            with _told_as_refusals():
-                saved = await self._trees.save(session.project, self._states.environment(session))
+            saved = await self._trees.save(session.project, self._states.environment(session))
             loop, text = self._states.of(session.key), self._states.mask(session, description)
             made = self._make(loop, text, saved)
             told = LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=True)
@@ -77,9 +74,8 @@ class LoopCheckpoints:
             shown = await self._show(session, found)
             if word.strip() != shown.word:
                 return shown
-            with _told_as_refusals():
-                environment = self._states.environment(session)
-                done = await self._trees.restore(session.project, environment, found.tree)
+            environment = self._states.environment(session)
+            done = await self._trees.restore(session.project, environment, found.tree)
             loop = self._states.of(session.key)
             present = self._make(loop, f"before restoring {found.id}", done.present)
             self._restore_statuses(session, found, loop)
@@ -90,10 +86,9 @@ class LoopCheckpoints:
 
     async def _show(self, session: Session, found: LoopCheckpoint) -> Restore:
         environment = self._states.environment(session)
-        with _told_as_refusals():
-            difference = await self._trees.difference(session.project, environment, found.tree)
+        difference = await self._trees.difference(session.project, environment, found.tree)
         if difference.conflicts:
-            raise LoopOrderError("loop-tree", why="; ".join(difference.conflicts[:CONFLICTS_TOLD]))
+            raise CheckpointError("; ".join(difference.conflicts[:CONFLICTS_TOLD]))
         digest = await self._services.evidence.workspace.fingerprint(session.project, environment)
         word = hashlib.sha256(f"{found.id}\0{found.tree}\0{digest}".encode()).hexdigest()[:WORD_LENGTH]
         diffs = build_file_diffs(difference.changes, self._services.gates.mask(session))
@@ -130,12 +125,3 @@ class LoopCheckpoints:
                 "loop-no-checkpoint", checkpoint=ident[:40], known=", ".join(known) or "none"
             )
         return found
-
-
-@contextmanager
-def _told_as_refusals() -> Iterator[None]:
-    """Say in the loop's words why the files could not be saved or restored."""
-    try:
-        yield
-    except CheckpointError as error:
-        raise LoopOrderError("loop-tree", why=error) from error

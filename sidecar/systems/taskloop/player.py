@@ -71,8 +71,8 @@ class PlayRequest(Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
-    mode: ExecutionMode = ExecutionMode.NORMAL
-    kind: CommandType = CommandType.IMPLEMENT
+    mode: ExecutionMode = "normal"
+    kind: CommandType = "implement"
     model: str = ""
     give_back: bool = False
 

@@ -113,7 +113,7 @@ class TaskLoops:
     # --- sessions ---
 
     def start_session(
-        self, session: Session, command: str, kind: CommandType, mode: ExecutionMode = ExecutionMode.NORMAL
+        self, session: Session, command: str, kind: CommandType, mode: ExecutionMode = "normal"
     ) -> Loop:
         """Begin a loop session."""
         self.states.check_free(session.key)
@@ -311,7 +311,7 @@ class TaskLoops:
         profile = TaskProfile(
             description="\n".join((task.content, *task.acceptance_criteria)),
             files=task.scope_files,
-            task_type="bug" if loop.command_type is CommandType.BUG else None,
+            task_type="bug" if loop.command_type == "bug" else None,
             complexity=task.complexity,
         )
         selection = select_agent(profile, agents.values())

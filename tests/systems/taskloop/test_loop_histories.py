@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import given, note
 from hypothesis import strategies as st
@@ -18,7 +18,6 @@ from sidecar.kernel.gate import Gate, Kind, Outcome
 from sidecar.kernel.journal import Author, Journal, TaskStatus
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.loop import (
-    CommandType,
     CouncilMember,
     CouncilProposal,
     ExecutionMode,
@@ -155,7 +154,7 @@ class History:
         return [task.id for task in self.journals.of(KEY).tasks] or ["T1"]
 
     def a_session(self) -> Call:
-        return partial(self.start_session, self.draw(st.sampled_from(list(ExecutionMode))))
+        return partial(self.start_session, self.draw(st.sampled_from(get_args(ExecutionMode))))
 
     def a_task(self) -> Call:
         asked = TaskRequest(
@@ -205,7 +204,7 @@ class History:
         await self.loops.start_task(SESSION, asked)
 
     async def start_session(self, mode: ExecutionMode) -> None:
-        self.loops.start_session(SESSION, "the parser", CommandType.BUG, mode)
+        self.loops.start_session(SESSION, "the parser", "bug", mode)
 
     async def end(self, status: LoopStatus) -> None:
         self.loops.end_session(SESSION, status)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, get_args
 
 import msgspec
 import pytest
@@ -56,15 +56,15 @@ DECISION = CouncilDecision(
 )
 
 
-BUG = (CommandType.BUG, ExecutionMode.NORMAL)
+BUG: Final[tuple[CommandType, ExecutionMode]] = ("bug", "normal")
 
 
 def end(loop: Loop) -> Loop:
     return end_session(loop, LoopStatus.FAILED, "")
 
 
-def started(mode: ExecutionMode = ExecutionMode.NORMAL, complexity: int = 3) -> Loop:
-    return start_task(start_session(FRESH, "c", CommandType.BUG, mode), "T1", "a", complexity, LIMITS)
+def started(mode: ExecutionMode = "normal", complexity: int = 3) -> Loop:
+    return start_task(start_session(FRESH, "c", "bug", mode), "T1", "a", complexity, LIMITS)
 
 
 def report(loop: Loop, *gates: GateResult, limits: LoopSettings = LIMITS, **more: Any) -> Ruling:
@@ -100,7 +100,7 @@ def test_a_report_is_answered(case: str) -> None:
     assert ruled.loop.consecutive_failures == (1 if action is Action.ITERATE else 0)
 
 
-@pytest.mark.parametrize(("mode", "each"), [(ExecutionMode.NORMAL, 2), (ExecutionMode.ECO, 4)])
+@pytest.mark.parametrize(("mode", "each"), [("normal", 2), ("eco", 4)])
 def test_the_ladder_is_climbed_after_failures_in_a_row(mode: ExecutionMode, each: int) -> None:
     limits = replace(LIMITS, max_iterations=100)
     loop, seen = started(mode), list[Action]()
@@ -174,12 +174,12 @@ def test_the_users_limits_win(limits: LoopSettings, reason: str) -> None:
     "complexity,tier", [(1, "small"), (4, "small"), (5, "medium"), (8, "medium"), (9, "large"), (14, "large")]
 )
 def test_the_first_model_is_by_complexity(complexity: int, tier: str) -> None:
-    assert first_tier(ExecutionMode.NORMAL, complexity, LIMITS) == tier
-    assert first_tier(ExecutionMode.ECO, complexity, replace(LIMITS, eco_tier="medium")) == "medium"
+    assert first_tier("normal", complexity, LIMITS) == tier
+    assert first_tier("eco", complexity, replace(LIMITS, eco_tier="medium")) == "medium"
 
 
 def test_a_session_is_complete_after_an_accepted_report_and_with_no_open_task() -> None:
-    fresh = start_session(FRESH, "c", CommandType.PLAN, ExecutionMode.NORMAL)
+    fresh = start_session(FRESH, "c", "plan", "normal")
     with pytest.raises(LoopOrderError) as nothing:
         end_session(fresh, LoopStatus.COMPLETED, "")
     done = report(started(), GOOD).loop
@@ -287,8 +287,8 @@ def test_no_history_completes_on_a_failing_gate_or_moves_but_by_the_table(data: 
     limits = LoopSettings(
         max_iterations=data.draw(st.integers(1, 6)), max_cents=data.draw(st.sampled_from([None, 3.0]))
     )
-    mode = data.draw(st.sampled_from(list(ExecutionMode)))
-    loop = start_session(FRESH, "c", CommandType.BUG, mode)
+    mode = data.draw(st.sampled_from(get_args(ExecutionMode)))
+    loop = start_session(FRESH, "c", "bug", mode)
     for _ in range(30):
         before, tier = loop, LADDER.index(loop.tier)
         match loop.state:

@@ -17,10 +17,8 @@ from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Author, Task, TaskStatus
 from sidecar.kernel.loop import (
-    CommandType,
     CouncilMember,
     CouncilProposal,
-    ExecutionMode,
     GateVerdict,
     LoopState,
     LoopStatus,
@@ -69,7 +67,7 @@ class Loops:
 
     async def begun(self, asked: TaskRequest = ADHOC, **more: Any) -> Briefing:
         await self.fakes.tell(prompt())
-        self.loops.start_session(SESSION, "the parser", CommandType.IMPLEMENT, **more)
+        self.loops.start_session(SESSION, "the parser", "implement", **more)
         return await self.loops.start_task(SESSION, asked)
 
     async def report(self, *files: str) -> Completion:
@@ -111,7 +109,7 @@ async def test_out_of_order_names_the_tool_to_call_first() -> None:
     await room.begun()
     assert refused(lambda: room.loops.councils.open_council(SESSION)).values["first"] == "report_completion"
     with pytest.raises(ToolRuleError):
-        room.loops.start_session(SESSION, "again", CommandType.BUG)
+        room.loops.start_session(SESSION, "again", "bug")
 
 
 async def test_a_task_that_may_not_begin_is_refused_and_why() -> None:
@@ -420,7 +418,7 @@ async def test_failures_lead_up_to_the_council_and_its_decision_into_the_next_it
 async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     room = Loops()
     hard = replace(ADHOC, description="security race migration refactor of the protocol")
-    brief = await room.begun(hard, mode=ExecutionMode.ECO)
+    brief = await room.begun(hard, mode="eco")
     assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)
     answer = room.loops.escalate(SESSION, "loop-halt")
 
@@ -428,7 +426,7 @@ async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
     assert answer.text.startswith("You asked for it: loop-halt")
     assert room.kinds()[-1] == "loop-escalated"
     dearer = Loops(settings=Settings(loop=LoopSettings(eco_tier="medium")))
-    assert (await dearer.begun(mode=ExecutionMode.ECO)).model == "sonnet"
+    assert (await dearer.begun(mode="eco")).model == "sonnet"
 
 
 async def test_tokens_cost_what_the_settings_say_and_the_limit_ends_it() -> None:
@@ -507,7 +505,7 @@ async def test_what_checks_are_compared_with_is_kept_until_a_report_is_accepted(
     await room.begun()
     first = room.loops.of(KEY).accepted
     room.loops.end_session(SESSION, LoopStatus.FAILED)
-    room.loops.start_session(SESSION, "again", CommandType.BUG)
+    room.loops.start_session(SESSION, "again", "bug")
 
     assert room.loops.of(KEY).accepted == first
     assert first.snapshot not in room.fakes.workspace.returned

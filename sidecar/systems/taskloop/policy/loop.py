@@ -171,7 +171,7 @@ def give_back(loop: Loop, task: str) -> Loop:
 
 def first_tier(mode: ExecutionMode, complexity: int, limits: LoopSettings) -> Tier:
     """Return the rung on which a task of this complexity (1 to 14) begins."""
-    if mode is ExecutionMode.ECO:
+    if mode == "eco":
         return Tier(limits.eco_tier)
     holds = (tier for tier, most in zip(LADDER, limits.complexity, strict=False) if complexity <= most)
     return next(holds, Tier.LARGE)
@@ -248,7 +248,7 @@ def rule_report(loop: Loop, report: Report, limits: LoopSettings, now: float) ->
         return Ruling(loop=done, action=Action.COMPLETE, reason="loop-complete")
     loop = _add_failure(loop, report)
     stuck = find_stuck(loop) if limits.stuck_detection else ""
-    threshold = limits.eco_threshold if loop.mode is ExecutionMode.ECO else limits.threshold
+    threshold = limits.eco_threshold if loop.mode == "eco" else limits.threshold
     if loop.iteration >= limits.max_iterations:
         return _fail(loop, "loop-iterations")
     if over_limit(loop, limits):
