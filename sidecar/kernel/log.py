@@ -269,18 +269,6 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     before: float | None = None
     positions: tuple[int, ...] = ()
 
-    def selects(self, event: LoggedEvent) -> bool:
-        """Whether an event fits."""
-        return (
-            self.session in (None, event.session)
-            and self.project in ("", event.project)
-            and (not self.systems or event.system in self.systems)
-            and (not self.kinds or event.kind in self.kinds)
-            and (self.since is None or event.at >= self.since)
-            and (self.before is None or event.at < self.before)
-            and (not self.positions or event.position in self.positions)
-        )
-
 
 def event_kind(data: type[Struct]) -> str:
     """Return the name of a kind of events."""

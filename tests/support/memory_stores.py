@@ -137,14 +137,14 @@ class MemoryEventLog:
         return self._last
 
     def read(self, wanted: EventFilter, *, after: int = 0, limit: int = 1000) -> tuple[LoggedEvent, ...]:
-        found = [one for one in self._events if one.position > after and wanted.selects(one)]
+        found = [one for one in self._events if one.position > after and _selects(wanted, one)]
         return tuple(found[: max(limit, 0)])
 
     def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
         return self.read(wanted, after=after, limit=len(self._events))[-number:] if number > 0 else ()
 
     def count(self, wanted: EventFilter) -> int:
-        return sum(map(wanted.selects, self._events))
+        return sum(_selects(wanted, one) for one in self._events)
 
     def last(self) -> int:
         return self._events[-1].position if self._events else 0
@@ -153,7 +153,7 @@ class MemoryEventLog:
         found = [
             one
             for one in self._events
-            if wanted.selects(one) and (one.kind != AUDIT_KIND or AUDIT_KIND in wanted.kinds)
+            if _selects(wanted, one) and (one.kind != AUDIT_KIND or AUDIT_KIND in wanted.kinds)
         ]
         gone = {one.position for one in found[: max(0, len(found) - keep)]}
         self._events = [one for one in self._events if one.position not in gone]
@@ -347,3 +347,15 @@ class PlainMessages:
 
     def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
         return plain_goal_context(condition, checks, budget)
+
+
+def _selects(wanted: EventFilter, event: LoggedEvent) -> bool:
+    return (
+        wanted.session in (None, event.session)
+        and wanted.project in ("", event.project)
+        and (not wanted.systems or event.system in wanted.systems)
+        and (not wanted.kinds or event.kind in wanted.kinds)
+        and (wanted.since is None or event.at >= wanted.since)
+        and (wanted.before is None or event.at < wanted.before)
+        and (not wanted.positions or event.position in wanted.positions)
+    )
