@@ -189,7 +189,7 @@ def _describe_rule(error: Exception) -> tuple[str, ...]:
 
     if not isinstance(error, ToolRuleError):
         return (str(error),)
-    text = read_texts("tools.md", "refusals-shell.md").get(error.rule, error.rule)
+    text = read_texts("tools.md", "shell.md").get(error.rule, error.rule)
     return tuple(Template(text).safe_substitute(error.values).splitlines())
 
 

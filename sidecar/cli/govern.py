@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from string import Template
 from typing import Final
 
 import click
@@ -33,10 +34,16 @@ from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
+from sidecar.wiring.texts import read_texts
 from sidecar.wiring.workers import build_workers
 
 NOT_DELIVERED: Final = 1
 WAITS: Final = 3
+ENDS: Final = {
+    Stage.DELIVERED: ("govern-delivered", 0),
+    Stage.STOPPED: ("govern-stopped", NOT_DELIVERED),
+}
+"""What is told at the end, a section of rubric/shell.md, and the exit code, where nothing is asked."""
 DIFF_LINES: Final = 40
 """Lines of a change that the screen shows; the report holds all."""
 
@@ -186,26 +193,11 @@ def _ask(question: Question) -> tuple[bool, str] | None:
 
 def _end(work: Work, *, quiet: bool) -> int:
     """Say how it ended, and return the exit code."""
-    if work.stage is Stage.DELIVERED:
-        said, code = f"Delivered. supervisor audit show --lock {work.lock}", 0
-    elif work.question is not None:
-        said = (
-            f"A person must answer: {work.question.message}\n"
-            f"  - supervisor governance answer {work.lock} yes (or: no), then\n"
-            f"  - supervisor govern --lock {work.lock}"
-        )
-        code = WAITS
-    elif work.stage is Stage.STOPPED:
-        said = f"Stopped; the project is as it was. supervisor audit show --lock {work.lock}"
-        code = NOT_DELIVERED
-
-    else:
-        said = (
-            f"Not delivered: a phase failed again and again; the project is as it was.\n"
-            f"  - try again: supervisor govern --lock {work.lock}\n"
-            f"  - end it: supervisor lock break {work.lock}"
-        )
-        code = NOT_DELIVERED
+    section, code = ENDS.get(work.stage, ("govern-failed", NOT_DELIVERED))
+    question = ""
+    if work.question is not None:
+        section, code, question = "govern-asks", WAITS, work.question.message
     if not quiet:
-        echo(said)
+        text = read_texts("shell.md")[section]
+        echo(Template(text).substitute(lock=work.lock, question=question))
     return code

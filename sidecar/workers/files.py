@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -28,14 +29,14 @@ class OutsideError(Exception):
     """A path must not be written. The text says which one and why."""
 
 
-def write_files(applier: ChangeApplier, project: str, files: tuple[WrittenFile, ...]) -> None:
-    """Check all paths, then write all files.
+def write_files(applier: ChangeApplier, project: str, files: Iterable[tuple[str, str | None]]) -> None:
+    """Check all paths, then write all files, each a path and its content; None removes it.
 
     Raises OutsideError before anything is written, and ApplyError or OSError after what was written is put
     back.
     """
     root = Path(os.path.realpath(project))
-    versions = [_new_version(root, file) for file in files]
+    versions = [_new_version(root, path, content) for path, content in files]
     if len({version.path for version in versions}) < len(versions):
         raise OutsideError("a path is named twice")
     applier.replace(root, versions)
@@ -64,13 +65,14 @@ def resolve_inside(root: Path, path: str) -> Path:
     return target
 
 
-def _new_version(root: Path, file: WrittenFile) -> NewVersion:
-    target = resolve_inside(root, file.path)
+def _new_version(root: Path, path: str, content: str | None) -> NewVersion:
+    target = resolve_inside(root, path)
     before = file_version(target)
-    if before and not target.is_file():
-        raise OutsideError(f"{file.path[:200]!r} is {before}")
+    if not target.is_file() and (before or content is None):
+        raise OutsideError(f"{path[:200]!r} is {before or 'not there'}")
     mode = target.stat().st_mode & 0o777 if before else 0o666 & ~_umask()
-    return NewVersion(target.relative_to(root).as_posix(), before, mode, file.content.encode())
+    new = None if content is None else content.encode()
+    return NewVersion(target.relative_to(root).as_posix(), before, mode, new)
 
 
 def _umask() -> int:

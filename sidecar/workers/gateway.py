@@ -113,7 +113,7 @@ class GatewayBackend:
         source = text if text.lstrip().startswith("{") else find_answer(text, output)
         found: Any = validate_answer(source, kind, output)
         try:
-            write_files(self._applier, task.project, tuple(found.files))
+            write_files(self._applier, task.project, ((one.path, one.content) for one in found.files))
         except OutsideError as error:
             said = f"the model named a file that is not its to write, so nothing was written: {error}"
             raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None

@@ -14,7 +14,7 @@ from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
 from sidecar.platform.apply import ChangeApplier
-from sidecar.workers.files import OutsideError, WrittenFile, write_files
+from sidecar.workers.files import OutsideError, write_files
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support.worker_agents import GOOD, WRONG, GatewayWorld
 
@@ -91,7 +91,7 @@ async def test_an_answer_that_does_not_fit_writes_nothing(world: GatewayWorld) -
 
 
 def write(folder: Path, *names: str) -> None:
-    files = tuple(WrittenFile(name, "new") for name in names)
+    files = [(name, "new") for name in names]
     write_files(ChangeApplier(folder / "state"), str(folder / "project"), files)
 
 

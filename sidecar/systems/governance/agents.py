@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,7 +17,7 @@ from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
 from sidecar.systems.governance.ports import GovernanceServices
-from sidecar.workers.files import OutsideError, WrittenFile, resolve_inside, write_files
+from sidecar.workers.files import OutsideError, write_files
 from sidecar.workers.policy import route_model
 from sidecar.workers.ports import WorkerTask
 
@@ -69,11 +67,7 @@ def take_answer(phase: Phase, answer: type[A], given: dict[str, Any] | None) -> 
 
 def write_answer(answer: WrittenAnswer, copy: WorkCopy, applier: ChangeApplier) -> None:
     """Write into a copy what the calling agent made. Raises BadInputError where a file may not be written."""
-    texts = {one.path: one.content for one in answer.files}
-    written = tuple(WrittenFile(path, text) for path, text in texts.items() if text is not None)
     try:
-        write_files(applier, copy.project, written)
-        for path in (path for path, text in texts.items() if text is None):
-            resolve_inside(Path(os.path.realpath(copy.project)), path).unlink()
+        write_files(applier, copy.project, ((one.path, one.content) for one in answer.files))
     except (OutsideError, ApplyError, OSError, UnusableFileError) as error:
         raise BadInputError(f"input_data.answer cannot be written: {error}") from None

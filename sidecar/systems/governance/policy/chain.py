@@ -8,21 +8,18 @@ chain: only a signature, or an export in other hands, shows that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from hashlib import sha256
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
 FORGET_TOOL: Final = "forget"
 """The tool of an entry that says which entries were removed."""
 
-_START: Final = re.compile(rb'\{"number":(\d{1,15}),"previous":"([0-9a-f]{64}|)",')
-_FORGET_MARK: Final = b'"tool":"forget"'
 _TAIL: Final = len(',"digest":""}') + 64
 
 
@@ -87,13 +84,13 @@ def line_digest(line: bytes) -> str:
 
 def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> Verification:
     """Find what is wrong. `head`: what the last line must be; `part`: numbers may be missing."""
-    links: dict[int, _Link] = {}
+    links: dict[int, _Line] = {}
     faults: list[Fault] = []
     changed: list[int] = []
     removed: dict[int, RemovedRun] = {}
     place = last = forgotten = 0
     for place, line in enumerate(lines, 1):
-        link = _read_link(place, line)
+        link = _read_line(place, line)
         if link is None:
             changed.append(place)
             faults.append(Fault(line=place, number=last + 1, what="changed"))
@@ -105,8 +102,8 @@ def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> V
                 what = f"out of order: entry {last} stands before it"
                 faults.append(Fault(line=place, number=link.number, what=what))
             links[link.number], last = link, link.number
-            removed |= _removed_runs(line)
-    ordered = [_Link(), *(links[number] for number in sorted(links))]
+            removed |= _removed_runs(link)
+    ordered = [_Line(), *(links[number] for number in sorted(links))]
     for before, link in pairwise(ordered):
         gap = range(before.number + 1, link.number)
         if not gap:
@@ -141,35 +138,35 @@ def verify_export(data: bytes) -> Verification:
     return replace(found, faults=(Fault(line=end, number=seal.last, what=what),))
 
 
-class _Link(Struct, frozen=True, kw_only=True):
+class _Line(Struct, frozen=True, kw_only=True):
+    """What chains an entry to the one before it. `line` counts from 1."""
+
     line: int = 0
-    number: int = 0
+    number: Annotated[int, Meta(ge=0, le=1 << 53)] = 0
     previous: str = ""
     digest: str = ""
+    tool: str = ""
+    output: Raw = Raw(b"null")
 
 
-class _ForgetLine(Struct):
-    tool: str
-    output: Removed
-
-
-def _read_link(place: int, line: bytes) -> _Link | None:
-    """Return what chains a line, None where its digest is not its own."""
-    start, digest = _START.match(line), line_digest(line)
-    if start is None or not line.endswith(b',"digest":"%s"}' % digest.encode()):
+def _read_line(place: int, line: bytes) -> _Line | None:
+    """Read a line, None where its digest is not its own."""
+    if not line.endswith(b',"digest":"%s"}' % line_digest(line).encode()):
         return None
-    return _Link(line=place, number=int(start[1]), previous=start[2].decode(), digest=digest)
+    try:
+        return replace(msgspec.json.decode(line, type=_Line), line=place)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
-def _removed_runs(line: bytes) -> dict[int, RemovedRun]:
+def _removed_runs(entry: _Line) -> dict[int, RemovedRun]:
     """Return what an entry says was removed, by the last number of each run."""
-    if _FORGET_MARK not in line:
+    if entry.tool != FORGET_TOOL:
         return {}
     try:
-        entry = msgspec.json.decode(line, type=_ForgetLine)
+        return {run.last: run for run in msgspec.json.decode(entry.output, type=Removed).removed}
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return {}  # the mark stands in another entry
-    return {run.last: run for run in entry.output.removed} if entry.tool == FORGET_TOOL else {}
+        return {}  # a forged one
 
 
 def _is_bridged(gap: range, previous: str, removed: dict[int, RemovedRun]) -> bool:
@@ -183,7 +180,7 @@ def _is_bridged(gap: range, previous: str, removed: dict[int, RemovedRun]) -> bo
     return at == gap[0] - 1
 
 
-def _faults_at_end(last: _Link, changed: list[int], head: Head) -> list[Fault]:
+def _faults_at_end(last: _Line, changed: list[int], head: Head) -> list[Fault]:
     """Compare the greatest number with the head. After a kill between the two one more was written."""
     cut = range(last.number + 1, head.number + 1)
     if len(cut) > sum(at > last.line for at in changed):

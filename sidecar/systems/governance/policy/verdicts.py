@@ -11,21 +11,9 @@ from typing import Final
 
 from msgspec.structs import asdict
 
+from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
-from sidecar.kernel.governance import (
-    Analysis,
-    ErrorType,
-    ImplementAnswer,
-    Phase,
-    Plan,
-    Review,
-    ReviewAnswer,
-    ReviewIssue,
-    RuleResult,
-    TestEvidence,
-    Testing,
-    TestingResult,
-)
+from sidecar.kernel.governance import ErrorType, Phase
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseKind, ClauseResult, plan_clauses
 from sidecar.systems.governance.policy.table import MAY_CALL, Rule, Stage
@@ -40,15 +28,17 @@ ONLY, NEVER = "only", "never"
 # --- before the work, and its bounds ------------------------------------------------------------------------
 
 
-def review_was_not_skipped(work: Work) -> RuleResult:
+def review_was_not_skipped(work: Work) -> forms.RuleResult:
     """R001: the change before was reviewed, and after this one nothing else than a review may follow."""
     seen = not work.subject or work.review is not None
     why = "only a review may follow" if seen else "the change before was not reviewed"
     follows = MAY_CALL[Stage.IMPLEMENTED] == (Phase.REVIEW,)
-    return RuleResult(Rule.REVIEW_NOT_SKIPPED, seen and follows, why)
+    return forms.RuleResult(Rule.REVIEW_NOT_SKIPPED, seen and follows, why)
 
 
-def tests_are_there(plan: Plan, analysis: Analysis | None, gates: Iterable[Gate]) -> RuleResult:
+def tests_are_there(
+    plan: forms.Plan, analysis: forms.Analysis | None, gates: Iterable[Gate]
+) -> forms.RuleResult:
     """R002: what commands can decide is decided by one: an approved test gate, or a clause that runs one."""
     shown = {
         "the problem is not decided by commands, so each task's clause is judged": (
@@ -65,11 +55,11 @@ def tests_are_there(plan: Plan, analysis: Analysis | None, gates: Iterable[Gate]
     missing = (
         "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
     )
-    return RuleResult(Rule.TESTS_REQUIRED, bool(why), why or missing)
+    return forms.RuleResult(Rule.TESTS_REQUIRED, bool(why), why or missing)
 
 
 def beyond_tasks(
-    paths: Sequence[str], answer: ImplementAnswer, plan: Plan, rules: Iterable[str]
+    paths: Sequence[str], answer: forms.ImplementAnswer, plan: forms.Plan, rules: Iterable[str]
 ) -> Trouble | None:
     """Return a violation where a changed file belongs to no task, or is forbidden by a rule of the user's."""
     numbers = {str(number) for number in range(1, len(plan.tasks) + 1)}
@@ -100,10 +90,10 @@ def failing_gates(runs: Iterable[GateRun]) -> tuple[str, ...]:
     )
 
 
-def gate_issues(runs: Iterable[GateRun], weakened: Iterable[str]) -> tuple[ReviewIssue, ...]:
+def gate_issues(runs: Iterable[GateRun], weakened: Iterable[str]) -> tuple[forms.ReviewIssue, ...]:
     """Return what our own evidence has against a change."""
     failing = (
-        ReviewIssue(
+        forms.ReviewIssue(
             task_ref=f"gate:{run.gate.id}",
             severity="MAJOR" if is_required(run.gate) else "MINOR",
             description=f"`{run.gate.command}` fails: {'; '.join(run.failures) or run.output.strip()[-500:]}",
@@ -111,25 +101,25 @@ def gate_issues(runs: Iterable[GateRun], weakened: Iterable[str]) -> tuple[Revie
         for run in runs
         if run.outcome is Outcome.FAILED
     )
-    weak = (ReviewIssue(task_ref="proof", severity="MAJOR", description=line) for line in weakened)
+    weak = (forms.ReviewIssue(task_ref="proof", severity="MAJOR", description=line) for line in weakened)
     return (*failing, *weak)
 
 
 def rule_on_review(
-    answer: ReviewAnswer,
-    ours: Iterable[ReviewIssue],
-    analysis: Analysis | None,
+    answer: forms.ReviewAnswer,
+    ours: Iterable[forms.ReviewIssue],
+    analysis: forms.Analysis | None,
     rules: ModeRules,
     *,
     quick_fix: bool,
-) -> tuple[Review, Trouble | None]:
+) -> tuple[forms.Review, Trouble | None]:
     """Return the review. `ours`: our own evidence; `quick_fix`: minor issues may be mended at once.
 
     A person is asked where nothing is found and the mode wants one.
     """
     missing = missing_nfrs(analysis, answer) if rules.nfr_check else ()
     unmet = (
-        ReviewIssue(
+        forms.ReviewIssue(
             task_ref=Rule.NFRS_MET,
             severity="MAJOR",
             description=f"nothing shows that it is met: {name}",
@@ -140,13 +130,15 @@ def rule_on_review(
     major = [issue for issue in issues if issue.severity == "MAJOR"]
     approved = answer.result == "APPROVED" and not major
     asked = approved and rules.manual_review
-    review = Review(
+    review = forms.Review(
         result="APPROVED" if approved else "REJECTED",
         issues=issues,
         quick_fix_trigger=answer.quick_fix_trigger if quick_fix and not approved and not major else None,
         rules=(
-            RuleResult(Rule.NFRS_MET, not missing, f"missing: {', '.join(missing) or 'none'}"),
-            RuleResult(Rule.HUMAN_ON_ERROR, not asked, "a person is asked" if asked else "none is needed"),
+            forms.RuleResult(Rule.NFRS_MET, not missing, f"missing: {', '.join(missing) or 'none'}"),
+            forms.RuleResult(
+                Rule.HUMAN_ON_ERROR, not asked, "a person is asked" if asked else "none is needed"
+            ),
         ),
     )
     if asked:
@@ -159,7 +151,7 @@ def rule_on_review(
     return review, Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
 
 
-def missing_nfrs(analysis: Analysis | None, answer: ReviewAnswer) -> tuple[str, ...]:
+def missing_nfrs(analysis: forms.Analysis | None, answer: forms.ReviewAnswer) -> tuple[str, ...]:
     """R003: return the non-functional requirements of which the review does not say how they are met."""
     if analysis is None:
         return ()
@@ -171,9 +163,9 @@ def rule_on_tests(
     runs: Iterable[GateRun],
     weakened: Iterable[str],
     clauses: Iterable[ClauseResult],
-    word: TestingResult,
-    evidence: TestEvidence,
-) -> tuple[Testing, Trouble | None]:
+    word: forms.TestingResult,
+    evidence: forms.TestEvidence,
+) -> tuple[forms.Testing, Trouble | None]:
     """Return what runs, clauses and the worker's word amount to. Nothing at all is no evidence."""
     runs, clauses = tuple(runs), tuple(clauses)
     required = [run for run in runs if is_required(run.gate)]
@@ -190,7 +182,7 @@ def rule_on_tests(
         *((UNSURE,) if word == "EVIDENCE_UNAVAILABLE" else ()),
         *(() if runs or clauses else ("anything: there is neither a check nor a clause",)),
     )
-    result: TestingResult = "PASSED"
+    result: forms.TestingResult = "PASSED"
     trouble = None
     if failed:
         result = "FAILED"
@@ -199,5 +191,5 @@ def rule_on_tests(
         result = "EVIDENCE_UNAVAILABLE"
         trouble = Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", {"unseen": "; ".join(unseen[:TOLD])})
     why = "; ".join(unseen[:TOLD]) or "each clause and each check has evidence"
-    rule = RuleResult(Rule.EVIDENCE, not unseen, why)
-    return Testing(result=result, evidence=evidence, failed_clauses=failed, rules=(rule,)), trouble
+    rule = forms.RuleResult(Rule.EVIDENCE, not unseen, why)
+    return forms.Testing(result=result, evidence=evidence, failed_clauses=failed, rules=(rule,)), trouble

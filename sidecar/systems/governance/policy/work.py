@@ -9,22 +9,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.governance import (
-    Action,
-    Analysis,
-    Decision,
-    ErrorType,
-    Phase,
-    PhaseError,
-    Plan,
-    Review,
-    ReviewIssue,
-    ReviewResult,
-    Testing,
-    TestingResult,
-)
+from sidecar.kernel.governance import ErrorType, Phase
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.table import AFTER_ANSWER, MAY_CALL, NEXT_STAGE, Stage
 
@@ -70,11 +58,11 @@ class Work(Struct, frozen=True, kw_only=True):
     iteration: int = 1
     extra: int = 0
     problem: str = ""
-    analysis: Analysis | None = None
-    plan: Plan | None = None
+    analysis: forms.Analysis | None = None
+    plan: forms.Plan | None = None
     subject: str = ""
-    review: Review | None = None
-    testing: Testing | None = None
+    review: forms.Review | None = None
+    testing: forms.Testing | None = None
     tested_tree: str = ""
     fixes: int = 0
     approved: bool = False
@@ -86,7 +74,7 @@ class PhaseOutput(Struct, frozen=True, omit_defaults=True):
     """What the audit keeps of what a phase put out; see `PhaseDone`."""
 
     payload: Any
-    error: PhaseError | None = None
+    error: forms.PhaseError | None = None
     commands: tuple[str, ...] = ()
     tree: str = ""
 
@@ -126,26 +114,26 @@ def _after_phase(work: Work, entry: AuditEntry) -> Work:
     match phase:
         case Phase.ANALYZE:
             problem = msgspec.json.decode(entry.input, type=_Input).problem_statement
-            analysis = shown.read_payload(Analysis)
+            analysis = shown.read_payload(forms.Analysis)
             after = replace(after, analysis=analysis or work.analysis, problem=problem)
         case Phase.PLAN:
-            after = replace(after, plan=shown.read_payload(Plan) or work.plan)
+            after = replace(after, plan=shown.read_payload(forms.Plan) or work.plan)
         case Phase.IMPLEMENT:
             if entry.subject not in {"", work.subject}:
                 after = replace(after, subject=entry.subject, review=None, testing=None, approved=False)
         case Phase.REVIEW:
             fixes = work.fixes + (after.stage is Stage.QUICK_FIX)
-            after = replace(after, review=shown.read_payload(Review) if same else None, fixes=fixes)
+            after = replace(after, review=shown.read_payload(forms.Review) if same else None, fixes=fixes)
         case Phase.TEST:
-            testing = shown.read_payload(Testing) if same else None
+            testing = shown.read_payload(forms.Testing) if same else None
             after = replace(after, testing=testing, tested_tree=shown.tree)
         case Phase.CONDUCT:
             iterates = entry.result == "ITERATE"
             after = replace(after, iteration=work.iteration + iterates, fixes=0 if iterates else work.fixes)
     error = shown.error
-    if error is not None and error.action is Action.STOP:
+    if error is not None and error.action is forms.Action.STOP:
         return replace(after, stage=Stage.STOPPED)
-    if error is not None and error.action is Action.HUMAN_INTERVENTION:
+    if error is not None and error.action is forms.Action.HUMAN_INTERVENTION:
         question = Question(
             phase=phase,
             error=error.type,
@@ -167,7 +155,7 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
     match asked.phase, asked.error, yes:
         case Phase.REVIEW, ErrorType.PERSON_ASKED, False if work.review is not None:
             said = msgspec.json.decode(entry.input, type=_Input).text or "a person said no"
-            issue = ReviewIssue(task_ref="person", severity="MAJOR", description=said)
+            issue = forms.ReviewIssue(task_ref="person", severity="MAJOR", description=said)
             issues = (*work.review.issues, issue)
             return replace(after, review=replace(work.review, result="REJECTED", issues=issues))
         case _, ErrorType.ITERATION_OVERFLOW, True:
@@ -199,8 +187,10 @@ def check_order(work: Work, phase: Phase) -> None:
 
 
 def decide(
-    work: Work, rules: ModeRules, said: tuple[ReviewResult | None, TestingResult | None, int | None]
-) -> tuple[Decision, Trouble | None]:
+    work: Work,
+    rules: ModeRules,
+    said: tuple[forms.ReviewResult | None, forms.TestingResult | None, int | None],
+) -> tuple[forms.Decision, Trouble | None]:
     """Return what becomes of the change, and what is to be told.
 
     `said`: the result of review and test and the iteration as the caller gives them, None where it does not.
