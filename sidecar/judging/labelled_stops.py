@@ -26,10 +26,10 @@ from sidecar.judging.replays import measure_criteria
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.stop_history import LabelledStop, MeasuredPrecision
 from sidecar.kernel.turn import ToolAction, ToolCall
-from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, set_aside, write_whole
+from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
 from sidecar.platform.installation import corpus_folder
 from sidecar.platform.shell.line import parse_simple_commands
-from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
 
 if TYPE_CHECKING:
     from sidecar.kernel.rubric import Rubric
@@ -175,11 +175,7 @@ class MeasuredFile:
         """
         today = dt.datetime.fromtimestamp(self._clock.now(), tz=dt.UTC).date().isoformat()
         new = measure_criteria(outcomes, rubric, on=today, by=by)
-        try:
-            known = read_state(self._path, _MeasuredDocument, MEASURED_FILE_LIMIT).figures
-        except BrokenStateError as error:
-            set_aside(self._path, error.fault, str(error))
-            known = {}
+        known = read_usable_state(self._path, _MeasuredDocument, MEASURED_FILE_LIMIT).figures
         every = {name: figure for name, figure in known.items() if name not in new} | dict(new)
         ensure_folder(self._path.parent)
         book = _MeasuredDocument(figures=dict([*every.items()][-CRITERIA_LIMIT:]))

@@ -61,6 +61,18 @@ def read_state(path: Path, kind: type[S], limit: int) -> S:
     return state
 
 
+def read_usable_state(path: Path, kind: type[S], limit: int, *, in_force: Path | None = None) -> S:
+    """The state in a file, or in its copy that is in force. A file that cannot be used is set aside.
+
+    Raises OSError.
+    """
+    try:
+        return read_state(in_force or path, kind, limit)
+    except BrokenStateError as broken:
+        set_aside(path, broken.fault, str(broken))
+        return kind()
+
+
 # --- Digest chain of one document's writes: it reveals edits by hand (law 11) -------------------------------
 # Each link holds the digest of a write and of the write before it. A write is first entered here, in a file
 # of lines "serial previous digest", then made, and then confirmed in memory. So a document whose digest is

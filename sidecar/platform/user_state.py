@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.files import ensure_folder, set_aside, write_whole
+from sidecar.platform.files import ensure_folder, write_whole
 from sidecar.platform.paths import real_project_path
-from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
 VERSION: Final = 1
@@ -56,11 +56,8 @@ class SwitchFile:
     def turn(self, *, on: bool, project: str | None) -> None:
         """Raises BadInputError for a path that cannot be a project's, OSError."""
         ensure_folder(self._path.parent)
-        try:
-            switches = read_state(self._files.path_in_force(self._path), _Switches, SWITCH_FILE_LIMIT)
-        except BrokenStateError as error:
-            set_aside(self._path, error.fault, str(error))
-            switches = _Switches()
+        in_force = self._files.path_in_force(self._path)
+        switches = read_usable_state(self._path, _Switches, SWITCH_FILE_LIMIT, in_force=in_force)
         changed = _apply_switch(switches, project, on=on)
         write_whole(self._path, msgspec.json.encode(changed) + b"\n", durable=True)
         self._files.vouch(self._path)

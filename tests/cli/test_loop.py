@@ -197,8 +197,8 @@ def test_a_worker_without_an_answer_completes_nothing_though_the_checks_pass(she
     unable = writes({}, summary="I found no calculator", done=False)
     done = shell.types("add sub(a, b)", steps=(fails(WorkerFailure.TIMED_OUT), unable, SUB))
     assert done.exit_code == 0
-    assert "check     tests passed\ncheck     worker fail: no answer came\niterate " in done.output
-    assert "check     worker fail: I found no calculator" in done.output
+    assert "check     `tests`: passed\ncheck     worker, fail: - no answer came\niterate " in done.output
+    assert "check     worker, fail: - I found no calculator" in done.output
     assert "no answer came" in shell.prompts[1]
     assert "(250 tokens, 2.00 cents)" in done.output
 

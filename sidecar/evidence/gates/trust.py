@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate
-from sidecar.platform.files import ensure_folder, set_aside, write_whole
+from sidecar.platform.files import ensure_folder, write_whole
 from sidecar.platform.paths import real_project_path
-from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
 TRUST_FILE: Final = "trust.json"
@@ -101,11 +101,8 @@ class TrustFile:
     def _mended(self) -> _Trust:
         """Read the file, and set it aside if it is broken. Raises OSError."""
         ensure_folder(self._path.parent)
-        try:
-            return self._read()
-        except BrokenStateError as error:
-            set_aside(self._path, error.fault, str(error))
-            return _Trust()
+        in_force = self._files.path_in_force(self._path)
+        return read_usable_state(self._path, _Trust, FILE_LIMIT, in_force=in_force)
 
     def _write(self, projects: dict[str, dict[str, Approval]]) -> None:
         data = msgspec.json.encode(_Trust(projects=projects)) + b"\n"

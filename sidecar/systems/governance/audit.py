@@ -23,9 +23,9 @@ from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import escape_unencodable, json_escape, repair_json
-from sidecar.platform.files import ensure_folder, exclusively, set_aside, write_whole
+from sidecar.platform.files import ensure_folder, exclusively, write_whole
 from sidecar.platform.ports import Clock, EventLog
-from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.state import read_usable_state
 from sidecar.systems.governance.locks import EXPIRED
 from sidecar.systems.governance.policy.chain import (
     FORGET_TOOL,
@@ -172,12 +172,7 @@ class Audit:
         return head
 
     def _head(self) -> Head:
-        path = self._folder / HEAD_FILE
-        try:
-            return read_state(path, Head, HEAD_LIMIT)
-        except BrokenStateError as broken:
-            set_aside(path, broken.fault, str(broken))
-            return Head()
+        return read_usable_state(self._folder / HEAD_FILE, Head, HEAD_LIMIT)
 
 
 # --- lines --------------------------------------------------------------------------------------------------

@@ -14,23 +14,16 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import ContextLock
-from sidecar.platform.files import (
-    FileFault,
-    UnusableFileError,
-    ensure_folder,
-    exclusively,
-    is_process_alive,
-    read_whole,
-    set_aside,
-    write_whole,
-)
+from sidecar.platform.files import ensure_folder, exclusively, is_process_alive, write_whole
 from sidecar.platform.paths import project_digest
 from sidecar.platform.ports import Clock
+from sidecar.platform.state import read_usable_state
 
 ACQUIRED: Final = "acquired"
 RELEASED: Final = "released"
@@ -60,6 +53,11 @@ class LockLostError(ToolRuleError):
 
     def __init__(self, lock: str) -> None:
         super().__init__("governance-no-lock", lock=lock)
+
+
+class _LockFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    version: int = 1
+    lock: ContextLock | None = None
 
 
 class Locks:
@@ -94,7 +92,7 @@ class Locks:
                 process=process,
             )
             self._note(lock, ACQUIRED)
-            write_whole(path, msgspec.json.encode(lock) + b"\n")
+            _write(path, lock)
         return lock
 
     def find(self, lock: str) -> ContextLock | None:
@@ -114,7 +112,7 @@ class Locks:
         with self._alone():
             path, held = self._find(lock)
             renewed = replace(held, expires=self._clock.now() + seconds)
-            write_whole(path, msgspec.json.encode(renewed) + b"\n")
+            _write(path, renewed)
         return renewed
 
     def end(self, lock: str, result: str) -> ContextLock:
@@ -143,16 +141,15 @@ class Locks:
 
     def _read(self, path: Path) -> ContextLock | None:
         """Return the lock in a file, None where there is none any more."""
-        try:
-            lock = msgspec.json.decode(read_whole(path, LOCK_LIMIT), type=ContextLock)
-        except FileNotFoundError:
-            return None
-        except (UnusableFileError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            unreadable = isinstance(error, UnusableFileError)
-            set_aside(path, FileFault.UNREADABLE if unreadable else FileFault.CORRUPT, str(error))
+        lock = read_usable_state(path, _LockFile, LOCK_LIMIT).lock
+        if lock is None:
             return None
         if lock.expires > self._clock.now() and (not lock.process or is_process_alive(lock.process)):
             return lock
         self._note(lock, EXPIRED)
         path.unlink()
         return None
+
+
+def _write(path: Path, lock: ContextLock) -> None:
+    write_whole(path, msgspec.json.encode(_LockFile(lock=lock)) + b"\n")

@@ -26,17 +26,8 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.services import note_event
 from sidecar.rubric.policy import held_edit_message
-from sidecar.systems.supervision.policy.activity import (
-    Activity,
-    describe_activity,
-    find_activity,
-    goal_runs,
-)
-from sidecar.systems.supervision.policy.commands import (
-    GOAL_SUBCOMMANDS,
-    describe_session,
-    session_exit_code,
-)
+from sidecar.systems.supervision.policy.activity import Activity, describe_activity, find_activity, goal_runs
+from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, describe_session, session_exit_code
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor

@@ -45,12 +45,7 @@ from sidecar.systems.supervision.policy.commands import describe_session, switch
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import NoOtherSystems, OtherSystems, Services
 from sidecar.systems.supervision.saved_files import SavedFileWatch
-from sidecar.systems.supervision.sessions import (
-    SAVE_TRIES,
-    RunningJudgings,
-    SessionLineage,
-    change_session,
-)
+from sidecar.systems.supervision.sessions import SAVE_TRIES, RunningJudgings, SessionLineage, change_session
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 
 if TYPE_CHECKING:

@@ -20,15 +20,7 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, TaskStatus, find_ready_tasks
-from sidecar.kernel.loop import (
-    CommandType,
-    CouncilMember,
-    ExecutionMode,
-    GateResult,
-    GateVerdict,
-    LoopState,
-    LoopStatus,
-)
+from sidecar.kernel.loop import CommandType, CouncilMember, ExecutionMode, LoopState, LoopStatus
 from sidecar.kernel.session import Environment, Session
 from sidecar.systems.taskloop.policy.loop import Action
 from sidecar.systems.taskloop.ports import LoopServices
@@ -206,7 +198,7 @@ class LoopPlayer:
         done = await self._loops.report_completion(self._session, claim, self._hear_gate)
         if (found := done.report) is not None:
             for gate in found.gates:
-                self._tell("check", describe_gate(gate))
+                self._tell("check", self._loops.words.gate(gate))
             for name, lines in (("outside", found.outside), ("weakened", found.weakened)):
                 if lines:
                     self._tell(name, "; ".join(lines))
@@ -238,13 +230,3 @@ class LoopPlayer:
     def _spent(self) -> str:
         loop = self._loops.of(self._session.key)
         return f"({loop.input_tokens + loop.output_tokens:,} tokens, {self._loops.words.cents(loop)})"
-
-
-def describe_gate(gate: GateResult) -> str:
-    """Say in a line how a gate ended: its first error, and how many more there are."""
-    if gate.verdict is GateVerdict.PASS:
-        return f"{gate.id} passed"
-    first = next(iter(gate.errors), gate.reason)
-    more = len(gate.errors) - 1 + gate.more
-    said = f"{gate.id} {gate.verdict}" + ("" if gate.required else " (advisory)")
-    return f"{said}: {first}" + (f" and {more} more" if more > 0 else "")

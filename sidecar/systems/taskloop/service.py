@@ -17,15 +17,7 @@ from sidecar.kernel.budget import reached_worker_limit
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
 from sidecar.kernel.log import EventData, LoopEscalated, LoopReportRuled, LoopSessionChanged, LoopTaskBegun
-from sidecar.kernel.loop import (
-    CommandType,
-    ExecutionMode,
-    GateVerdict,
-    Loop,
-    LoopState,
-    LoopStatus,
-    Tier,
-)
+from sidecar.kernel.loop import CommandType, ExecutionMode, GateVerdict, Loop, LoopState, LoopStatus, Tier
 from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.structs import fill_struct

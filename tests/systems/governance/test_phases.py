@@ -44,17 +44,7 @@ from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
 from sidecar.workers.ports import WorkerError, WorkerFailure
-from support.governed import (
-    ANALYSIS,
-    APPROVED,
-    MADE,
-    NO_NFRS,
-    PASSED,
-    PLAN,
-    REJECTED,
-    TASK,
-    implemented,
-)
+from support.governed import ANALYSIS, APPROVED, MADE, NO_NFRS, PASSED, PLAN, REJECTED, TASK, implemented
 from support.scripted_workers import ScriptedWorkers, Step
 from support.tdd_projects import PYTHON, SUB, SUB_TEST, contents, lay_out
 

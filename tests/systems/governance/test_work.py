@@ -13,14 +13,7 @@ from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import Decision, ErrorType, Phase
 from sidecar.kernel.settings import ModeRules
-from sidecar.systems.governance.policy.table import (
-    ACTIONS,
-    AFTER_ANSWER,
-    MAY_CALL,
-    MODES,
-    NEXT_STAGE,
-    Stage,
-)
+from sidecar.systems.governance.policy.table import ACTIONS, AFTER_ANSWER, MAY_CALL, MODES, NEXT_STAGE, Stage
 from sidecar.systems.governance.policy.work import check_order, decide, fold_work
 
 NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}

@@ -17,14 +17,7 @@ from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.gate import Gate, Kind, Outcome
 from sidecar.kernel.journal import Author, Journal, TaskStatus
 from sidecar.kernel.log import LoggedEvent
-from sidecar.kernel.loop import (
-    CouncilMember,
-    CouncilProposal,
-    ExecutionMode,
-    Loop,
-    LoopState,
-    LoopStatus,
-)
+from sidecar.kernel.loop import CouncilMember, CouncilProposal, ExecutionMode, Loop, LoopState, LoopStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals

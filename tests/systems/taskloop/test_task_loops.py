@@ -16,14 +16,7 @@ from sidecar.kernel.events import SessionDeleted
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Author, Task, TaskStatus
-from sidecar.kernel.loop import (
-    CouncilMember,
-    CouncilProposal,
-    GateVerdict,
-    LoopState,
-    LoopStatus,
-    Tier,
-)
+from sidecar.kernel.loop import CouncilMember, CouncilProposal, GateVerdict, LoopState, LoopStatus, Tier
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals

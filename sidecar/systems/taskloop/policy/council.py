@@ -75,7 +75,6 @@ class CouncilFacts(Struct, frozen=True, kw_only=True):
 class CouncilEstimate(Struct, frozen=True, kw_only=True):
     """What a council may cost, with a line for a person. `cents`: None without a known price."""
 
-    tokens: int
     cents: float | None
     text: str
 
@@ -161,7 +160,7 @@ def estimate_council(asked: Sequence[tuple[str, str]], settings: Settings) -> Co
         f"{len(asked)} agents on {' and '.join(dict.fromkeys(models))}, "
         f"about {sum(read):,} tokens read and {written:,} written: {price}"
     )
-    return CouncilEstimate(tokens=sum(read) + written, cents=cents, text=text)
+    return CouncilEstimate(cents=cents, text=text)
 
 
 def _distinct(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
