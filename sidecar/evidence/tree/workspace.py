@@ -17,10 +17,11 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
@@ -56,6 +57,32 @@ NAMED_PATHS: Final = 50
 EXPECTED_ERRORS: Final = (UnseenError, OSError, TimeoutError, ValueError)
 """Errors that the environment can cause. Anything else is a bug."""
 
+P = ParamSpec("P")
+R = TypeVar("R")
+Look = Callable[P, Coroutine[Any, Any, R]]
+"""A method that looks at the project's files."""
+
+
+def _bounded(otherwise: Callable[[str], R]) -> Callable[[Look[P, R]], Look[P, R]]:
+    """Let a method end within LIMIT_S; where it cannot do its work, it returns `otherwise` of the reason."""
+
+    def bound(work: Look[P, R]) -> Look[P, R]:
+        @wraps(work)
+        async def bounded(*arguments: P.args, **named: P.kwargs) -> R:
+            try:
+                async with asyncio.timeout(LIMIT_S):
+                    return await work(*arguments, **named)
+            except EXPECTED_ERRORS as error:
+                return otherwise(_failure_reason(error))
+
+        return bounded
+
+    return bound
+
+
+def _no_repository(_why: str) -> RepositoryState | None:
+    return None
+
 
 class GitWorkspace:
     """Implements `Workspace`. `kept` is the folder for snapshots; None where nothing may be stored."""
@@ -63,51 +90,72 @@ class GitWorkspace:
     def __init__(self, kept: Path | None = None) -> None:
         self._rooms = None if kept is None else ShadowRepositories(kept)
 
+    @_bounded(lambda _: "")
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
         """Return one digest of all content that is not ignored; "" where none can be computed."""
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                return await self._digest(project, environment)
-        except EXPECTED_ERRORS:
-            return ""
+        return await self._digest(project, environment)
 
+    @_bounded(lambda why: FileBaseline(unseen=why))
     async def remember(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
         """Store the current files as a baseline; `unseen` says why they could not be stored completely."""
+        found = await find_work_tree(project, environment)
+        if found is None:
+            return FileBaseline(
+                tree=await self._digest(project, environment), unseen="there is no git program"
+            )
+        commit = await read_head_commit(found.git)
+        if self._rooms is None or found.bare:
+            why = "the repository is bare: it has no files" if found.bare else "there is no place to keep it"
+            return FileBaseline(tree=await self._digest(project, environment), head=commit, unseen=why)
         try:
-            async with asyncio.timeout(LIMIT_S):
-                return await self._remember(project, environment)
-        except EXPECTED_ERRORS as error:
-            return FileBaseline(unseen=_failure_reason(error))
+            room = self._rooms.newest(found.top)
+            seen = await read_tree_state(room, found)
+        except TooMuchError as error:
+            return FileBaseline(
+                tree=await asyncio.to_thread(digest_folder_stats, found.top), head=commit, unseen=str(error)
+            )
+        name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(seen))
+        with suppress(OSError):
+            await asyncio.to_thread(self._rooms.tidy, found.top)
+        return FileBaseline(tree=seen.digest(), snapshot=name, head=commit)
 
+    @_bounded(lambda why: (FileBaseline(unseen=why), False))
     async def remember_commit(
         self, project: str, environment: Mapping[str, str], at: float
     ) -> tuple[FileBaseline, bool]:
         """Store the commit that was checked out `at` a time as a baseline, and whether that is a guess."""
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                return await self._remember_commit(project, environment, at)
-        except EXPECTED_ERRORS as error:
-            return FileBaseline(unseen=_failure_reason(error)), False
+        found = await find_work_tree(project, environment)
+        if found is None or found.bare or self._rooms is None:
+            raise UnseenError("there is no git program, or no repository with files")
+        commit, guessed = await read_commit_at(found.git, at)
+        if not commit:
+            raise UnseenError("nothing was committed before the session began")
+        room = self._rooms.newest(found.top)
+        now = await read_tree_state(room, found)
+        tree = await snapshot.write_commit_tree(room, found, commit)
+        state = replace(now, tree=tree)  # what no commit holds is taken as unchanged
+        name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(state))
+        return FileBaseline(tree=state.digest(), snapshot=name, head=commit), guessed
 
+    @_bounded(lambda why: ProjectChanges(unseen=why))
     async def since(self, base: FileBaseline, project: str, environment: Mapping[str, str]) -> ProjectChanges:
         """Return the changes since `base`."""
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                return await self._since(base, project, environment)
-        except EXPECTED_ERRORS as error:
-            return ProjectChanges(unseen=base.unseen or _failure_reason(error))
+        room, before, found = await self._baseline(base, project, environment)
+        now = await read_tree_state(room, found)
+        changes = await compare_tree_states(room, found, before, now)
+        if changes.unseen:
+            room.index.unlink(missing_ok=True)  # it refers to contents that are gone: rebuild it next time
+        return replace(changes, tree=now.digest())
 
+    @_bounded(_no_repository)
     async def repository(
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> RepositoryState | None:
         """Return git's state of the project, without contacting a remote."""
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                found = await find_work_tree(project, environment)
-                return await read_repository(found, base.head) if found else None
-        except EXPECTED_ERRORS:
-            return None
+        found = await find_work_tree(project, environment)
+        return await read_repository(found, base.head) if found else None
 
+    @_bounded(lambda why: ProjectCopy(unseen=why))
     async def copy(
         self,
         base: FileBaseline,
@@ -117,24 +165,32 @@ class GitWorkspace:
         into: Path,
     ) -> ProjectCopy:
         """Write a copy of the project below `into`."""
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                return await self._copy(base, project, environment, version, into)
-        except EXPECTED_ERRORS as error:
-            return ProjectCopy(unseen=base.unseen or _failure_reason(error))
+        room, before, found = await self._baseline(base, project, environment)
+        now = before if version is CopyVersion.BASE else await read_tree_state(room, found)
+        new_first = version in (CopyVersion.NOW, CopyVersion.NEW_CHECKS)
+        first, second = (now.tree, before.tree) if new_first else (before.tree, now.tree)
+        if version in (CopyVersion.BASE, CopyVersion.NOW):
+            second = first
+        kept = await write_mixed_files(
+            room, found, MixedVersions(first, second, choose_check_files, with_old_inline_tests), into
+        )
+        since = self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
+        left_out = await link_surroundings(room, found, into, since)
+        return ProjectCopy(
+            project=str(into / found.inside),
+            environment=map_environment(dict(environment), found.top, into),
+            checks=tuple(sorted({*kept, *filter(bears_on_checks, left_out)})),
+        )
 
+    @_bounded(lambda _: False)
     async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:
         """Whether a file that is not ignored, or its folder, changed since, by its change time."""
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                found = await find_work_tree(project, environment)
-                if found is None or self._rooms is None:
-                    return False
-                with self._rooms.newest(found.top).entered(found) as (git, _):
-                    paths = await git.names("ls-files", "-z", "--cached")
-                return await asyncio.to_thread(_any_changed, found.top, paths, since)
-        except EXPECTED_ERRORS:
+        found = await find_work_tree(project, environment)
+        if found is None or self._rooms is None:
             return False
+        with self._rooms.newest(found.top).entered(found) as (git, _):
+            paths = await git.names("ls-files", "-z", "--cached")
+        return await asyncio.to_thread(_any_changed, found.top, paths, since)
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist; only the first 50 are checked."""
@@ -158,69 +214,6 @@ class GitWorkspace:
         except TooMuchError:
             return await asyncio.to_thread(digest_folder_stats, found.top)
 
-    async def _remember(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
-        found = await find_work_tree(project, environment)
-        if found is None:
-            return FileBaseline(
-                tree=await self._digest(project, environment), unseen="there is no git program"
-            )
-        commit = await read_head_commit(found.git)
-        if self._rooms is None or found.bare:
-            why = "the repository is bare: it has no files" if found.bare else "there is no place to keep it"
-            return FileBaseline(tree=await self._digest(project, environment), head=commit, unseen=why)
-        try:
-            room = self._rooms.newest(found.top)
-            seen = await read_tree_state(room, found)
-        except TooMuchError as error:
-            return FileBaseline(
-                tree=await asyncio.to_thread(digest_folder_stats, found.top), head=commit, unseen=str(error)
-            )
-        name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(seen))
-        with suppress(OSError):
-            await asyncio.to_thread(self._rooms.tidy, found.top)
-        return FileBaseline(tree=seen.digest(), snapshot=name, head=commit)
-
-    async def _remember_commit(
-        self, project: str, environment: Mapping[str, str], at: float
-    ) -> tuple[FileBaseline, bool]:
-        found = await find_work_tree(project, environment)
-        if found is None or found.bare or self._rooms is None:
-            raise UnseenError("there is no git program, or no repository with files")
-        commit, guessed = await read_commit_at(found.git, at)
-        if not commit:
-            raise UnseenError("nothing was committed before the session began")
-        room = self._rooms.newest(found.top)
-        now = await read_tree_state(room, found)
-        tree = await snapshot.write_commit_tree(room, found, commit)
-        state = replace(now, tree=tree)  # what no commit holds is taken as unchanged
-        name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(state))
-        return FileBaseline(tree=state.digest(), snapshot=name, head=commit), guessed
-
-    async def _copy(
-        self,
-        base: FileBaseline,
-        project: str,
-        environment: Mapping[str, str],
-        version: CopyVersion,
-        into: Path,
-    ) -> ProjectCopy:
-        room, before, found = await self._baseline(base, project, environment)
-        now = before if version is CopyVersion.BASE else await read_tree_state(room, found)
-        new_first = version in (CopyVersion.NOW, CopyVersion.NEW_CHECKS)
-        first, second = (now.tree, before.tree) if new_first else (before.tree, now.tree)
-        if version in (CopyVersion.BASE, CopyVersion.NOW):
-            second = first
-        kept = await write_mixed_files(
-            room, found, MixedVersions(first, second, choose_check_files, with_old_inline_tests), into
-        )
-        since = self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
-        left_out = await link_surroundings(room, found, into, since)
-        return ProjectCopy(
-            project=str(into / found.inside),
-            environment=map_environment(dict(environment), found.top, into),
-            checks=tuple(sorted({*kept, *filter(bears_on_checks, left_out)})),
-        )
-
     async def _baseline(
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> tuple[ShadowRepository, TreeState, WorkTree]:
@@ -237,16 +230,6 @@ class GitWorkspace:
         if not self._rooms.holds(base.snapshot, found.top):
             raise UnseenError("another repository is around the project now")
         return room, before, found
-
-    async def _since(
-        self, base: FileBaseline, project: str, environment: Mapping[str, str]
-    ) -> ProjectChanges:
-        room, before, found = await self._baseline(base, project, environment)
-        now = await read_tree_state(room, found)
-        changes = await compare_tree_states(room, found, before, now)
-        if changes.unseen:
-            room.index.unlink(missing_ok=True)  # it refers to contents that are gone: rebuild it next time
-        return replace(changes, tree=now.digest())
 
     @contextmanager
     def _room(self, found: WorkTree) -> Iterator[ShadowRepository]:
