@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
@@ -30,6 +29,7 @@ from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID
 from sidecar.hosts.claude_code.user_settings import user_settings_file
 from sidecar.hosts.opencode import plugin_folder
 from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
+from sidecar.kernel.structs import read_json
 from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.installation import HostError
 from sidecar.platform.paths import user_paths
@@ -122,10 +122,7 @@ def _own_files_finding() -> DoctorFinding:
 
 
 def _parse_plugin_list(listing: bytes) -> list[_Plugin] | None:
-    try:
-        return msgspec.json.decode(listing, type=list[_Plugin])
-    except msgspec.DecodeError:
-        return None
+    return read_json(listing, list[_Plugin])
 
 
 def _plugin_finding(listing: bytes, *, needed: bool) -> DoctorFinding:

@@ -22,6 +22,7 @@ from sidecar.hosts.ports import AgentResult
 from sidecar.hosts.run_programs import find_agent_fault
 from sidecar.hosts.streams import AnyStream
 from sidecar.kernel.runs import MCP_SERVER_NAME
+from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.files import write_whole
@@ -143,7 +144,7 @@ def _equip_claude(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
 def _equip_opencode(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
     """Add our server to the MCP configuration that the user's environment contains."""
     name = "OPENCODE_CONFIG_CONTENT"
-    content = _parse_json_object(given.environment.get(name, ""))
+    content = read_json(given.environment.get(name, ""), dict[str, Any]) or {}
     server = {
         "type": "remote",
         "url": kit.access.url,
@@ -155,13 +156,6 @@ def _equip_opencode(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
     content["mcp"] = {**(mcp if isinstance(mcp, dict) else {}), MCP_SERVER_NAME: server}
     told = msgspec.json.encode(content).decode()
     return replace(given, environment={**given.environment, name: told})
-
-
-def _parse_json_object(text: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(text or "{}", type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError):
-        return {}
 
 
 OTHER_PROGRAM: Final = KnownProgram(_equip_nothing)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.hosts.claude_code.headless import NULL, ClaudeResult, ClaudeUsage, explain_claude_failure
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import describe_host_error
+from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import clean_line, last_characters, strip_control_codes
 from sidecar.platform.data import load_data
 
@@ -101,11 +101,7 @@ class AgentStream:
 
     def _read_other(self, line: str) -> str:
         """Take a line that did not fit: nothing is told of one of the host's form, any other as it is."""
-        try:
-            msgspec.json.decode(line, type=_Typed)
-        except (msgspec.DecodeError, RecursionError):
-            return line
-        return ""
+        return line if read_json(line, _Typed) is None else ""
 
     def _finish(self, printed: str) -> None:
         whole = AnyStream(lambda _said: None)
@@ -160,9 +156,7 @@ class ClaudeStream(AgentStream):
         self._spent: dict[str, int] = {}
 
     def _read(self, line: str) -> str:
-        try:
-            found = msgspec.json.decode(line, type=_ClaudeLine)
-        except (msgspec.DecodeError, RecursionError):
+        if (found := read_json(line, _ClaudeLine)) is None:
             return self._read_other(line)
         if found.type == "result":
             self._end(found)
@@ -232,9 +226,7 @@ class OpenCodeStream(AgentStream):
         self._message = ""
 
     def _read(self, line: str) -> str:
-        try:
-            found = msgspec.json.decode(line, type=_OpenCodeLine)
-        except (msgspec.DecodeError, RecursionError):
+        if (found := read_json(line, _OpenCodeLine)) is None:
             return self._read_other(line)
         part = found.part
         if found.type == "text":
@@ -319,9 +311,7 @@ class AnyStream:
 
 
 def _find_form(line: str) -> type[AgentStream] | None:
-    try:
-        mark = msgspec.json.decode(line, type=_FormMark)
-    except (msgspec.DecodeError, RecursionError):
+    if (mark := read_json(line, _FormMark)) is None:
         return None
     if mark.opencode_session:
         return OpenCodeStream

@@ -1,12 +1,14 @@
-"""Builds a Struct from others that know the same by the same names."""
+"""Builds a Struct from others that know the same by the same names, or from JSON that others wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
+K = TypeVar("K")
 T = TypeVar("T", bound=Struct)
 
 
@@ -23,3 +25,11 @@ def find_fields(names: Iterable[str], *sources: object) -> dict[str, Any]:
 def fill_struct(kind: type[T], /, *sources: object, **own: object) -> T:
     """Return a Struct with the fields `own`, and all others that a source has."""
     return kind(**find_fields(kind.__struct_fields__, *sources) | own)
+
+
+def read_json(text: bytes | str | Raw, kind: type[K]) -> K | None:
+    """Return JSON as a Struct or another type; None for what is no JSON, or none of this type."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None

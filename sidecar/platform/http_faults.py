@@ -8,10 +8,10 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.errors import ServiceError
+from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import one_printable_line
 
 if TYPE_CHECKING:
@@ -119,9 +119,7 @@ class _Complaint(Struct, frozen=True):
 
 def extract_error_text(body: bytes) -> str:
     """Return the error text of a response, "" if there is none; a body other than JSON as it is."""
-    try:
-        found = msgspec.json.decode(body, type=_Complaint)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    if (found := read_json(body, _Complaint)) is None:
         return body[:2000].decode("utf-8", "replace")
     for part in (found.error, found.message, found.detail):
         said = part.get("message") if isinstance(part, dict) else part

@@ -30,6 +30,7 @@ from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
@@ -221,10 +222,7 @@ def _permit(task: WorkerTask[A]) -> str:
     The last rule that matches counts, and those of an agent come after all others. In `permission` itself,
     the order would depend on which keys the user's own configuration has.
     """
-    try:
-        content = msgspec.json.decode(task.environment.get(OPENCODE_CONFIG) or "{}", type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError):
-        content = {}
+    content = read_json(task.environment.get(OPENCODE_CONFIG, ""), dict[str, Any]) or {}
     known = worker_data().permissions
     allowed = {known[tool]: "allow" for tool in task.tools if tool in known}
     permission = {"*": "deny", **allowed, "external_directory": "deny"}

@@ -20,6 +20,7 @@ from sidecar.kernel import (
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.session import Continuation, ProgressSnapshot, Session
+from sidecar.kernel.structs import read_json
 from sidecar.systems.supervision.policy.goal_endings import GOAL_ENDINGS
 from support.cases import KEY
 from support.table import over_table
@@ -74,3 +75,8 @@ def test_every_ending_has_a_reason_of_the_same_name() -> None:
         status.value: status.value for status in GOAL_ENDINGS
     }
     assert len(set(RestReason)) == len(RestReason.__members__)
+
+
+@over_table("text", ["", "no JSON", b"\xff", '"\ud800"', "[" * 100_000, "[1]", '{"spent": {"tokens": "1"}}'])
+def test_what_is_no_json_of_a_type_reads_as_nothing(text: bytes | str) -> None:
+    assert read_json(text, Goal) is None

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.gate import Outcome
+from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import clean_line
 from sidecar.platform import processes
 
@@ -219,10 +220,8 @@ def first_failure_line(done: processes.ProcessResult) -> str:
 
 
 def _unwrap_json_error(line: str) -> str:
-    try:
-        return one_line(msgspec.json.decode(line.encode(), type=_JsonErrorAnswer).error.message) or line
-    except (msgspec.DecodeError, RecursionError):
-        return line
+    found = read_json(line, _JsonErrorAnswer)
+    return (one_line(found.error.message) if found else "") or line
 
 
 # --- Reading the checkout and its remote with git, without contacting the remote ----------------------------

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 from xml.etree import ElementTree as ET
 
-import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.structs import read_json
 from sidecar.platform.environments import tool_folders
 
 T = TypeVar("T")
@@ -146,10 +146,7 @@ def read_report_bytes(path: Path) -> bytes | None:
 
 def decode_json_report(raw: bytes | str | None, form: type[T]) -> T | None:
     """Decode a JSON report of this form; None if it is not one."""
-    try:
-        return None if raw is None else msgspec.json.decode(raw, type=form)
-    except (msgspec.DecodeError, RecursionError, ValueError):
-        return None
+    return None if raw is None else read_json(raw, form)
 
 
 # --- limited search for files that a run wrote --------------------------------------------------------------

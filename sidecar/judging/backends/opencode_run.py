@@ -19,6 +19,7 @@ from sidecar.hosts.streams import OpenCodeStream
 from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.runs import RUN_AGENT_VARIABLE
+from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.api_keys import session_project
 from sidecar.platform.processes import ProcessEnding, find_program
@@ -80,10 +81,7 @@ def _find_program(environment: Mapping[str, str]) -> str:
 
 def _with_judge(content: str, system: str) -> str:
     """Return the user's inline configuration with the judge added: an agent without any tool."""
-    try:
-        config = msgspec.json.decode(content or "{}", type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError):
-        config = {}
+    config = read_json(content, dict[str, Any]) or {}
     agents = config.get("agent")
     judge = {"mode": "primary", "description": TITLE, "prompt": system, "permission": {"*": "deny"}}
     config["agent"] = {**(agents if isinstance(agents, dict) else {}), JUDGE_AGENT: judge}

@@ -13,9 +13,10 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Annotated, Final
 
-import msgspec
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
+
+from sidecar.kernel.structs import read_json
 
 FORGET_TOOL: Final = "forget"
 """The tool of an entry that says which entries were removed."""
@@ -126,9 +127,7 @@ def verify_export(data: bytes) -> Verification:
     """Find what is wrong with an exported file."""
     *lines, last = data.removesuffix(b"\n").split(b"\n")
     end = len(lines) + 1
-    try:
-        seal = msgspec.json.decode(last, type=Seal)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    if (seal := read_json(last, Seal)) is None:
         what = "cut off at the end: the last line is not the seal of an export"
         return Verification(entries=len(lines), faults=(Fault(line=end, number=0, what=what),))
     found = verify_lines(lines, Head(number=seal.last, digest=seal.head), part=bool(seal.lock))
@@ -153,20 +152,14 @@ def _read_line(place: int, line: bytes) -> _Line | None:
     """Read a line, None where its digest is not its own."""
     if not line.endswith(b',"digest":"%s"}' % line_digest(line).encode()):
         return None
-    try:
-        return replace(msgspec.json.decode(line, type=_Line), line=place)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    read = read_json(line, _Line)
+    return None if read is None else replace(read, line=place)
 
 
 def _removed_runs(entry: _Line) -> dict[int, RemovedRun]:
     """Return what an entry says was removed, by the last number of each run."""
-    if entry.tool != FORGET_TOOL:
-        return {}
-    try:
-        return {run.last: run for run in msgspec.json.decode(entry.output, type=Removed).removed}
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return {}  # a forged one
+    said = read_json(entry.output, Removed) if entry.tool == FORGET_TOOL else None
+    return {run.last: run for run in said.removed} if said else {}
 
 
 def _is_bridged(gap: range, previous: str, removed: dict[int, RemovedRun]) -> bool:
