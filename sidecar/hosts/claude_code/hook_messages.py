@@ -9,7 +9,8 @@ import msgspec
 
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, NoReply, Rest, ToolCallReply
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.text import clean_text, repair_json, truncate_middle_utf16
+from sidecar.kernel.structs import UNREADABLE, decode_repaired
+from sidecar.kernel.text import clean_text, truncate_middle_utf16
 
 Wanted = TypeVar("Wanted")
 
@@ -152,14 +153,8 @@ def read_hook_tool_input(raw: bytes) -> dict[str, msgspec.Raw]:
 
 def _decode_hook_input(raw: bytes, decoder: msgspec.json.Decoder[Wanted]) -> Wanted:
     try:
-        return decoder.decode(raw)
-    except msgspec.ValidationError as error:
-        raise _unusable_input_error(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return decoder.decode(repair_json(raw))
-    except (msgspec.DecodeError, RecursionError) as error:
+        return decode_repaired(raw, decoder)
+    except UNREADABLE as error:
         raise _unusable_input_error(error) from error
 
 

@@ -43,7 +43,8 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import clean_line, clean_text, repair_json, truncate_middle_utf16
+from sidecar.kernel.structs import UNREADABLE, decode_repaired
+from sidecar.kernel.text import clean_line, clean_text, truncate_middle_utf16
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
@@ -156,22 +157,12 @@ def read_plugin_event(raw: bytes) -> PluginEvent:
     if len(raw) > INPUT_LIMIT:
         raise BadInputError(f"an event of {len(raw):,} bytes is over the limit of {INPUT_LIMIT:,} bytes")
     try:
-        return PLUGIN_EVENT_DECODER.decode(raw)
-    except msgspec.ValidationError as error:
-        raise _unusable_event_error(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return PLUGIN_EVENT_DECODER.decode(repair_json(raw))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _unusable_event_error(error) from error
-
-
-def _unusable_event_error(error: Exception) -> BadInputError:
-    said = clean_line(str(error)[:ERROR_LIMIT])
-    return BadInputError(
-        f"an event of OpenCode cannot be used: {said}. `supervisor doctor` checks the plugin."
-    )
+        return decode_repaired(raw, PLUGIN_EVENT_DECODER)
+    except UNREADABLE as error:
+        said = clean_line(str(error)[:ERROR_LIMIT])
+        raise BadInputError(
+            f"an event of OpenCode cannot be used: {said}. `supervisor doctor` checks the plugin."
+        ) from error
 
 
 # --- Translation of events and answers ----------------------------------------------------------------------

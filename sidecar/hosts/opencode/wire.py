@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from sidecar.kernel.text import repair_json
+from sidecar.kernel.structs import UNREADABLE, decode_repaired
 
 Wanted = TypeVar("Wanted")
 
@@ -136,12 +136,8 @@ RAW_LIST_DECODER: Final = msgspec.json.Decoder(list[msgspec.Raw])
 def try_decode_mended(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Wanted]) -> Wanted | None:
     """Decode what a host wrote, replacing lone surrogates; None if it has another form."""
     try:
-        return decoder.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return decoder.decode(repair_json(bytes(raw)))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_repaired(raw, decoder)
+    except UNREADABLE:
         return None
 
 
