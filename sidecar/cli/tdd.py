@@ -16,7 +16,6 @@ from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
-from sidecar.kernel.errors import BadInputError
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.paths import user_paths
 from sidecar.systems.tdd.policy.phases import Phase
@@ -91,8 +90,6 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     except KeyboardInterrupt:
         echo("Interrupted: the agent was ended, and the project is as it was.", err=True)
         sys.exit(INTERRUPTED_CODE)
-    except BadInputError as error:
-        raise click.ClickException(str(error)) from error
     if as_json:
         echo_json(results)
     sys.exit(max(EXIT_CODES[result.status] for result in results))

@@ -107,13 +107,9 @@ class Audit:
                 raise OSError(errno.EIO, "the audit is damaged; `supervisor audit verify` says where")
         return tuple(found)
 
-    def lines(self, lock: str = "", since: float | None = None) -> Iterator[bytes]:
-        """Yield the lines of all entries, or of a lock's, or of those since a time."""
-        return map(audit_line, self.events(lock, EventFilter(since=since)))
-
     def export(self, lock: str = "") -> bytes:
         """Return all lines, or a lock's, with the seal."""
-        return seal_lines(tuple(self.lines(lock)), self._clock.now(), lock)
+        return seal_lines(tuple(map(audit_line, self.events(lock))), self._clock.now(), lock)
 
     def verify(self) -> Verification:
         """Verify all that is in the log."""
@@ -155,9 +151,8 @@ class Audit:
         event = LoggedEvent(
             at=self._clock.now(), system=SYSTEM, session=session, project=project, origin=origin, data=entry
         )
-        event = chain_event(event, self._last())
-        self._log.append(event)
-        entry = event.data if isinstance(event.data, AuditEntry) else entry
+        entry = chain_entry(entry, event, self._last())
+        self._log.append(replace(event, data=entry))
         head = Head(number=entry.number, digest=entry.digest, at=event.at)
         write_whole(self._folder / HEAD_FILE, msgspec.json.encode(head) + b"\n")
         return entry
@@ -178,14 +173,11 @@ class Audit:
 # --- lines --------------------------------------------------------------------------------------------------
 
 
-def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
-    """Return the event of an entry as the one that follows `last`, with its number and digests.
+def chain_entry(entry: AuditEntry, event: LoggedEvent, last: Head) -> AuditEntry:
+    """Return the entry of an event as the one that follows `last`, with its number and digests.
 
     Its texts become such as the log stores and gives back, so that the line remains the same.
     """
-    entry = event.data
-    if not isinstance(entry, AuditEntry):
-        raise TypeError(f"{event.kind} is no entry of the audit")
     entry = replace(
         entry,
         **{name: escape_unencodable(getattr(entry, name)) for name in ("agent", "result", "error")},
@@ -195,8 +187,7 @@ def chain_event(event: LoggedEvent, last: Head) -> LoggedEvent:
         output=_one_line(entry.output),
         digest="0" * 64,
     )
-    digest = line_digest(audit_line(replace(event, data=entry)))
-    return replace(event, data=replace(entry, digest=digest))
+    return replace(entry, digest=line_digest(audit_line(replace(event, data=entry))))
 
 
 def audit_line(event: LoggedEvent) -> bytes:

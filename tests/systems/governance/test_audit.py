@@ -18,7 +18,7 @@ from sidecar.kernel.log import EventFilter, LoggedEvent, SessionNoted
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import LOG_FILE, EventLogFile
 from sidecar.platform.incidents import Incidents
-from sidecar.systems.governance.audit import Audit
+from sidecar.systems.governance.audit import Audit, audit_line
 from sidecar.systems.governance.policy.chain import verify_export
 from support.logs import event_log
 from support.memory_stores import ManualClock
@@ -45,7 +45,7 @@ class Desk:
 
     @property
     def numbers(self) -> list[int]:
-        return [json.loads(line)["number"] for line in self.audit.lines()]
+        return [json.loads(line)["number"] for line in map(audit_line, self.audit.events())]
 
     @property
     def faults(self) -> list[str]:
@@ -73,7 +73,7 @@ def test_an_entry_is_a_line_that_a_stranger_can_verify(desk: Desk) -> None:
     pretty = '{\n  "a": [1, 2.50],\n  "b": "ä\u2028🌱\u009b"\n}'.encode()
     first = desk.audit.append(entry(said=pretty), session=KEY, project="/p\udcff", origin="zsh")
     second = desk.audit.append(entry(result="a\udcffb"))
-    one, two = desk.audit.lines()
+    one, two = map(audit_line, desk.audit.events())
     assert one.isascii()
     assert (one + two).decode().isprintable()
     shown = json.loads(one)

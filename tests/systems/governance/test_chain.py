@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.session import SessionKey
-from sidecar.systems.governance.audit import audit_line, chain_event, seal_lines
+from sidecar.systems.governance.audit import audit_line, chain_entry, seal_lines
 from sidecar.systems.governance.policy.chain import (
     Head,
     Removed,
@@ -40,10 +40,9 @@ def chained(entries: list[AuditEntry]) -> tuple[list[bytes], Head]:
         event = LoggedEvent(
             at=float(at), system="governance", session=SessionKey("a", "b"), project="/p", data=one
         )
-        event = chain_event(event, head)
-        assert isinstance(event.data, AuditEntry)
-        head = Head(number=event.data.number, digest=event.data.digest)
-        lines.append(audit_line(event))
+        made = chain_entry(one, event, head)
+        head = Head(number=made.number, digest=made.digest)
+        lines.append(audit_line(replace(event, data=made)))
     return lines, head
 
 
@@ -82,12 +81,16 @@ def repeat(lines: list[bytes], luck: random.Random) -> tuple[int, str]:
     return at + 1, "added"
 
 
+def forged(made: AuditEntry, before: Head) -> bytes:
+    event = LoggedEvent(at=0.0, system="governance", data=made)
+    return audit_line(replace(event, data=chain_entry(made, event, before)))
+
+
 def add(lines: list[bytes], luck: random.Random) -> tuple[int, str]:
     """A forged entry whose digest is right, with its number."""
     at = luck.randrange(1, len(lines))
     before = msgspec.json.decode(lines[at - 1], type=Head)
-    event = LoggedEvent(at=0.0, system="governance", data=entry(luck.randrange(ENTRIES)))
-    lines.insert(at, audit_line(chain_event(event, before)))
+    lines.insert(at, forged(entry(luck.randrange(ENTRIES)), before))
     return at + 1, "added"
 
 
@@ -95,8 +98,7 @@ def replace_one(lines: list[bytes], luck: random.Random) -> tuple[int, str]:
     """A forged entry in the place of another. The one behind it tells."""
     at = luck.randrange(len(lines) - 1)
     before = msgspec.json.decode(lines[at - 1], type=Head) if at else Head()
-    event = LoggedEvent(at=0.0, system="governance", data=replace(entry(at), result="REJECTED"))
-    lines[at] = audit_line(chain_event(event, before))
+    lines[at] = forged(replace(entry(at), result="REJECTED"), before)
     return at + 2, "changed"
 
 

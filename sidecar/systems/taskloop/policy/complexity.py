@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.platform.data import load_data
+from sidecar.systems.taskloop.policy.agents import LEAST_COMPLEXITY, MOST_COMPLEXITY
 
-MOST_COMPLEX: Final = 14
 WILDCARDS: Final = frozenset("*?{[")
 
 
@@ -28,24 +27,21 @@ class _Weights(Struct, frozen=True, forbid_unknown_fields=True):
     groups: dict[str, str]
 
 
-@cache
-def _weights() -> tuple[_Weights, tuple[re.Pattern[str], ...]]:
-    known = load_data("complexity", _Weights)
-    return known, tuple(re.compile(one, re.IGNORECASE) for one in known.groups.values())
+WEIGHTS: Final[_Weights] = load_data("complexity", _Weights)
+GROUPS: Final = tuple(re.compile(one, re.IGNORECASE) for one in WEIGHTS.groups.values())
 
 
 def estimate_complexity(description: str, criteria: tuple[str, ...] = (), scope: tuple[str, ...] = ()) -> int:
     """Return 1 to 14."""
-    weights, groups = _weights()
     text = "\n".join((description, *criteria))
     found = (
-        weights.least
-        + min(len(description.split()) // weights.words_each, weights.most_words)
-        + min(len(criteria), weights.most_criteria)
-        + min(sum(map(_is_wide, scope)) * weights.wide, weights.most_scope)
-        + min(sum(group.search(text) is not None for group in groups) * weights.hard, weights.most_hard)
+        WEIGHTS.least
+        + min(len(description.split()) // WEIGHTS.words_each, WEIGHTS.most_words)
+        + min(len(criteria), WEIGHTS.most_criteria)
+        + min(sum(map(_is_wide, scope)) * WEIGHTS.wide, WEIGHTS.most_scope)
+        + min(sum(group.search(text) is not None for group in GROUPS) * WEIGHTS.hard, WEIGHTS.most_hard)
     )
-    return max(1, min(found, MOST_COMPLEX))
+    return max(LEAST_COMPLEXITY, min(found, MOST_COMPLEXITY))
 
 
 def _is_wide(glob: str) -> bool:
