@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.journal import JournalSummary, Note, Task
-from sidecar.kernel.loop import Escalation
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.stop_history import RecordedStop
 from sidecar.kernel.text import encode_json
@@ -174,10 +173,13 @@ class LoopReportRuled(Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     summary: str = ""
 
 
-class LoopEscalated(Escalation, frozen=True, kw_only=True, omit_defaults=True, tag="loop-escalated"):
+class LoopEscalated(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-escalated"):
     """A stronger model, or the council, takes over."""
 
     task: str
+    from_tier: str
+    to_tier: str
+    reason: str
 
 
 class LoopCouncil(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="loop-council"):

@@ -17,10 +17,10 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.held_edits import EditState
-from sidecar.platform.files import ensure_folder, remove_stale_temporaries, set_aside, write_whole
+from sidecar.platform.files import ensure_folder, remove_stale_temporaries, write_whole
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.paths import project_digest
-from sidecar.platform.state import BrokenStateError, read_state
+from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
 
 VERSION: Final = 1
 FILES: Final = 500
@@ -77,13 +77,10 @@ class EditStateFiles:
 
     def _read(self, path: Path) -> EditState | None:
         try:
-            return read_state(path, _StateDocument, self._limit).standing
-        except BrokenStateError as error:
-            log.warning("%s is set aside: %s", path, error)
-            self._set_aside(path, error)
+            return read_usable_state(path, _StateDocument, self._limit).standing
         except OSError as error:
             log.warning("%s cannot be read: %s", path, error)
-        return None
+            return None
 
     def write(self, subject: str, state: EditState) -> None:
         """Store a state. Raises OSError.
@@ -112,12 +109,6 @@ class EditStateFiles:
         """Return the subject's file, None if its path is not absolute or not valid UTF-8."""
         mark = project_digest(subject)
         return self._folder / f"{mark}.json" if mark else None
-
-    def _set_aside(self, path: Path, error: BrokenStateError) -> None:
-        try:
-            set_aside(path, error.fault, str(error))
-        except OSError as trouble:
-            log.warning("%s cannot be set aside: %s", path, trouble)
 
     def _make_room(self) -> None:
         files = list(self._folder.glob("*.json"))

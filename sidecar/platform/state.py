@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import re
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -22,6 +23,8 @@ from sidecar.platform.files import (
     set_aside,
     write_whole,
 )
+
+log = logging.getLogger(__name__)
 
 
 class VersionedState(Protocol):
@@ -69,6 +72,7 @@ def read_usable_state(path: Path, kind: type[S], limit: int, *, in_force: Path |
     try:
         return read_state(in_force or path, kind, limit)
     except BrokenStateError as broken:
+        log.warning("%s is set aside: %s", path, broken)
         set_aside(path, broken.fault, str(broken))
         return kind()
 
