@@ -43,8 +43,21 @@ class Author(StrEnum):
     USER = "user"
 
 
+class TaskClaim(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who works on a task: the agent of which iteration, and until when nobody else may take it.
+
+    `until` is seconds since the epoch. `done`: the agent completed it, and its work is not merged yet.
+    """
+
+    worker: int
+    until: float
+    done: bool = False
+
+
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One task. `id` ("T3") is never reused. `depends_on`: ids of tasks that must be completed first.
+
+    `claim`: where several agents work at once, which of them works on it.
 
     `added_at` and `changed_at` are seconds since the epoch, 0 where unknown.
     The others are the task loop's: `complexity` is 1 to 14, 0 where unknown; `agent` is the one that works on
@@ -58,6 +71,7 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: Priority = Priority.MEDIUM
     depends_on: tuple[str, ...] = ()
     by: Author = Author.AGENT
+    claim: TaskClaim | None = None
     added_at: float = 0.0
     changed_at: float = 0.0
     complexity: int = 0
@@ -71,6 +85,11 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def open(self) -> bool:
         """Whether the task is not completed; a blocked or failed task is open too."""
         return self.status is not TaskStatus.COMPLETED
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there is work left on it, besides merging what was done."""
+        return self.open and not (self.claim and self.claim.done)
 
 
 class Note(Struct, frozen=True, kw_only=True):
@@ -96,7 +115,7 @@ class Journal(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `iteration` is the current one where a loop drives the agent (`supervisor run`), 0 elsewhere. `closed_at`
     is when the agent declared the session complete, in seconds since the epoch; None until then, and again
-    when a task is added or reopened.
+    when a task is added or reopened. `revision` counts how often it was saved.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -105,6 +124,7 @@ class Journal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     serial: int = 0
     iteration: int = 0
     closed_at: float | None = None
+    revision: int = 0
 
 
 def find_ready_tasks(journal: Journal) -> tuple[Task, ...]:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.journal import Journal
+from sidecar.kernel.journal import Journal, Task
 
 RUN_HOST: Final = "run"
 """The host name in session keys of `supervisor run`."""
@@ -74,7 +74,8 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
 
     `feedback` is the message of the last judging, `before` the output of the user's hooks, `extra` the user's
     own text for every prompt. `tools` is the name of our MCP server, "" where the agent cannot reach it;
-    `subagents` that of the agent's tool for others, "" where it has none.
+    `subagents` that of the agent's tool for others, "" where it has none. `branch` is that of the agent's own
+    worktree where several agents work at once, `task` the one it was given.
     """
 
     session: str
@@ -88,7 +89,25 @@ class RunPromptInputs(Struct, frozen=True, kw_only=True):
     extra: str = ""
     tools: str = ""
     subagents: str = ""
+    branch: str = ""
+    task: Task | None = None
     journal: Journal = Journal()
+
+
+class StartedWorker(Struct, frozen=True, kw_only=True):
+    """An agent of several that may begin: its iteration in the journal, and its task, None for none."""
+
+    worker: int
+    task: Task | None = None
+
+
+class CheckRun(Struct, frozen=True, kw_only=True):
+    """How a required check ended in a scratch copy. `why` is the end of its output where it did not pass."""
+
+    id: str
+    command: str
+    passed: bool
+    why: str = ""
 
 
 # --- Progress events for observers --------------------------------------------------------------------------

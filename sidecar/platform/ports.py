@@ -34,7 +34,7 @@ class Clock(Protocol):
 class StaleSessionError(OSError):
     """The state was saved by somebody else since it was loaded. Nothing was written."""
 
-    def __init__(self, session: Session | Loop, stored: Session | Loop | None) -> None:
+    def __init__(self, session: Session | Loop | Journal, stored: Session | Loop | Journal | None) -> None:
         """Name both revisions; one that is not stored has revision 0."""
         there = stored.revision if stored is not None else 0
         super().__init__(
@@ -78,8 +78,12 @@ class JournalStore(Protocol):
     def load(self, key: SessionKey) -> Journal | None:
         """The saved journal, or None. Raises the same exceptions as SessionStore.load."""
 
-    def save(self, key: SessionKey, journal: Journal) -> None:
-        """Write it whole or not at all. Raises OSError, BadInputError for text that cannot be encoded."""
+    def save(self, key: SessionKey, journal: Journal) -> Journal:
+        """Write it whole or not at all, and return it with its new revision.
+
+        Raises StaleSessionError if another revision is stored than the one that it was loaded with, OSError,
+        BadInputError for text that cannot be encoded.
+        """
 
     def forget(self, key: SessionKey) -> None:
         """Remove a session's journal."""

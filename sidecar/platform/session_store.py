@@ -140,8 +140,14 @@ class JournalFiles:
         kept = self._documents.load(key)
         return kept.journal if kept else None
 
-    def save(self, key: SessionKey, journal: Journal) -> None:
-        self._documents.save(JournalDocument(key, journal))
+    def save(self, key: SessionKey, journal: Journal) -> Journal:
+        def check(stored: JournalDocument | None) -> None:
+            if journal.revision != (stored.journal.revision if stored else 0):
+                raise StaleSessionError(journal, stored.journal if stored else None)
+
+        saved = replace(journal, revision=journal.revision + 1)
+        self._documents.save(JournalDocument(key, saved), check)
+        return saved
 
     def forget(self, key: SessionKey) -> None:
         """Remove the journal and its chain; set-aside files stay. Raises BadInputError, OSError."""

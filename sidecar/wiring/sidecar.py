@@ -66,7 +66,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
         **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),
-        **_offered(ITERATION, iteration_methods(services, journals)),
+        **_offered(ITERATION, iteration_methods(services, journals, supervision.supervisor.checks)),
         **tool_methods(control, toolbox, supervision),
         **page_methods(control, supervision),
         **inbox_methods(control, supervision),

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, Journal, JournalSummary, Note, NoteKind, Priority, Task, TaskStatus
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.ports import JournalStore
+from sidecar.platform.ports import JournalStore, StaleSessionError
 from sidecar.platform.session_store import JournalFiles
 from support.memory_stores import MemoryJournals
 
@@ -60,8 +61,8 @@ def kept(opened: Callable[[], Kept]) -> Kept:
     return opened()
 
 
-def serial(number: int) -> Journal:
-    return Journal(serial=number)
+def serial(number: int, revision: int = 0) -> Journal:
+    return Journal(serial=number, revision=revision)
 
 
 def test_a_session_in_which_nothing_was_written_has_no_journal(kept: Kept) -> None:
@@ -69,21 +70,31 @@ def test_a_session_in_which_nothing_was_written_has_no_journal(kept: Kept) -> No
 
 
 def test_what_was_saved_comes_back_whole(kept: Kept) -> None:
-    kept().save(KEY, JOURNAL)
-    assert kept().load(KEY) == JOURNAL
+    saved = kept().save(KEY, JOURNAL)
+    assert saved == replace(JOURNAL, revision=1)
+    assert kept().load(KEY) == saved
 
 
 def test_an_empty_journal_is_one(kept: Kept) -> None:
     kept().save(KEY, Journal())
-    assert kept().load(KEY) == Journal()
+    assert kept().load(KEY) == Journal(revision=1)
 
 
 def test_journals_of_sessions_do_not_mix(kept: Kept) -> None:
     store = kept()
     store.save(KEY, JOURNAL)
     store.save(OTHER, serial(1))
-    assert store.load(KEY) == JOURNAL
-    assert store.load(OTHER) == serial(1)
+    assert store.load(KEY) == replace(JOURNAL, revision=1)
+    assert store.load(OTHER) == serial(1, 1)
+
+
+def test_a_journal_that_was_saved_meanwhile_is_not_overwritten(kept: Kept) -> None:
+    first = kept().save(KEY, JOURNAL)
+    second = kept().save(KEY, replace(first, iteration=3))
+    for stale in (JOURNAL, first):
+        with pytest.raises(StaleSessionError):
+            kept().save(KEY, stale)
+    assert kept().load(KEY) == second
 
 
 def test_a_forgotten_journal_is_gone_and_may_begin_again(kept: Kept) -> None:
@@ -93,9 +104,9 @@ def test_a_forgotten_journal_is_gone_and_may_begin_again(kept: Kept) -> None:
     store.forget(KEY)
     assert store.load(KEY) is None
     assert kept().load(KEY) is None
-    assert store.load(OTHER) == serial(1)
+    assert store.load(OTHER) == serial(1, 1)
     store.save(KEY, serial(2))
-    assert kept().load(KEY) == serial(2)
+    assert kept().load(KEY) == serial(2, 1)
 
 
 def test_forgetting_the_unknown_does_nothing(kept: Kept) -> None:
@@ -128,8 +139,9 @@ def test_any_history_leaves_what_was_saved_last(
     for step, name, number in history:
         key = SessionKey("opencode", name)
         if step == "save":
-            expected[name] = serial(number)
-            store.save(key, expected[name])
+            before = store.load(key)
+            expected[name] = store.save(key, serial(number, before.revision if before else 0))
+            assert expected[name].serial == number
         elif step == "forget":
             expected.pop(name, None)
             store.forget(key)

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.session_store import JournalFiles
 from sidecar.systems.iteration.policy import journal as rules
 from support.disks import files_of_at_most, refuse
 from support.states import (
     KEY,
     SESSION,
     UnversionedFiles,
+    UnversionedJournals,
     big,
     by_a_clever_hand,
     by_hand,
@@ -69,8 +69,8 @@ def path(folder: Path) -> Path:
     return folder / "sessions" / "claude-code-s1.journal.json"
 
 
-def written(folder: Path, *journals: Journal) -> JournalFiles:
-    store = JournalFiles(folder)
+def written(folder: Path, *journals: Journal) -> UnversionedJournals:
+    store = UnversionedJournals(folder)
     for journal in journals:
         store.save(KEY, journal)
     return store
@@ -88,7 +88,7 @@ def test_state_and_journal_of_a_session_leave_each_other_alone(folder: Path, pat
     journals = written(folder, JOURNAL)
     half(path)
     assert (UnversionedFiles(folder).load(KEY), UnversionedFiles(folder).known()) == (SESSION, (KEY,))
-    assert JournalFiles(folder).load(KEY) is None
+    assert UnversionedJournals(folder).load(KEY) is None
     journals.save(KEY, JOURNAL)
     states.forget(KEY)
     assert journals.load(KEY) == JOURNAL
@@ -125,10 +125,10 @@ def test_a_full_disk_is_an_error_and_the_old_journal_holds(folder: Path, room: i
     with files_of_at_most(room), pytest.raises(OSError, match="File too large"):
         store.save(KEY, longer)
     assert store.load(KEY) == JOURNAL
-    assert JournalFiles(folder).load(KEY) == JOURNAL
+    assert UnversionedJournals(folder).load(KEY) == JOURNAL
     assert reasons(folder) == ()
     store.save(KEY, longer)
-    assert JournalFiles(folder).load(KEY) == longer
+    assert UnversionedJournals(folder).load(KEY) == longer
 
 
 @pytest.mark.parametrize("fault", ["rename", "replace"])
@@ -160,7 +160,7 @@ def test_the_longest_journal_that_its_rules_allow_can_be_kept_and_a_longer_one_c
     for _ in range(rules.MAX_JOURNAL_LENGTH // rules.MAX_TEXT_LENGTH):
         full, _ = rules.add_note(full, NoteKind.TIP, text, 0.0)
     store = written(folder, full)
-    assert JournalFiles(folder).load(KEY) == full
+    assert UnversionedJournals(folder).load(KEY) == full
     with pytest.raises(OSError, match="a session journal of"):
         store.save(KEY, replace(full, notes=full.notes * 6))
     assert store.load(KEY) == full
@@ -194,13 +194,13 @@ def test_a_damaged_journal_is_set_aside_with_its_reason_and_a_new_one_begins(
     store = written(folder, Journal(), JOURNAL)
     hurt(path)
     if restarted:
-        store = JournalFiles(folder)
+        store = UnversionedJournals(folder)
     assert store.load(KEY) is None
     (said,) = reasons(folder)
     assert said.startswith(f"{path.name}.{reason}-1: ")
     assert why in said
     store.save(KEY, replace(JOURNAL, iteration=3))
-    assert JournalFiles(folder).load(KEY) == replace(JOURNAL, iteration=3)
+    assert UnversionedJournals(folder).load(KEY) == replace(JOURNAL, iteration=3)
     assert len(reasons(folder)) == 1
 
 
@@ -208,7 +208,7 @@ def test_a_journal_of_another_session_shows(folder: Path, path: Path) -> None:
     written(folder).save(OTHER, JOURNAL)
     shutil.copy(path.with_name("claude-code-s2.journal.json"), path)
     shutil.copy(path.with_name("claude-code-s2.journal.chain"), path.with_suffix(".chain"))
-    assert JournalFiles(folder).load(KEY) is None
+    assert UnversionedJournals(folder).load(KEY) is None
     assert "it belongs to another session" in reasons(folder)[0]
 
 
@@ -232,7 +232,7 @@ def test_a_writer_killed_in_the_middle_loses_nothing_that_it_said_was_kept(
         told = [int(next(writer.stdout)) for _ in range(after)]
         writer.send_signal(signal.SIGKILL)
         told += [int(line) for line in writer.stdout if line.endswith("\n")]
-    kept = JournalFiles(folder).load(KEY)
+    kept = UnversionedJournals(folder).load(KEY)
     assert kept is not None
     numbers = [int(note.content.split()[1]) for note in kept.notes]
     assert numbers == list(range(len(numbers)))

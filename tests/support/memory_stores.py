@@ -90,8 +90,12 @@ class MemoryJournals:
     def load(self, key: SessionKey) -> Journal | None:
         return self._journals.get(file_stem(key))
 
-    def save(self, key: SessionKey, journal: Journal) -> None:
-        self._journals[file_stem(key)] = journal
+    def save(self, key: SessionKey, journal: Journal) -> Journal:
+        stored = self.load(key)
+        if journal.revision != (stored.revision if stored else 0):
+            raise StaleSessionError(journal, stored)
+        self._journals[file_stem(key)] = saved = replace(journal, revision=journal.revision + 1)
+        return saved
 
     def forget(self, key: SessionKey) -> None:
         self._journals.pop(file_stem(key), None)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sidecar.kernel.goal import Goal
+from sidecar.kernel.journal import Journal
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import state as digest_chain
-from sidecar.platform.session_store import SessionFiles
+from sidecar.platform.session_store import JournalDocument, JournalFiles, SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,14 @@ class UnversionedFiles(SessionFiles):
     def save(self, session: Session) -> Session:
         self._documents.save(session)
         return session
+
+
+class UnversionedJournals(JournalFiles):
+    """Journal files of the same kind."""
+
+    def save(self, key: SessionKey, journal: Journal) -> Journal:
+        self._documents.save(JournalDocument(key, journal))
+        return journal
 
 
 KEY = SessionKey("claude-code", "s1")

@@ -44,9 +44,10 @@ class McpTokens:
         """Return the token that is valid for any session; each call must then name its session."""
         return self._secret()
 
-    def of_session(self, key: SessionKey) -> str:
-        """Return the token of one session."""
-        named = base64.urlsafe_b64encode(f"{key.host}/{key.id}".encode()).decode().rstrip("=")
+    def of_session(self, key: SessionKey, worker: int = 0) -> str:
+        """Return the token of one session, and of the agent that is known as `worker`, 0 for any."""
+        names = f"{key.host}/{key.id}" + (f"/{worker}" if worker else "")
+        named = base64.urlsafe_b64encode(names.encode()).decode().rstrip("=")
         return f"{SESSION_MARK}.{named}.{self._seal(named)}"
 
     def caller(self, token: str) -> Caller | None:
@@ -59,8 +60,8 @@ class McpTokens:
         named, _, seal = rest.partition(".")
         if mark != SESSION_MARK or not _equal_in_constant_time(seal, self._seal(named)):
             return None
-        host, _, ident = base64.urlsafe_b64decode(f"{named}==").decode().partition("/")
-        return Caller(bound=SessionKey(host, ident))
+        host, ident, worker, *_ = (*base64.urlsafe_b64decode(f"{named}==").decode().split("/"), "0")
+        return Caller(bound=SessionKey(host, ident), worker=int(worker))
 
     def _seal(self, named: str) -> str:
         return hmac.digest(self._secret().encode(), f"{SESSION_MARK}.{named}".encode(), "sha256").hex()

@@ -49,10 +49,14 @@ log = logging.getLogger(__name__)
 
 
 class AccessRequest(Struct, frozen=True):
-    """The session for which an address is requested; any session if both fields are empty."""
+    """The session for which an address is requested; any session if both names are empty.
+
+    `worker`: the iteration of one of several agents at work, else 0.
+    """
 
     host: Name = ""
     session: Name = ""
+    worker: int = 0
 
 
 class McpHttpEndpoint:
@@ -82,7 +86,7 @@ class McpHttpEndpoint:
             raise BadInputError("name both the host and the session, or none of them")
         key = SessionKey(asked.host, asked.session)
         try:
-            token = self._tokens.of_session(key) if asked.session else self._tokens.of_user()
+            token = self._tokens.of_session(key, asked.worker) if asked.session else self._tokens.of_user()
             port = self._open()
         except OSError as error:
             raise BadInputError(f"MCP cannot be served over HTTP: {error.strerror or error}") from error

@@ -42,7 +42,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             return _list_summaries(context.journals.of(call.session.key))
         now, summary = context.clock.now(), context.checks.mask(call.session)(given.summary)
         made = context.journals.change(
-            call.session.key, lambda journal: add_iteration_summary(journal, summary, now)
+            call.session.key, lambda journal: add_iteration_summary(journal, summary, now, call.worker)
         )
         data = IterationSummary(iteration=made.iteration, summary=made.content)
         said = context.words.say(

@@ -15,6 +15,7 @@ from sidecar.kernel.journal import Journal, Priority, Task, TaskStatus, find_rea
 from sidecar.servers.tools.listing import Brief, Listed, brief_task, full_task, length_per_text, task_line
 from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation, ToolTexts
 from sidecar.systems.iteration.policy import journal as rules
+from sidecar.systems.iteration.policy.claims import claimed_by
 
 NAMED_TASKS: Final = 10
 """Maximum number of open tasks that are named if none is ready."""
@@ -96,7 +97,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     async def task_status(call: ToolInvocation, given: TaskStatusChange) -> ToolAnswer:
         context.loops.check_status(call.session, given.id, given.status, call.author)
         task = _change_task(
-            context, call, partial(rules.set_task_status, ident=given.id, status=given.status)
+            context,
+            call,
+            partial(rules.set_task_status, ident=given.id, status=given.status, worker=call.worker),
         )
         return ToolAnswer(brief_task(task), task_line(full_task(task)))
 
@@ -117,7 +120,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         return _board_answer(context.journals.of(call.session.key), words)
 
     async def task_next(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-        return _next_answer(context.journals.of(call.session.key), words)
+        return _next_answer(context.journals.of(call.session.key), words, call.worker)
 
     make = partial(Tool, toolset="journal")
     return (
@@ -165,8 +168,8 @@ def _board_answer(journal: Journal, words: ToolTexts) -> ToolAnswer:
     return ToolAnswer(board, "\n".join(lines))
 
 
-def _next_answer(journal: Journal, words: ToolTexts) -> ToolAnswer:
-    if ready := find_ready_tasks(journal):
+def _next_answer(journal: Journal, words: ToolTexts, worker: int) -> ToolAnswer:
+    if ready := claimed_by(journal, worker) or find_ready_tasks(journal):
         task = full_task(ready[0])
         return ToolAnswer(NextTask(task=task), task_line(task))
     waiting = [task for task in journal.tasks if task.open]

@@ -72,19 +72,25 @@ class Caller(Struct, frozen=True, kw_only=True):
     """The caller, as far as the entry point knows.
 
     `bound` is the session that the connection belongs to, None if the host's plugin names one in each call.
-    `project` is the folder that the caller works in, "" if unknown.
+    `project` is the folder that the caller works in, "" if unknown. `worker` is the iteration of one of
+    several agents at work, else 0.
     """
 
     bound: SessionKey | None = None
+    worker: int = 0
     project: str = ""
     author: Author = Author.AGENT
 
 
 class ToolInvocation(Struct, frozen=True, kw_only=True):
-    """One call: its session, its author, and functions that report its progress and ask the person."""
+    """One call: its session, its author, and functions that report its progress and ask the person.
+
+    `worker`: see Caller.
+    """
 
     session: Session
     author: Author
+    worker: int = 0
     report: ReportProgress = ignore_progress
     ask: AskPerson = ask_nobody
 

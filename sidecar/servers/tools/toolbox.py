@@ -115,7 +115,9 @@ class Toolbox:
             raise RefusalError(self.words.say("switched-off", tool=name, toolset=tool.toolset))
         session = self._session(arguments.get(SESSION_ARGUMENT, ""), caller)
         given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION_ARGUMENT})
-        invocation = ToolInvocation(session=session, author=caller.author, report=report, ask=ask)
+        invocation = ToolInvocation(
+            session=session, author=caller.author, worker=caller.worker, report=report, ask=ask
+        )
         return await self._worded(tool.work(invocation, given))
 
     def resources(self) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
 from sidecar.kernel.log import JournalChanged, RunHistoryEvent
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.ports import Clock, EventLog, JournalStore
+from sidecar.platform.ports import Clock, EventLog, JournalStore, StaleSessionError
 from sidecar.platform.services import note_event
 from sidecar.systems.iteration.policy.journal import (
     add_tasks,
@@ -19,10 +19,12 @@ from sidecar.systems.iteration.policy.journal import (
 )
 
 T = TypeVar("T")
+SAVE_TRIES: Final = 8
+"""How often a change is made anew, where somebody else saved one in between."""
 
 
 class SessionJournals:
-    """Reads and changes journals. Nothing here awaits, so no change can come between load and save."""
+    """Reads and changes journals; a change is made anew where somebody else saved one in between."""
 
     def __init__(
         self, store: JournalStore, events: EventLog | None = None, clock: Clock | None = None
@@ -38,13 +40,21 @@ class SessionJournals:
 
     def change(self, key: SessionKey, change: Callable[[Journal], tuple[Journal, T]]) -> T:
         """Apply `change` to a journal and return its result. Raises what `change` and `of` raise."""
-        before = self.of(key)
-        after, made = change(before)
-        if after != before:
+        for left in reversed(range(SAVE_TRIES)):
+            before = self.of(key)
+            after, made = change(before)
+            if after == before:
+                break
             if self._clock is not None and after.tasks != before.tasks:
                 after = stamp_tasks(before, after, self._clock.now())
-            self._store.save(key, after)
+            try:
+                self._store.save(key, after)
+            except StaleSessionError:
+                if not left:
+                    raise
+                continue
             self.note(key, journal_change(before, after))
+            break
         return made
 
     def task(self, key: SessionKey, ident: str) -> Task:

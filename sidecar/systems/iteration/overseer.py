@@ -19,9 +19,17 @@ from sidecar.hosts.runs import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppe
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import RunHistoryEvent
-from sidecar.kernel.runs import RUN_HOST, RunStatus, RunStatusQuery, StopDecision
+from sidecar.kernel.runs import (
+    RUN_HOST,
+    CheckRun,
+    RunStatus,
+    RunStatusQuery,
+    StartedWorker,
+    StopDecision,
+)
 from sidecar.platform import peer
 from sidecar.platform.client import SidecarError
+from sidecar.systems.iteration.workers import WorkerAnswer, WorkerChange
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
@@ -50,7 +58,17 @@ class McpAccessParams(Struct, frozen=True):
     """Parameters of the sidecar's method `mcp_access`: whose tools are requested."""
 
     session: str
+    worker: int = 0
     host: str = RUN_HOST
+
+
+class RunChecks(Struct, frozen=True):
+    """Parameters of the sidecar's method `run_checks`. `only`: ids of checks, all required ones if empty."""
+
+    session: str
+    folder: str
+    environment: dict[str, str]
+    only: tuple[str, ...] = ()
 
 
 class RunNote(Struct, frozen=True):
@@ -97,8 +115,17 @@ class SidecarOverseer:
     async def end(self, why: str) -> None:
         await self._tell(RunEndedEvent(session=self._session, project=self._project, why=why), Raw)
 
-    async def access(self) -> McpAccess:
-        return await self._ask("mcp_access", McpAccessParams(self._session), McpAccess)
+    async def access(self, worker: int = 0) -> McpAccess:
+        return await self._ask("mcp_access", McpAccessParams(self._session, worker), McpAccess)
+
+    async def workers(self, change: WorkerChange) -> StartedWorker | None:
+        return (await self._ask("run_workers", change, WorkerAnswer)).started
+
+    async def checks(
+        self, folder: str, environment: Environment, only: tuple[str, ...] = ()
+    ) -> tuple[CheckRun, ...]:
+        asked = RunChecks(self._session, folder, dict(environment), only)
+        return await self._ask("run_checks", asked, tuple[CheckRun, ...], JUDGING_S)
 
     async def stand_by(self) -> None:
         """Stay connected: a sidecar without connections ends, and agents could not reach their tools."""

@@ -157,6 +157,26 @@ class SessionChecks:
             self._running.pop(task)
             self._gave_way.discard(task)
 
+    async def run_elsewhere(
+        self, session: Session, folder: str, environment: Environment, only: Sequence[str]
+    ) -> tuple[GateRun, ...]:
+        """Run the required gates of a session, or these of them, in another folder than its project's."""
+        catalog = await self._services.catalog.list(session.project, environment)
+        required = tuple(
+            gate
+            for gate in gates.runnable_gates(_applicable_gates(session, catalog))
+            if gate.required and (not only or gate.id in only)
+        )
+        ended = list[GateRun]()
+
+        def hear(_gate: Gate, run: GateRun | None) -> None:
+            if run is not None:
+                ended.append(run)
+
+        await self._batches(required, catalog, _site_without_tree(folder, environment), hear)
+        mask = self._services.secrets.masker(environment)
+        return tuple(mask_gate_run(run, mask) for run in ended)
+
     async def _run(
         self,
         session: Session,

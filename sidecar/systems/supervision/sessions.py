@@ -81,7 +81,7 @@ class SessionLineage:
         journals = self._services.journals
         try:
             if journals.load(child) is None and (journal := journals.load(parent)) is not None:
-                journals.save(child, journal)
+                journals.save(child, replace(journal, revision=0))
         except (OSError, BadInputError) as error:
             log.warning("%s: the journal of %s could not be copied: %s", child.id, parent.id, error)
 

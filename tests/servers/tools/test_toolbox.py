@@ -151,7 +151,8 @@ def test_every_rule_of_the_journal_has_its_words() -> None:
 
 
 RULES = (
-    "journal-no-tasks", "journal-too-many", "journal-waits", "journal-cycle", "journal-unknown-task",
+    "journal-no-tasks", "journal-too-many", "journal-waits", "journal-claimed", "journal-cycle",
+    "journal-unknown-task",
     "journal-open-tasks", "journal-empty-text", "journal-long-text", "journal-full",
 )  # fmt: skip
 

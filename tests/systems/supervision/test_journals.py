@@ -236,7 +236,7 @@ async def test_a_deleted_session_takes_its_journal_with_it_and_no_other(fakes: F
     fakes.journals.save(OTHER, PLAN)
     assert await fakes.tell(SessionDeleted(key=KEY, project=PROJECT)) == NoReply()
     assert fakes.journals.load(KEY) is None
-    assert fakes.journals.load(OTHER) == PLAN
+    assert fakes.journals.load(OTHER) == replace(PLAN, revision=1)
 
 
 async def test_a_fork_goes_on_with_a_copy_and_leaves_its_parents_journal_alone(fakes: Fakes) -> None:
@@ -244,11 +244,11 @@ async def test_a_fork_goes_on_with_a_copy_and_leaves_its_parents_journal_alone(f
     fakes.journals.save(KEY, PLAN)
     await fakes.tell(started(SessionOrigin.RESUME, host_pid=PID))
     await fakes.tell(prompt(key=OTHER, host_pid=PID))
-    assert fakes.journals.load(OTHER) == PLAN
+    assert fakes.journals.load(OTHER) == replace(PLAN, revision=1)
     SessionJournals(fakes.journals).change(
         OTHER, lambda now: rules.set_task_status(now, "T1", TaskStatus.COMPLETED)
     )
-    assert fakes.journals.load(KEY) == PLAN
+    assert fakes.journals.load(KEY) == replace(PLAN, revision=1)
 
 
 async def test_a_fork_that_has_written_already_keeps_what_it_has(fakes: Fakes) -> None:
@@ -258,7 +258,7 @@ async def test_a_fork_that_has_written_already_keeps_what_it_has(fakes: Fakes) -
     fakes.journals.save(OTHER, own)
     await fakes.tell(started(SessionOrigin.RESUME, host_pid=PID))
     await fakes.tell(prompt(key=OTHER, host_pid=PID))
-    assert fakes.journals.load(OTHER) == own
+    assert fakes.journals.load(OTHER) == replace(own, revision=1)
 
 
 async def test_a_resumed_session_has_its_own_journal_and_a_cleared_one_begins_without(fakes: Fakes) -> None:
@@ -266,7 +266,7 @@ async def test_a_resumed_session_has_its_own_journal_and_a_cleared_one_begins_wi
     fakes.journals.save(KEY, PLAN)
     await fakes.tell(started(SessionOrigin.RESUME, host_pid=PID))
     await fakes.tell(prompt(host_pid=PID))
-    assert fakes.journals.load(KEY) == PLAN
+    assert fakes.journals.load(KEY) == replace(PLAN, revision=1)
     await fakes.tell(started(SessionOrigin.CLEAR, key=OTHER, host_pid=PID))
     await fakes.tell(prompt(key=OTHER, host_pid=PID))
     assert fakes.journals.load(OTHER) is None

@@ -85,9 +85,9 @@ class MortalJournals(MemoryJournals):
         super().__init__()
         self.life = life
 
-    def save(self, key: SessionKey, journal: Journal) -> None:
+    def save(self, key: SessionKey, journal: Journal) -> Journal:
         self.life.save()
-        super().save(key, journal)
+        return super().save(key, journal)
 
 
 class MortalLog(FailingLog):

@@ -26,6 +26,7 @@ from sidecar.kernel.journal import (
     NoteKind,
     Priority,
     Task,
+    TaskClaim,
     TaskStatus,
     completed_task_ids,
 )
@@ -75,9 +76,26 @@ def add_tasks(
     return _reopen_if_unfinished(_check_total_size(changed)), new
 
 
-def set_task_status(journal: Journal, ident: str, status: TaskStatus) -> tuple[Journal, Task]:
-    """Set the status of a task; raises JournalError."""
-    return put_task(journal, replace(find_task(journal, ident), status=status))
+def set_task_status(
+    journal: Journal, ident: str, status: TaskStatus, worker: int = 0
+) -> tuple[Journal, Task]:
+    """Set the status of a task; raises JournalError.
+
+    What one of several agents at work (`worker`) completes is done, and stays in progress until its work is
+    merged (claims.py); the returned task is completed all the same. No agent changes a task of another one.
+    """
+    task = find_task(journal, ident)
+    changed = replace(task, status=status)
+    if not worker:
+        return put_task(journal, changed)
+    if task.claim and task.claim.worker != worker:
+        raise JournalError("journal-claimed", id=task.id)
+    if status is TaskStatus.COMPLETED:
+        put_task(journal, changed)  # raises where it waits for others
+        claim = TaskClaim(worker=worker, until=task.claim.until if task.claim else 0.0, done=True)
+        return put_task(journal, replace(task, status=TaskStatus.IN_PROGRESS, claim=claim))[0], changed
+    kept = replace(task.claim, done=False) if task.claim else None
+    return put_task(journal, replace(changed, claim=kept))
 
 
 def put_task(journal: Journal, task: Task) -> tuple[Journal, Task]:
@@ -141,7 +159,7 @@ def _with_task(journal: Journal, task: Task) -> Journal:
 
 def _reopen_if_unfinished(journal: Journal) -> Journal:
     """Return the journal, no longer complete where a task is open."""
-    return replace(journal, closed_at=None) if any(task.open for task in journal.tasks) else journal
+    return replace(journal, closed_at=None) if any(task.unfinished for task in journal.tasks) else journal
 
 
 # --- notes, iterations, the end -----------------------------------------------------------------------------
@@ -165,12 +183,15 @@ def begin_next_iteration(journal: Journal) -> Journal:
     return replace(journal, iteration=max(journal.iteration, _last_summary_iteration(journal)) + 1)
 
 
-def add_iteration_summary(journal: Journal, content: str, now: float) -> tuple[Journal, JournalSummary]:
+def add_iteration_summary(
+    journal: Journal, content: str, now: float, worker: int = 0
+) -> tuple[Journal, JournalSummary]:
     """Store the summary of an iteration; a later one of the same iteration replaces it. Raises JournalError.
 
-    Where no loop counts iterations, each summary counts as one.
+    `worker` is the iteration of one of several agents at work, else 0. Where no loop counts iterations, each
+    summary counts as one.
     """
-    iteration = journal.iteration or _last_summary_iteration(journal) + 1
+    iteration = worker or journal.iteration or _last_summary_iteration(journal) + 1
     made = JournalSummary(iteration=iteration, content=_clean_text(content, "the summary"), at=now)
     others = tuple(one for one in journal.summaries if one.iteration != made.iteration)
     return _check_total_size(replace(journal, summaries=(*others[1 - MAX_NOTES :], made))), made
@@ -183,7 +204,7 @@ def _last_summary_iteration(journal: Journal) -> int:
 
 def mark_session_complete(journal: Journal, now: float) -> Journal:
     """Record that the agent declared the session complete; raises JournalError while a task is open."""
-    if left := tuple(task for task in journal.tasks if task.open):
+    if left := tuple(task for task in journal.tasks if task.unfinished):
         named = "; ".join(
             f"{task.id} ({task.status}) {_shorten_line(task.content)}" for task in left[:MAX_TASKS_NAMED]
         )

@@ -1,0 +1,175 @@
+"""Which of several agents works on which task: leases, what is merged, and what is given back."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from sidecar.kernel.journal import Journal, NoteKind, Task, TaskClaim, TaskStatus
+from sidecar.kernel.runs import CheckRun, StartedWorker
+from sidecar.systems.iteration.policy import claims
+from sidecar.systems.iteration.policy import journal as rules
+from sidecar.systems.iteration.policy.claims import LEASE_S
+
+NOW: Final = 1_000_000.0
+TASKS: Final = (
+    Task(id="T1", content="lexer"),
+    Task(id="T2", content="parser", depends_on=("T1",)),
+    Task(id="T3", content="docs"),
+)
+JOURNAL: Final = Journal(tasks=TASKS, serial=3)
+COMPLETED, REMAINING = TaskStatus.COMPLETED, TaskStatus.REMAINING
+
+
+def started(
+    journal: Journal, *at_work: int, now: float = NOW, planning: bool = False
+) -> tuple[Journal, StartedWorker | None]:
+    return claims.start_worker(journal, now, at_work, planning=planning)
+
+
+def ids(journal: Journal, status: TaskStatus) -> list[str]:
+    return [task.id for task in journal.tasks if task.status is status]
+
+
+def test_each_agent_gets_a_task_of_its_own_and_waits_where_none_is_ready() -> None:
+    one, first = started(JOURNAL)
+    two, second = started(one, 1)
+    three, third = started(two, 1, 2)
+    assert [got and (got.worker, got.task and got.task.id) for got in (first, second, third)] == [
+        (1, "T1"), (2, "T3"), None,
+    ]  # fmt: skip
+    assert three == two
+    assert [task.claim for task in three.tasks] == [
+        TaskClaim(worker=1, until=NOW + LEASE_S), None, TaskClaim(worker=2, until=NOW + LEASE_S),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("journal", [Journal(), replace(JOURNAL, tasks=(replace(TASKS[1]),))])
+def test_one_agent_without_a_task_begins_alone_and_nobody_beside_it(journal: Journal) -> None:
+    one, got = started(journal)
+    assert got == StartedWorker(worker=1)
+    more, _ = rules.add_tasks(one, [("found by the first", REMAINING)])
+    assert started(more, 1, planning=True) == (more, None)
+
+
+def test_a_task_is_completed_when_it_is_merged_and_only_then_is_the_next_one_ready() -> None:
+    journal, _ = started(JOURNAL)
+    done, told = rules.set_task_status(journal, "T1", COMPLETED, worker=1)
+    assert (told.status, ids(done, COMPLETED)) == (COMPLETED, [])
+    assert started(done, 1)[1] == StartedWorker(worker=2, task=started(done, 1)[0].tasks[2])
+    merged = claims.settle_worker(done, 1, NOW)
+    assert (ids(merged, COMPLETED), merged.tasks[0].claim) == (["T1"], None)
+    assert (got := started(merged)[1]) is not None
+    assert got.task is not None
+    assert got.task.id == "T2"
+
+
+def test_work_that_is_not_merged_gives_its_task_back_and_the_next_agent_is_told_why() -> None:
+    journal, _ = rules.set_task_status(started(JOURNAL)[0], "T1", COMPLETED, worker=1)
+    back = claims.settle_worker(journal, 1, NOW, "conflict in a.py")
+    assert (back.tasks[0].status, back.tasks[0].claim) == (REMAINING, None)
+    assert [(note.kind, note.content) for note in back.notes] == [(NoteKind.LEARNING, "T1: conflict in a.py")]
+
+
+def test_a_task_that_was_blocked_stays_so_and_one_that_was_not_done_is_open_again() -> None:
+    journal, _ = rules.set_task_status(started(JOURNAL)[0], "T1", TaskStatus.BLOCKED, worker=1)
+    assert claims.settle_worker(journal, 1, NOW).tasks[0].status is TaskStatus.BLOCKED
+    assert claims.settle_worker(started(JOURNAL)[0], 1, NOW).tasks[0].status is REMAINING
+
+
+def test_no_agent_changes_a_task_of_another_one_and_a_person_may() -> None:
+    journal, _ = started(JOURNAL)
+    with pytest.raises(rules.JournalError, match="journal-claimed"):
+        rules.set_task_status(journal, "T1", COMPLETED, worker=2)
+    assert rules.set_task_status(journal, "T1", COMPLETED)[1].status is COMPLETED
+
+
+def test_the_last_agent_may_say_that_the_session_is_complete_before_its_work_is_merged() -> None:
+    alone = replace(JOURNAL, tasks=TASKS[:1])
+    with pytest.raises(rules.JournalError, match="journal-open-tasks"):
+        rules.mark_session_complete(started(alone)[0], NOW)
+    done, _ = rules.set_task_status(started(alone)[0], "T1", COMPLETED, worker=1)
+    closed = rules.mark_session_complete(done, NOW)
+    assert claims.settle_worker(closed, 1, NOW).closed_at == NOW
+    reopened, _ = rules.set_task_status(claims.settle_worker(closed, 1, NOW, "conflict"), "T1", REMAINING)
+    assert reopened.closed_at is None
+
+
+def test_summaries_of_agents_at_work_at_once_replace_each_other_only_within_one_iteration() -> None:
+    journal = replace(JOURNAL, iteration=2)
+    for worker, text in ((1, "lexer"), (2, "docs"), (1, "lexer, again")):
+        journal, _ = rules.add_iteration_summary(journal, text, NOW, worker)
+    assert sorted((one.iteration, one.content) for one in journal.summaries) == [
+        (1, "lexer, again"), (2, "docs"),
+    ]  # fmt: skip
+    assert rules.begin_next_iteration(journal).iteration == 3
+
+
+PASSED = CheckRun(id="a", command="make test", passed=True)
+FAILED = replace(PASSED, passed=False, why="1 failed")
+
+
+@pytest.mark.parametrize(
+    ("merged", "before", "held_back"),
+    [
+        ((PASSED,), (PASSED,), False),
+        ((FAILED,), (PASSED,), True),
+        ((FAILED,), (FAILED,), False),
+        ((FAILED,), (), False),
+        ((PASSED, replace(FAILED, id="b")), (PASSED, replace(PASSED, id="b")), True),
+    ],
+)
+def test_only_a_check_that_passes_without_the_work_holds_it_back(
+    merged: tuple[CheckRun, ...], before: tuple[CheckRun, ...], *, held_back: bool
+) -> None:
+    why = claims.merge_objection(merged, before)
+    assert why == ("with it `make test` does not pass any more: 1 failed" if held_back else "")
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["start", "start", "renew", "done", "merged", "refused", "later", "killed"]),
+        st.integers(0, 9),
+    ),
+    max_size=40,
+)
+
+
+@given(history=steps)
+def test_in_any_history_a_task_has_one_agent_and_is_merged_once(history: list[tuple[str, int]]) -> None:
+    journal, now = JOURNAL, NOW
+    alive: dict[int, str] = {}
+    merges: list[str] = []
+    for step, number in history:
+        worker = list(alive)[number % len(alive)] if alive else 0
+        if step == "later":
+            now += LEASE_S / 3
+            journal = claims.renew_claims(journal, now, alive)  # who is alive renews in time
+        elif step == "start":
+            journal, got = started(journal, *alive, now=now, planning="" in alive.values())
+            if got:
+                alive[got.worker] = got.task.id if got.task else ""
+        elif not worker:
+            continue
+        elif step == "killed":
+            del alive[worker]
+        elif step == "renew":
+            journal = claims.renew_claims(journal, now, [worker])
+        elif step == "done" and alive[worker]:
+            journal, _ = rules.set_task_status(journal, alive[worker], COMPLETED, worker=worker)
+        elif step in ("merged", "refused"):
+            done = claims.claimed_by(journal, worker, done=True)
+            merges += [task.id for task in done if step == "merged"]
+            journal = claims.settle_worker(journal, worker, now, "conflict" * (step == "refused"))
+            del alive[worker]
+        held = [task.claim.worker for task in journal.tasks if task.claim and task.claim.until > now]
+        assert len(set(held)) == len(held)
+        assert {name for name in alive.values() if name} <= {
+            task.id for task in journal.tasks if task.claim and alive.get(task.claim.worker) == task.id
+        }
+        assert sorted(merges) == sorted(ids(journal, COMPLETED))
+        assert {task.claim for task in journal.tasks if task.status is COMPLETED} <= {None}
