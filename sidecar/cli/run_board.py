@@ -6,6 +6,7 @@ It is drawn anew a few times a second, from what the run told and from its sessi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -32,18 +33,28 @@ LINE_LENGTH: Final = 500
 """Characters of the unfinished line that are looked at: its last ones."""
 
 
+@dataclass
+class _Agent:
+    """One agent at work, or being judged: since when, and when it was heard last."""
+
+    iteration: int
+    task: str
+    begun: float
+    heard_at: float
+    line: str = ""
+    doing: str = "the agent works"
+    works: bool = True
+
+
 class RunBoard:
     """Implements rich's `ConsoleRenderable`."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         """`now`: a clock in seconds."""
         self._now = now
-        self._begun = self._iteration_begun = self._heard_at = now()
-        self._iteration = self._most = 0
-        self._doing = "begins"
-        self._line = ""
-        self._works = False
-        self._tokens = 0
+        self._begun = self._counted_at = now()
+        self._agents = [_Agent(0, "", now(), now(), doing="begins", works=False)]
+        self._most = self._jobs = self._tokens = 0
         self._cents: float | None = None
         self.status = RunStatus()
         self.keys: Callable[[], str] = str
@@ -52,35 +63,46 @@ class RunBoard:
         """Take what the run tells."""
         match what:
             case RunStarted():
-                self._most = what.most
+                self._most, self._jobs = what.most, what.jobs
             case IterationStarted():
-                self._iteration, self._most = what.iteration, what.most
-                self._iteration_begun = self._heard_at = self._now()
-                self._doing, self._works = "the agent works", True
+                self._most, now = what.most, self._now()
+                agent = _Agent(what.iteration, what.task, now, now)
+                self._agents = [*(one for one in self._agents if self._jobs and one.iteration), agent]
             case AgentPrinted():
-                self.hear("")
+                self.hear("", what.iteration)
             case AgentEnded():
+                agent = self._agent(what.iteration)
+                agent.line, agent.doing, agent.works = "", "Supervisor judges", False
                 self._tokens += what.tokens
                 if what.cents is not None:
                     self._cents = (self._cents or 0.0) + what.cents
-                self._line, self._doing, self._works = "", "Supervisor judges", False
             case StopJudged():
-                self._doing = "hooks"
+                self._counted_at = self._now()
+                self._agent(what.iteration).doing = "hooks"
+                self._agents = [one for one in self._agents if one.doing != "hooks"] or self._agents
             case _:
                 pass
 
-    def hear(self, line: str) -> None:
-        """Take the line that the agent is writing."""
-        self._line, self._heard_at = line[-LINE_LENGTH:], self._now()
+    def hear(self, line: str, iteration: int = 0) -> None:
+        """Take the line that the agent of this iteration is writing, or the one that began last."""
+        agent = self._agent(iteration)
+        agent.line, agent.heard_at = line[-LINE_LENGTH:], self._now()
+
+    def _agent(self, iteration: int) -> _Agent:
+        return next((one for one in self._agents if one.iteration == iteration), self._agents[-1])
 
     def lines(self, height: int) -> Iterator[StyledLine]:
         """Return the lines for a terminal of this height."""
-        now = self._now()
-        took = now - self._iteration_begun
-        left = self.status.seconds_left - (took if self._works else 0.0)
+        now, last = self._now(), self._agents[-1]
+        since = self._counted_at if self._jobs else last.begun
+        left = self.status.seconds_left - (now - since if any(one.works for one in self._agents) else 0.0)
+        doing = f"iteration {last.iteration}/{self._most}"
         times = (
-            f"iteration {self._iteration}/{self._most}: {self._doing}",
-            format_duration(took),
+            *(
+                (f"{doing}, at most {self._jobs} at once",)
+                if self._jobs
+                else (f"{doing}: {last.doing}", format_duration(now - last.begun))
+            ),
             f"run {format_duration(now - self._begun)}",
             *((f"{format_duration(left)} left",) if self.status.project else ()),
         )
@@ -91,11 +113,16 @@ class RunBoard:
         )
         yield StyledLine(" · ".join(times), "bold")
         yield StyledLine(" · ".join(spent))
-        if self._works and now - self._heard_at >= SILENT_S:
-            yield StyledLine(f"no output for {format_duration(now - self._heard_at)}", "yellow")
-        elif line := clean_line(self._line):
-            yield StyledLine(line, "dim")
-        yield from journal_lines(self.status.journal, max(1, min(TASKS_SHOWN, height - OTHER_LINES)), now)
+        for agent in self._agents:
+            about = f"{agent.iteration} · {format_duration(now - agent.begun)} · " if self._jobs else ""
+            line = clean_line(agent.line)
+            if agent.works and now - agent.heard_at >= SILENT_S:
+                yield StyledLine(f"{about}no output for {format_duration(now - agent.heard_at)}", "yellow")
+            elif line or about:
+                said = line or (clean_line(agent.task) if agent.works else agent.doing)
+                yield StyledLine(about + said, "dim")
+        room = height - OTHER_LINES - max(0, self._jobs - 1)
+        yield from journal_lines(self.status.journal, max(1, min(TASKS_SHOWN, room)), now)
         if keys := self.keys():
             yield StyledLine(keys, "reverse")
 

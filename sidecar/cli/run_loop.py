@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
@@ -28,6 +29,7 @@ from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.gates.run_hooks import approved_run_hooks
 from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.tree.checkout import place_ignored_files
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id
 from sidecar.hosts.run_programs import subagent_tool
@@ -45,14 +47,16 @@ from sidecar.kernel.runs import (
 from sidecar.platform.client import SidecarError
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
-from sidecar.platform.paths import Paths, user_paths
+from sidecar.platform.paths import Paths, cache_folder, user_paths
 from sidecar.platform.processes import find_program
 from sidecar.platform.secrets import SecretForms
+from sidecar.platform.worktrees import Worktrees, find_worktrees
 from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
-from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME, AgentLoop, RunParticipants
+from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME, AgentLoop
 from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
+from sidecar.systems.iteration.ports import RunParticipants
 from sidecar.systems.iteration.run_files import IterationCommits, UserHooks, hold_run_lock
 from sidecar.systems.supervision.forgetting import ForgetRequest
 
@@ -62,6 +66,8 @@ if TYPE_CHECKING:
 
 FOLLOW_S: Final = 1.0
 """Seconds between two looks at the session's status for the terminal."""
+MAX_JOBS: Final = 16
+"""Most agents at once."""
 NO_LIMIT_MINUTES: Final = 525_600
 """The time of a run without a limit, in minutes: a year."""
 PROMPT_AS_SPEC: Final = "what the prompt asks for"
@@ -81,6 +87,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     extra: str
     commit: bool
     reset: bool
+    worktrees: Worktrees | None
 
 
 @click.command()
@@ -100,6 +107,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 @click.option("--no-limit", is_flag=True, help="As many agents as a goal may have, and no limit of time.")
 @click.option("--reset", is_flag=True, help="Forget what is kept of the session, and begin anew.")
 @click.option("--commit", is_flag=True, help="Commit what each iteration changed. Nothing is pushed.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, MAX_JOBS),
+    help="Agents at once, each in a worktree of its own.",
+)
 @click.option("--session", default="", help="Go on with this session, or call a new one so.")
 @click.option("--template", type=click.Path(dir_okay=False), help="Another prompt than the usual one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
@@ -124,6 +136,7 @@ def run(  # noqa: PLR0913 - one for each option
     no_limit: bool,
     reset: bool,
     commit: bool,
+    jobs: int | None,
     session: str,
     template: str | None,
     as_json: bool,
@@ -152,6 +165,8 @@ def run(  # noqa: PLR0913 - one for each option
         return
     if no_limit and (max_iterations or max_minutes):
         raise click.UsageError("--no-limit goes without --max-iterations and --max-minutes")
+    if jobs and commit:
+        raise click.UsageError("--jobs commits what it merges, and goes without --commit")
     asked = RunRequest(
         session=checked_session_id(session or f"run-{secrets.token_hex(3)}"),
         project=os.getcwd(),  # noqa: PTH109 - sent as text
@@ -160,7 +175,10 @@ def run(  # noqa: PLR0913 - one for each option
         checks=checks,
         most=MAX_AGENTS if no_limit else max_iterations,
         minutes=NO_LIMIT_MINUTES if no_limit else max_minutes,
+        jobs=jobs or 0,
     )
+    if not acp and not _program_exists(command[0], asked.project):
+        raise BadInputError(f"there is no program {command[0]!r} on PATH. Example: -- claude -p")
     wish = RunOptions(
         asked=asked,
         command=command,
@@ -170,9 +188,8 @@ def run(  # noqa: PLR0913 - one for each option
         extra=extra,
         commit=commit,
         reset=reset,
+        worktrees=asyncio.run(_find_worktrees(asked)) if jobs else None,
     )
-    if not acp and not _program_exists(command[0], asked.project):
-        raise BadInputError(f"there is no program {command[0]!r} on PATH. Example: -- claude -p")
     greet_sidecar()
     show = RunJsonLines() if as_json else RunTerminalView()
     with hold_run_lock(folders.run, asked.session), closing(show):
@@ -273,7 +290,14 @@ def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipa
         extra="\n\n".join(filter(None, (settings.run.extra, wish.extra))),
         subagents=subagent_tool(wish.command),
         commit=IterationCommits(asked.project, environment).commit if wish.commit else None,
+        worktrees=wish.worktrees,
     )
+
+
+async def _find_worktrees(asked: RunRequest) -> Worktrees:
+    folder = cache_folder() / "worktrees" / asked.session
+    furnish = partial(place_ignored_files, since=time.time())
+    return await find_worktrees(asked.project, dict(os.environ), asked.session, folder, furnish)
 
 
 def _forget_session(session: str) -> None:

@@ -43,8 +43,8 @@ class RunView:
     def tell(self, what: RunProgressEvent) -> None:
         """Show an event."""
 
-    def hear(self, line: str) -> None:
-        """Show the line that the agent is writing."""
+    def hear(self, line: str, iteration: int) -> None:
+        """Show the line that the agent of this iteration is writing."""
 
     def close(self) -> None:
         """End, whatever happened."""
@@ -70,6 +70,7 @@ class RunTerminalView(RunView):
         """`console`: used instead of the terminal's, for tests. `now`: seconds since the epoch."""
         self._console = console or Screen(highlight=False, soft_wrap=True)
         self._now = now
+        self._jobs = 0
         self.board = RunBoard(now) if self._console.is_terminal else None
         self._live = Live(self.board, console=self._console, transient=True) if self.board else None
 
@@ -77,9 +78,9 @@ class RunTerminalView(RunView):
         if self._live:
             self._live.stop()
 
-    def hear(self, line: str) -> None:
+    def hear(self, line: str, iteration: int) -> None:
         if self.board:
-            self.board.hear(line)
+            self.board.hear(line, iteration)
 
     def tell(self, what: RunProgressEvent) -> None:
         if self.board:
@@ -94,14 +95,21 @@ class RunTerminalView(RunView):
             case RunFinished():
                 self._ended(what)
             case _:
-                if line := _plain_line(what):
+                if line := _plain_line(what, self._mark(what)):
                     self._print(line)
 
     def _print(self, text: str) -> None:
         when = time.strftime("%H:%M:%S", time.localtime(self._now()))
         self._console.print(f"[dim]{when}[/] {text}")
 
+    def _mark(self, what: RunProgressEvent) -> str:
+        """Whose line it is, where several agents work at once."""
+        if self._jobs and isinstance(what, AgentPrinted | AgentEnded | StopJudged):
+            return f"{what.iteration} "
+        return "  "
+
     def _opened(self, what: RunStarted) -> None:
+        self._jobs = what.jobs
         goes_on = " goes on" if what.resumed else ""
         minutes = f", {what.minutes} minutes of work" if what.minutes else ""
         most = f"at most {what.most} iterations{minutes}"
@@ -113,16 +121,15 @@ class RunTerminalView(RunView):
     def _rested(self, what: AgentEnded) -> None:
         tokens = f", {what.tokens:,} tokens" if what.tokens else ""
         cents = f", {what.cents:.2f} cents" if what.cents is not None else ""
-        self._print(f"  [cyan]agent[/] ({what.seconds:.0f} s{tokens}{cents})")
+        self._print(f"{self._mark(what)}[cyan]agent[/] ({what.seconds:.0f} s{tokens}{cents})")
         if what.trouble or what.exit_code not in (0, None):
             why = what.trouble or f"it ended with exit code {what.exit_code}"
             self._print(f"  [red]agent: {_escape_line(why)}[/]")
 
     def _judged(self, what: StopJudged) -> None:
         words = what.note or f"{what.decision}: {what.reason} {what.detail}"
-        self._print(
-            f"  [bold yellow]supervisor[/] {_escape_line(words.removeprefix('Supervisor: '), REASON_LENGTH)}"
-        )
+        said = _escape_line(words.removeprefix("Supervisor: "), REASON_LENGTH)
+        self._print(f"{self._mark(what)}[bold yellow]supervisor[/] {said}")
 
     def _ended(self, what: RunFinished) -> None:
         self.close()
@@ -133,14 +140,14 @@ class RunTerminalView(RunView):
         self._print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
 
 
-def _plain_line(what: RunProgressEvent) -> str:
+def _plain_line(what: RunProgressEvent, mark: str) -> str:
     """The line of an event that has no other part, "" where there is nothing to tell."""
     match what:
         case IterationStarted():
             task = f": {_escape_line(what.task)}" if what.task else ""
             return f"[bold]iteration {what.iteration}/{what.most}[/]{task}"
         case AgentPrinted():
-            return f"  [dim]│[/] {_escape_line(what.text, REASON_LENGTH)}"
+            return f"{mark}[dim]│[/] {_escape_line(what.text, REASON_LENGTH)}"
         case TaskCompleted():
             return f"  [green]✔[/] {_escape_line(what.id)} {_escape_line(what.content)}"
         case HookRan() if what.exit_code != 0:

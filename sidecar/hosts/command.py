@@ -227,17 +227,20 @@ class CommandAgent:
     def __init__(self, command: Sequence[str], config: Path, tools: Sequence[str] = ()) -> None:
         """`command`: a program and its arguments. `config`: path of the file with the tools' address.
 
-        `tools`: names of our tools that need no permission.
+        Each run adds its number to the file's name. `tools`: names of our tools that need no permission.
         """
         self._command = ask_for_reports(tuple(command))
         self._config = config
         self._tools = tuple(tools)
+        self._runs = 0
 
     async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills it and all it started."""
+        self._runs += 1  # several may run at once
+        config = self._config.with_stem(f"{self._config.stem}-{self._runs}")
         try:
-            with _tool_config_file(self._config, errand.access):
-                worn = build_invocation(self._command, errand, str(self._config), self._tools)
+            with _tool_config_file(config, errand.access):
+                worn = build_invocation(self._command, errand, str(config), self._tools)
                 return await self._run(worn, errand, hear)
         except (OSError, ValueError) as error:
             why = processes.launch_failure_reason(error)

@@ -46,11 +46,13 @@ class Author(StrEnum):
 class TaskClaim(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who works on a task: the agent of which iteration, and until when nobody else may take it.
 
-    `until` is seconds since the epoch. `done`: the agent completed it, and its work is not merged yet.
+    `until` is seconds since the epoch. `machine` is where its agent runs. `done`: the agent completed it, and
+    its work is not merged yet.
     """
 
     worker: int
     until: float
+    machine: str = ""
     done: bool = False
 
 

@@ -22,7 +22,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
     `goal` is "" to continue the session's own goal. `spec` is the name of the specification's file. `most` is
     how many agents may be started in the goal's life, None for as many as the budget of continuations allows.
-    `minutes`: as --max-minutes of a goal.
+    `minutes`: as --max-minutes of a goal. `jobs`: how many agents work at once, each in a worktree of its
+    own; 0 for one in the project itself.
     """
 
     session: str
@@ -32,6 +33,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...] = ()
     most: int | None = None
     minutes: int | None = None
+    jobs: int = 0
 
 
 class RunStatus(Struct, frozen=True, kw_only=True):
@@ -114,7 +116,10 @@ class CheckRun(Struct, frozen=True, kw_only=True):
 
 
 class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="session"):
-    """The run begins or continues. `minutes`: what is left of the agents' time, 0 where not told."""
+    """The run begins or continues. `minutes`: what is left of the agents' time, 0 where not told.
+
+    `jobs`: see RunRequest.
+    """
 
     session: str
     project: str
@@ -122,6 +127,7 @@ class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="sess
     most: int
     resumed: bool
     minutes: int = 0
+    jobs: int = 0
 
 
 class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="iteration"):

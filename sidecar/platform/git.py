@@ -37,11 +37,15 @@ class UnseenError(Exception):
 
 
 class Git(Struct, frozen=True):
-    """How git is called: the program with its settings, the working folder, the complete environment."""
+    """How git is called: the program with its settings, the working folder, the complete environment.
+
+    `seconds` is the deadline of one call.
+    """
 
     argv: tuple[str, ...]
     folder: Path
     environment: Mapping[str, str]
+    seconds: float = GIT_CALL_S
 
     async def ask(self, *arguments: str, stdin: bytes = b"") -> ProcessResult:
         """Run git and return the result, whatever its exit code."""
@@ -49,7 +53,7 @@ class Git(Struct, frozen=True):
             (*self.argv, *arguments),
             cwd=str(self.folder),
             environment=self.environment,
-            seconds=GIT_CALL_S,
+            seconds=self.seconds,
             stdin=stdin,
             keep=GIT_OUTPUT_LIMIT,
             separate=True,

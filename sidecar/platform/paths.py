@@ -131,6 +131,11 @@ def user_paths() -> Paths:
     )
 
 
+def cache_folder() -> Path:
+    """Our folder for what may go at any time. Hosts let their agents work there, unlike in `Paths`."""
+    return _xdg_folder("XDG_CACHE_HOME", ".cache")
+
+
 def _xdg_folder(variable: str, default: str) -> Path:
     """Return our folder in the one that the variable names. XDG requires relative paths to be ignored."""
     named = Path(os.environ.get(variable, ""))

@@ -55,7 +55,7 @@ def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  #
     with closing(RunTerminalView(console)) as story:
         for event in EVENTS:
             story.tell(event)
-            story.hear(EVIL)
+            story.hear(EVIL, 1)
     text = output.getvalue()
     assert "\x1b[2J" not in text
     assert "\x07" not in text
@@ -90,7 +90,7 @@ def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     with closing(RunJsonLines(lambda: NOON)) as lines:
         for event in EVENTS:
             lines.tell(event)
-            lines.hear("not told")
+            lines.hear("not told", 1)
     told: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len(told) == len(EVENTS)
     rows = dict(

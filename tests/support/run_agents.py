@@ -35,7 +35,12 @@ import json, os, pathlib, sys, time, urllib.request
 prompt = sys.stdin.read()
 log = pathlib.Path(os.environ["HOME"], "prompts")
 number = len(list(log.iterdir()))
-(log / f"{number}.txt").write_text(prompt)
+while True:
+    try:
+        (log / f"{number}.txt").open("x").write(prompt)
+        break
+    except FileExistsError:  # another one began at once
+        number += 1
 
 
 def post(message, **headers):

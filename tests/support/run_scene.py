@@ -26,6 +26,7 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.runs import (
     RUN_HOST,
+    CheckRun,
     HookRan,
     RunFinished,
     RunProgressEvent,
@@ -33,13 +34,17 @@ from sidecar.kernel.runs import (
     RunRequest,
     RunStatus,
     RunStatusQuery,
+    StartedWorker,
     StopDecision,
 )
-from sidecar.kernel.session import SessionKey
+from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.settings import Settings
+from sidecar.platform.worktrees import Worktrees
 from sidecar.servers.run_status import RunStatusReader
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.iteration.loop import AgentLoop, RunParticipants
+from sidecar.systems.iteration.loop import AgentLoop
+from sidecar.systems.iteration.ports import RunParticipants
+from sidecar.systems.iteration.workers import WorkerChange, change_workers
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.supervisor import Supervisor
@@ -68,7 +73,9 @@ class HouseOverseer:
         self._door = HookHandler(
             services, {RUN_HOST: RunCodec()}, dict.fromkeys(OFFER.events, Supervisor(services).tell)
         )
-        self._standings = RunStatusReader(services, SessionJournals(fakes.journals))
+        self.journals, self._clock = SessionJournals(fakes.journals, clock=fakes.clock), fakes.clock
+        self.passes: Callable[[str, Environment], bool] = lambda _folder, _environment: True
+        self._standings = RunStatusReader(services, self.journals)
         self._about = {"session": session, "project": project}
         self.reachable = True
         self.kept: list[RunHistoryEvent] = []
@@ -96,10 +103,19 @@ class HouseOverseer:
     async def end(self, why: str) -> None:
         await self._tell(RunEndedEvent(**self._about, why=why))
 
-    async def access(self) -> McpAccess:
+    async def access(self, worker: int = 0) -> McpAccess:
         if not self.reachable:
             raise ConnectionError("no door")
-        return McpAccess("http://127.0.0.1:1/mcp", TOKEN)
+        return McpAccess("http://127.0.0.1:1/mcp", f"{TOKEN}.{worker}" if worker else TOKEN)
+
+    async def workers(self, change: WorkerChange) -> StartedWorker | None:
+        return change_workers(self.journals, self._clock, change).started
+
+    async def checks(
+        self, folder: str, environment: Environment, only: tuple[str, ...] = ()
+    ) -> tuple[CheckRun, ...]:
+        runs = [CheckRun(id="check:1", command="make", passed=self.passes(folder, environment))]
+        return tuple(run for run in runs if not only or run.id in only)
 
     async def stand_by(self) -> None:
         self.standing_by.set()
@@ -142,7 +158,8 @@ class Scene:
         self.asked = RunRequest(
             **{"session": KEY.id, "project": "/shop", "goal": GOAL, "checks": ("make",), **asked}
         )
-        self.overseer = HouseOverseer(fakes)
+        self.overseer = HouseOverseer(fakes, project=self.asked.project)
+        self.worktrees: Worktrees | None = None
         self.agents = agents(*work)
         self.hooks = Hooks()
         self.told: list[RunProgressEvent] = []
@@ -167,12 +184,13 @@ class Scene:
             clock=self.fakes.clock,
             word=self._word,
             tell=self.told.append,
-            hear=self.heard.append,
+            hear=lambda line, _iteration: self.heard.append(line),
             mask=lambda text: text.replace(SECRET, "***"),
             environment={"PATH": "/bin"},
             longest=600.0,
             spec="Comments begin with #.",
             commit=self.commit,
+            worktrees=self.worktrees,
         )
         return AgentLoop(crew, self.asked)
 

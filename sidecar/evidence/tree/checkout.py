@@ -112,8 +112,13 @@ async def link_surroundings(
         listed = await git.names(
             *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
         )
-    work = _IgnoredFiles(ground.top, into, since)
-    await asyncio.to_thread(work.place, listed)
+    return await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since)
+
+
+def place_ignored_files(top: Path, into: Path, listed: Iterable[str], since: float) -> frozenset[str]:
+    """Link or copy these paths of a project, as git lists them; return those that changed since `since`."""
+    work = _IgnoredFiles(top, into, since)
+    work.place(listed)
     return frozenset(work.left_out)
 
 

@@ -13,106 +13,67 @@ Rules of this module:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal
 
 from msgspec.structs import replace
 
-from sidecar.hosts.ports import AgentResult, AgentRunner, AgentTask, McpAccess
-from sidecar.kernel.effects import CommandReply
+from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
 from sidecar.kernel.errors import BadInputError, CommandRefusal
 from sidecar.kernel.journal import find_ready_tasks
-from sidecar.kernel.log import RunHistoryEvent, RunIterationBegan, RunIterationEnded
-from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
 from sidecar.kernel.runs import (
     MCP_SERVER_NAME,
     AgentEnded,
     AgentPrinted,
-    HookRan,
     IterationStarted,
     RunFinished,
-    RunProgressEvent,
     RunPromptInputs,
     RunRequest,
     RunStarted,
     RunStatus,
     RunWarning,
-    StopDecision,
+    StartedWorker,
     StopJudged,
     TaskCompleted,
 )
-from sidecar.kernel.session import Environment
 from sidecar.kernel.text import quote_as_code_block
-from sidecar.platform.ports import Clock
+from sidecar.platform.worktrees import InTheWayError
+from sidecar.systems.iteration.jobs import MACHINE, Jobs, Workplace
 from sidecar.systems.iteration.output import AgentOutput
+from sidecar.systems.iteration.policy import claims
 from sidecar.systems.iteration.policy import loop as policy
+from sidecar.systems.iteration.ports import RunParticipants
+from sidecar.systems.iteration.workers import WorkerChange
 
 END_NOTICE_SECONDS = 5.0
 """Seconds within which the sidecar must take the notice that a run is over."""
 INTERRUPTED_OUTCOME = "interrupted"
 """The outcome of a run that was ended from outside."""
+BEAT_SECONDS = 10.0
+"""Seconds between two signs of life of agents that work at once; a claim lasts several."""
 
 
-class SidecarSession(Protocol):
-    """The sidecar, asked about one session. Every method raises BadInputError where it refuses, OSError."""
+@dataclass
+class _Iteration:
+    """One agent: its number of this goal, and what was there when it began.
 
-    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
-        """Return the session's status. `iterate`: its next iteration begins. `judge`: fill in `no_judge`."""
-
-    async def typed(self, name: str, arguments: str) -> CommandReply:
-        """Carry out a command of ours, as typed by the person who started the run."""
-
-    async def begin(self) -> None:
-        """Report that a person set an agent to work."""
-
-    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
-        """Have a stop judged. `arrived`: the id of the continuation that the agent was given, "" for none."""
-
-    async def note(self, event: RunHistoryEvent) -> None:
-        """Keep an event of the run in the log."""
-
-    async def end(self, why: str) -> None:
-        """Report that the run is over."""
-
-    async def access(self) -> McpAccess:
-        """Return where an agent of this session reaches its tools."""
-
-    async def stand_by(self) -> None:
-        """Keep the sidecar running while agents work, until cancelled or until that fails."""
-
-
-class RunHookRunner(Protocol):
-    """Runs the user's own commands around sessions and iterations."""
-
-    async def run(self, name: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]) -> str:
-        """Run the hooks of this name in order; return their output, bounded and masked. Never raises."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunParticipants:
-    """What a run needs. `word` builds the prompt; `tell` informs observers; `mask` masks what they are told.
-
-    `hear` gets the line that the agent is writing. `longest`: seconds that one agent may take. `spec`,
-    `extra` and `subagents`: see RunPromptInputs. `commit` commits what an iteration changed, with a message,
-    and returns why that failed.
+    `ident` is that of its stop, `log` what is kept of it.
     """
 
-    overseer: SidecarSession
-    agent: AgentRunner
-    hooks: RunHookRunner
-    clock: Clock
-    word: Callable[[RunPromptInputs], str]
-    tell: Callable[[RunProgressEvent], None]
-    hear: Callable[[str], None]
-    mask: SecretMask
-    environment: Environment
-    longest: float
-    spec: str = ""
-    extra: str = ""
-    subagents: str = ""
-    commit: Callable[[str], Awaitable[str]] | None = None
+    number: int
+    before: RunStatus
+    printed: str
+    started: StartedWorker | None
+    task: str
+    ident: str
+    log: RunIterationEnded = field(default_factory=lambda: RunIterationEnded(number=0, decided=""))
+
+    @property
+    def worker(self) -> int:
+        """Its name among agents that work at once, 0 where it is alone."""
+        return self.started.worker if self.started else 0
 
 
 class AgentLoop:
@@ -129,9 +90,13 @@ class AgentLoop:
         self._feedback = ""
         self._printed = ""
         self._printed_after = ""
-        self._token = ""
+        self._tokens: set[str] = set()
         self._pausing = False
-        self._at_work = RunIterationEnded(number=0, decided="")
+        self._at_work: dict[asyncio.Task[RunFinished | None], _Iteration] = {}
+        self._over: list[_Iteration] = []
+        self._judging = asyncio.Lock()
+        trees = crew.worktrees
+        self._jobs = Jobs(crew, trees, asked.session, asked.project) if trees else None
 
     def pause(self) -> bool:
         """End the run after this iteration, or no longer; return which."""
@@ -151,8 +116,9 @@ class AgentLoop:
         try:
             self._printed = await self._hooks("before_session")
             try:
-                while (ended := await self._iteration()) is None:
-                    pass
+                ended = await self._work()
+            except InTheWayError as error:
+                ended = policy.waiting_run_end(self._mask(str(error)), self._count)
             except (OSError, BadInputError) as error:
                 ended = policy.broken_run_end(self._mask(str(error)), self._count)
             outcome = ended.outcome
@@ -166,8 +132,12 @@ class AgentLoop:
         with suppress(OSError, BadInputError, TimeoutError):
             async with asyncio.timeout(END_NOTICE_SECONDS):
                 await self._crew.overseer.end(outcome)
-                if self._at_work.number:
-                    await self._crew.overseer.note(replace(self._at_work, decided=outcome))
+                for left in (*self._over, *self._at_work.values()):
+                    if left.log.number:
+                        await self._crew.overseer.note(replace(left.log, decided=outcome))
+        if self._jobs:
+            with suppress(OSError, BadInputError):  # what is left now is settled when the session goes on
+                await self._jobs.recover(outcome)
         await self._hooks("after_session", outcome=outcome)
 
     async def _open(self) -> None:
@@ -195,36 +165,101 @@ class AgentLoop:
                 most=self._allowed,
                 resumed=policy.resumes_goal(asked, before),
                 minutes=round(now.seconds_left / 60),
+                jobs=asked.jobs,
             )
         )
         if told := policy.judge_warning(now):
             self._crew.tell(RunWarning(text=told))
 
-    async def _iteration(self) -> RunFinished | None:
-        """Run one agent and have its stop judged; return the end of the run, None where it continues."""
-        crew = self._crew
-        self._number = policy.next_agent_number(await crew.overseer.look())
+    async def _work(self) -> RunFinished:
+        """Keep agents at work until the run is over; those that are at work then are ended."""
+        if self._jobs:
+            await self._jobs.recover()
+        ended: RunFinished | None = None
+        try:
+            while ended is None or (self._at_work and policy.lets_others_finish(ended)):
+                while ended is None and len(self._at_work) < max(1, self._asked.jobs):
+                    if (begun := await self._begin()) is None:
+                        break
+                    self._at_work[asyncio.create_task(self._iteration(begun))] = begun
+                for task in await self._next_ends():
+                    ended = task.result() or ended
+                    self._over.append(self._at_work.pop(task))
+        finally:
+            for task in self._at_work:
+                task.cancel()
+            await asyncio.gather(*self._at_work, return_exceptions=True)
+        return ended
+
+    async def _next_ends(self) -> list[asyncio.Task[RunFinished | None]]:
+        """Wait until an agent's iteration ends; where several may work, also look around now and then."""
+        beats = [asyncio.ensure_future(self._crew.clock.pause(BEAT_SECONDS))] if self._jobs else []
+        try:
+            await asyncio.wait((*self._at_work, *beats), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for beat in beats:
+                beat.cancel()
+        if self._jobs and self._at_work:
+            await self._crew.overseer.workers(self._claims_change("renew"))
+        return [task for task in self._at_work if task.done()]
+
+    def _claims_change(self, do: Literal["start", "renew"]) -> WorkerChange:
+        workers = tuple(one.worker for one in self._at_work.values())
+        return WorkerChange(
+            session=self._asked.session, do=do, at_work=workers, planning=self._planning, machine=MACHINE
+        )
+
+    @property
+    def _planning(self) -> bool:
+        """Whether an agent without a task is at work."""
+        return any(one.started and not one.started.task for one in self._at_work.values())
+
+    async def _begin(self) -> _Iteration | None:
+        """Begin an iteration; None where it has to wait for those at work, or for claims to run out."""
+        crew, at_work = self._crew, [one.worker for one in self._at_work.values()]
+        now = await crew.overseer.look()
+        number = policy.next_agent_number(now) + len(at_work)
+        if self._jobs and (
+            (at_work and (self._pausing or number > self._allowed))
+            or not claims.start_worker(now.journal, crew.clock.now(), at_work, planning=self._planning)[1]
+        ):
+            return None
+        self._number = number
         printed = await self._hooks("before_iteration")  # it may add tasks
-        before = await crew.overseer.look(iterate=True)
+        started = await crew.overseer.workers(self._claims_change("start")) if self._jobs else None
+        if self._jobs and started is None:
+            return None
+        before = await crew.overseer.look(iterate=not self._jobs)
         self._count += 1
-        ready_tasks = find_ready_tasks(before.journal)
-        task = ready_tasks[0].content if ready_tasks else ""
-        crew.tell(IterationStarted(iteration=self._number, most=self._allowed, task=task))
-        rest = await self._agent(before, printed)
+        ready_tasks = (started.task,) if started else find_ready_tasks(before.journal)
+        task = ready_tasks[0].content if ready_tasks and ready_tasks[0] else ""
+        crew.tell(IterationStarted(iteration=number, most=self._allowed, task=task))
+        return _Iteration(number, before, printed, started, task, f"{crew.clock.now():.6f}-{self._count}")
+
+    async def _iteration(self, it: _Iteration) -> RunFinished | None:
+        """Run one agent and have its stop judged; return the end of the run, None where it continues."""
+        rest = await self._agent(it)
         trouble = _agent_failure(rest)
         if trouble:
-            await self._hooks("on_error", error=trouble)
+            await self._hooks("on_error", it.number, error=trouble)
         if rest.unusable:
             return policy.unusable_agent_end(trouble, self._count)
-        await self._commit(task)
-        ruled = await crew.overseer.stopped(
-            f"{self._asked.session}-{crew.clock.now():.6f}-{self._count}", rest.said, before.pending
-        )
+        async with self._judging:
+            return await self._judged(it, rest, trouble)
+
+    async def _judged(self, it: _Iteration, rest: AgentResult, trouble: str) -> RunFinished | None:
+        crew, before = self._crew, it.before
+        if self._jobs and it.started:
+            before = await crew.overseer.look()  # what others did since it began is theirs
+            await self._jobs.finish(it.started)
+        else:
+            await self._commit(it)
+        ruled = await crew.overseer.stopped(f"{self._asked.session}-{it.ident}", rest.said, before.pending)
         now = await crew.overseer.look()
         self._feedback = ruled.say
         crew.tell(
             StopJudged(
-                iteration=self._number,
+                iteration=it.number,
                 decision=ruled.decision,
                 reason=ruled.reason,
                 detail=ruled.detail,
@@ -234,16 +269,16 @@ class AgentLoop:
             )
         )
         ended = replace(
-            self._at_work,
+            it.log,
             decided=ruled.reason if ruled.decision == "rest" else ruled.decision,
             detail=self._mask(ruled.detail or ruled.note),
             moved=policy.moved_tasks(before.journal, now.journal),
         )
-        self._at_work = replace(ended, number=0)
+        it.log = replace(ended, number=0)
         await crew.overseer.note(ended)
-        await self._completed(before, now)
+        await self._completed(it.number, before, now)
         self._printed_after = await self._hooks(
-            "after_iteration", decision=ruled.decision, reason=ruled.reason
+            "after_iteration", it.number, decision=ruled.decision, reason=ruled.reason
         )
         self._failures = self._failures + 1 if trouble else 0
         return (
@@ -252,47 +287,57 @@ class AgentLoop:
             or (policy.paused_run_end(self._asked.session, self._count) if self._pausing else None)
         )
 
-    async def _agent(self, standing: RunStatus, printed: str) -> AgentResult:
+    async def _agent(self, it: _Iteration) -> AgentResult:
         """Start a fresh agent and wait until it rests."""
-        crew, asked = self._crew, self._asked
-        access = await self._access()
+        crew, asked, standing = self._crew, self._asked, it.before
+        access = await self._access(it.worker)
+        place = Workplace(asked.project, crew.environment)
+        if self._jobs and it.started:
+            place = await self._jobs.open(it.started)
         material = RunPromptInputs(
             session=asked.session,
-            iteration=self._number,
+            iteration=it.number,
             most=self._allowed,
             goal=standing.condition,
             checks=standing.checks,
             spec=crew.spec,
             feedback=self._feedback,
-            before="\n".join(filter(None, (self._printed, self._printed_after, printed))),
+            before="\n".join(filter(None, (self._printed, self._printed_after, it.printed))),
             extra=crew.extra,
             subagents=crew.subagents,
             tools=MCP_SERVER_NAME if access else "",
+            branch=place.branch,
+            task=it.started.task if it.started else None,
             journal=standing.journal,
         )
-        prompt, number = crew.word(material), standing.journal.iteration
+        prompt, number = crew.word(material), it.worker or standing.journal.iteration
         await crew.overseer.note(
             RunIterationBegan(
-                number=number, iteration=self._number, most=self._allowed, prompt=self._mask(prompt)
+                number=number, iteration=it.number, most=self._allowed, prompt=self._mask(prompt)
             )
         )
-        self._at_work = RunIterationEnded(number=number, decided="")
+        it.log = RunIterationEnded(number=number, decided="")
         errand = AgentTask(
             prompt=prompt,
-            project=asked.project,
-            environment={**crew.environment, "SUPERVISOR_SESSION": asked.session},
+            project=place.folder,
+            environment={**place.environment, "SUPERVISOR_SESSION": asked.session},
             seconds=policy.next_agent_seconds(standing, crew.longest),
             access=access,
         )
-        started, rest = crew.clock.now(), AgentResult()
-        output = AgentOutput(self._mask, crew.clock.now, self._printed_line, crew.hear)
+        began, rest = crew.clock.now(), AgentResult()
+        output = AgentOutput(
+            self._mask,
+            crew.clock.now,
+            lambda line: crew.tell(AgentPrinted(iteration=it.number, text=line)),
+            lambda line: crew.hear(line, it.number),
+        )
         try:
             rest = await crew.agent.run(errand, output.feed)
         finally:
             rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
-            self._at_work = replace(
-                self._at_work,
-                seconds=round(crew.clock.now() - started, 1),
+            it.log = replace(
+                it.log,
+                seconds=round(crew.clock.now() - began, 1),
                 exit_code=rest.exit_code,
                 trouble=rest.trouble,
                 tokens=rest.tokens,
@@ -301,8 +346,8 @@ class AgentLoop:
             )
         crew.tell(
             AgentEnded(
-                iteration=self._number,
-                seconds=self._at_work.seconds,
+                iteration=it.number,
+                seconds=it.log.seconds,
                 exit_code=rest.exit_code,
                 said=rest.said,
                 trouble=rest.trouble,
@@ -312,44 +357,43 @@ class AgentLoop:
         )
         return rest
 
-    def _printed_line(self, line: str) -> None:
-        self._crew.tell(AgentPrinted(iteration=self._number, text=line))
-
-    async def _commit(self, task: str) -> None:
+    async def _commit(self, it: _Iteration) -> None:
         """Commit before the stop is judged, so that what is judged is what was committed."""
         if self._crew.commit is None:
             return
-        message = policy.commit_message(self._mask(task), self._asked.session, self._number)
+        message = policy.commit_message(self._mask(it.task), self._asked.session, it.number)
         if why := await self._crew.commit(message):
             self._crew.tell(RunWarning(text=f"this iteration was not committed: {self._mask(why)}"))
 
-    async def _access(self) -> McpAccess | None:
+    async def _access(self, worker: int) -> McpAccess | None:
         try:
-            access = await self._crew.overseer.access()
+            access = await self._crew.overseer.access(worker)
         except (BadInputError, OSError) as error:
             self._crew.tell(RunWarning(text=f"agents cannot reach their tools: {error}"))
             return None
-        self._token = access.token
+        self._tokens.add(access.token)
         return access
 
     def _mask(self, text: str) -> str:
         """Mask secrets in a text of the agent."""
         clean = self._crew.mask(text)
-        return clean.replace(self._token, "***") if self._token else clean
+        for token in self._tokens:
+            clean = clean.replace(token, "***")
+        return clean
 
-    async def _completed(self, before: RunStatus, now: RunStatus) -> None:
+    async def _completed(self, iteration: int, before: RunStatus, now: RunStatus) -> None:
         """Report the tasks that this agent completed, the first of them to the user's hooks too."""
         for number, task in enumerate(policy.newly_completed_tasks(before.journal, now.journal)):
             content = self._mask(task.content)
-            self._crew.tell(TaskCompleted(iteration=self._number, id=task.id, content=content))
+            self._crew.tell(TaskCompleted(iteration=iteration, id=task.id, content=content))
             if number < policy.HOOKED_TASKS_LIMIT:
-                await self._hooks("on_task_completed", task_id=task.id, task=content)
+                await self._hooks("on_task_completed", iteration, task_id=task.id, task=content)
 
-    async def _hooks(self, name: str, **facts: str) -> str:
+    async def _hooks(self, name: str, iteration: int | None = None, **facts: str) -> str:
         told = {
             "session": self._asked.session,
             "project": self._asked.project,
-            "iteration": str(self._number),
+            "iteration": str(self._number if iteration is None else iteration),
             **facts,
         }
         return await self._crew.hooks.run(name, told, self._crew.tell)

@@ -16,14 +16,16 @@ from sidecar.systems.iteration.policy.claims import renew_claims, settle_worker,
 class WorkerChange(Struct, frozen=True, kw_only=True):
     """A change of claims. `at_work`: the agents of the run that asks.
 
-    "start" another agent, if one may begin; `planning`: one without a task is at work. "renew" the claims of
-    those at work. "settle" `worker`, whose work was merged, or not, for the reason `refused`.
+    "start" another agent on this `machine`, if one may begin; `planning`: one without a task is at work.
+    "renew" the claims of those at work. "settle" `worker`, whose work was merged, or not, for the reason
+    `refused`.
     """
 
     session: str
     do: Literal["start", "renew", "settle"]
     at_work: tuple[int, ...] = ()
     planning: bool = False
+    machine: str = ""
     worker: int = 0
     refused: str = ""
 
@@ -40,7 +42,10 @@ def change_workers(journals: SessionJournals, clock: Clock, asked: WorkerChange)
     if asked.do == "start":
         return WorkerAnswer(
             journals.change(
-                key, lambda journal: start_worker(journal, now, asked.at_work, planning=asked.planning)
+                key,
+                lambda journal: start_worker(
+                    journal, now, asked.at_work, planning=asked.planning, machine=asked.machine
+                ),
             )
         )
     journals.change(

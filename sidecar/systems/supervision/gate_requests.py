@@ -173,9 +173,13 @@ class SessionChecks:
             if run is not None:
                 ended.append(run)
 
-        await self._batches(required, catalog, _site_without_tree(folder, environment), hear)
+        late = await self._batches(required, catalog, _site_without_tree(folder, environment), hear)
         mask = self._services.secrets.masker(environment)
-        return tuple(mask_gate_run(run, mask) for run in ended)
+        runs = {run.gate.id: mask_gate_run(run, mask) for run in ended}
+        return tuple(
+            runs.get(gate.id) or GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree="", reason=late)
+            for gate in required
+        )
 
     async def _run(
         self,

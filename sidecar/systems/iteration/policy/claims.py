@@ -23,20 +23,25 @@ LEASE_S: Final = 60.0
 
 
 def start_worker(
-    journal: Journal, now: float, at_work: Collection[int], *, planning: bool
+    journal: Journal, now: float, at_work: Collection[int], *, planning: bool, machine: str = ""
 ) -> tuple[Journal, StartedWorker | None]:
     """Claim the next task for a new agent; None where it has to wait for others.
 
     `at_work`: the agents of this run. `planning`: one of them is at work without a task.
     """
-    free = next((task for task in find_ready_tasks(journal) if not _is_held(task, now)), None)
-    others = bool(at_work) or any(_is_held(task, now) for task in journal.tasks)
+    held = {
+        task.id
+        for task in journal.tasks
+        if task.claim and (_is_held(task, now) or task.claim.worker in at_work)
+    }
+    free = next((task for task in find_ready_tasks(journal) if task.id not in held), None)
+    others = bool(at_work) or bool(held)
     if planning or (free is None and others):
         return journal, None
     journal = begin_next_iteration(journal)
     if free is None:
         return journal, StartedWorker(worker=journal.iteration)
-    claim = TaskClaim(worker=journal.iteration, until=now + LEASE_S)
+    claim = TaskClaim(worker=journal.iteration, until=now + LEASE_S, machine=machine)
     task = replace(free, status=TaskStatus.IN_PROGRESS, claim=claim)
     return _with_tasks(journal, task), StartedWorker(worker=journal.iteration, task=task)
 
@@ -74,6 +79,11 @@ def claimed_by(journal: Journal, worker: int, *, done: bool = False) -> tuple[Ta
         for task in journal.tasks
         if task.claim and task.claim.worker == worker and (task.claim.done or not done)
     )
+
+
+def claims_of(journal: Journal, machine: str) -> tuple[TaskClaim, ...]:
+    """Return the claims of agents that run, or ran, on this machine."""
+    return tuple(task.claim for task in journal.tasks if task.claim and task.claim.machine == machine)
 
 
 def merge_objection(merged: Collection[CheckRun], before: Collection[CheckRun]) -> str:

@@ -92,7 +92,7 @@ def set_task_status(
         raise JournalError("journal-claimed", id=task.id)
     if status is TaskStatus.COMPLETED:
         put_task(journal, changed)  # raises where it waits for others
-        claim = TaskClaim(worker=worker, until=task.claim.until if task.claim else 0.0, done=True)
+        claim = replace(task.claim or TaskClaim(worker=worker, until=0.0), done=True)
         return put_task(journal, replace(task, status=TaskStatus.IN_PROGRESS, claim=claim))[0], changed
     kept = replace(task.claim, done=False) if task.claim else None
     return put_task(journal, replace(changed, claim=kept))

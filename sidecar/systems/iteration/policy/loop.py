@@ -64,6 +64,10 @@ def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand,
         raise CommandRefusal(
             f"session {asked.session} belongs to {now.project}. Start it there, or take another --session"
         )
+    if not asked.jobs and any(task.claim for task in now.journal.tasks):
+        raise CommandRefusal(
+            f"session {asked.session} has tasks of agents that worked at once. To go on type --jobs too"
+        )
     if not asked.goal and (asked.checks or asked.minutes):
         raise CommandRefusal("--check and --max-minutes belong to a goal: type --goal too")
     if asked.goal and (len(asked.goal) > CONDITION_LIMIT or asked.goal.lower() in COMMAND_WORDS):
@@ -245,6 +249,16 @@ def paused_run_end(session: str, count: int) -> RunFinished:
     return RunFinished(
         outcome="paused", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
     )
+
+
+def lets_others_finish(ended: RunFinished) -> bool:
+    """Whether agents that are still at work may finish, and be judged, though the run ends so."""
+    return ended.outcome == GoalStatus.PAUSED.value
+
+
+def waiting_run_end(why: str, count: int) -> RunFinished:
+    """Return the end of a run that only its user can let go on."""
+    return RunFinished(outcome="waiting", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
 
 
 def broken_run_end(why: str, count: int) -> RunFinished:

@@ -31,6 +31,7 @@ MAX_ITEM_LENGTH: Final = 600
 PLACEHOLDERS: Final = frozenset(
     {
         "before",
+        "branch",
         "checks",
         "extra",
         "feedback",
@@ -62,9 +63,11 @@ def build_run_prompt(template: str, material: RunPromptInputs) -> str:
 
 def _placeholder_values(material: RunPromptInputs) -> dict[str, str]:
     journal = material.journal
-    first = find_ready_tasks(journal)[:1]
+    first = () if material.branch else find_ready_tasks(journal)[:1]
+    first = (material.task,) if material.task else first
     return {
         "before": quote_as_code_block(_cut_middle(material.before, MAX_HOOK_OUTPUT_LENGTH)),
+        "branch": material.branch,
         "checks": quote_as_code_block(_cut_middle("\n".join(material.checks), MAX_CHECKS_LENGTH)),
         "extra": _cut_middle(material.extra, MAX_EXTRA_LENGTH),
         "feedback": _cut_middle(material.feedback, MAX_FEEDBACK_LENGTH),
@@ -95,6 +98,7 @@ def _format_task_list(journal: Journal) -> str:
 def _format_task(task: Task) -> str:
     marks = [task.status.value, task.priority.name.lower()]
     marks += [f"after {', '.join(task.depends_on)}"] if task.depends_on else []
+    marks += [f"claimed by iteration {task.claim.worker}"] if task.claim else []
     return f"{task.id} [{', '.join(marks)}] by {task.by}: {_one_line(task.content)}"
 
 

@@ -1,0 +1,95 @@
+"""What a run needs of others: the sidecar, hooks, an agent, a clock, and somebody who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from sidecar.hosts.ports import AgentRunner, McpAccess
+from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.log import RunHistoryEvent
+from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.runs import (
+    CheckRun,
+    HookRan,
+    RunProgressEvent,
+    RunPromptInputs,
+    RunStatus,
+    StartedWorker,
+    StopDecision,
+)
+from sidecar.kernel.session import Environment
+from sidecar.platform.ports import Clock
+from sidecar.platform.worktrees import Worktrees
+from sidecar.systems.iteration.workers import WorkerChange
+
+
+class SidecarSession(Protocol):
+    """The sidecar, asked about one session. Every method raises BadInputError where it refuses, OSError."""
+
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+        """Return the session's status. `iterate`: its next iteration begins. `judge`: fill in `no_judge`."""
+
+    async def typed(self, name: str, arguments: str) -> CommandReply:
+        """Carry out a command of ours, as typed by the person who started the run."""
+
+    async def begin(self) -> None:
+        """Report that a person set an agent to work."""
+
+    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
+        """Have a stop judged. `arrived`: the id of the continuation that the agent was given, "" for none."""
+
+    async def note(self, event: RunHistoryEvent) -> None:
+        """Keep an event of the run in the log."""
+
+    async def end(self, why: str) -> None:
+        """Report that the run is over."""
+
+    async def access(self, worker: int = 0) -> McpAccess:
+        """Return where an agent of this session reaches its tools. `worker`: see Caller."""
+
+    async def workers(self, change: WorkerChange) -> StartedWorker | None:
+        """Change the claims of agents that work at once."""
+
+    async def checks(
+        self, folder: str, environment: Environment, only: tuple[str, ...] = ()
+    ) -> tuple[CheckRun, ...]:
+        """Run the required checks of the session, or these of them, in another folder."""
+
+    async def stand_by(self) -> None:
+        """Keep the sidecar running while agents work, until cancelled or until that fails."""
+
+
+class RunHookRunner(Protocol):
+    """Runs the user's own commands around sessions and iterations."""
+
+    async def run(self, name: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]) -> str:
+        """Run the hooks of this name in order; return their output, bounded and masked. Never raises."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunParticipants:
+    """What a run needs. `word` builds the prompt; `tell` informs observers; `mask` masks what they are told.
+
+    `hear` gets the line that an agent is writing, and its iteration. `longest`: seconds that one agent may
+    take. `spec`, `extra` and `subagents`: see RunPromptInputs. `commit` commits what an iteration changed,
+    with a message, and returns why that failed. `worktrees`: where agents work at once, None for one agent
+    in the project itself.
+    """
+
+    overseer: SidecarSession
+    agent: AgentRunner
+    hooks: RunHookRunner
+    clock: Clock
+    word: Callable[[RunPromptInputs], str]
+    tell: Callable[[RunProgressEvent], None]
+    hear: Callable[[str, int], None]
+    mask: SecretMask
+    environment: Environment
+    longest: float
+    spec: str = ""
+    extra: str = ""
+    subagents: str = ""
+    commit: Callable[[str], Awaitable[str]] | None = None
+    worktrees: Worktrees | None = None

@@ -1,0 +1,193 @@
+"""Worktrees of agents on real git: what is merged, what is refused, and what stays the user's own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.tree.checkout import place_ignored_files
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.worktrees import InTheWayError, Worktrees, find_worktrees
+from support.git_projects import commit_all, git, repository
+
+pytestmark = pytest.mark.process
+
+Back = Callable[[], Awaitable[object]]
+
+
+async def accepted(_place: Path, _back: Back) -> str:
+    return ""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = repository(tmp_path / "project")
+    for name in ("user.name", "user.email"):
+        git(made, "config", name, "a@b")
+    (made / ".gitignore").write_text(".venv/\n*.log\n")
+    commit_all(made, "second")
+    return made
+
+
+async def found(project: Path) -> Worktrees:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(project.parent)}
+    furnish = partial(place_ignored_files, since=2e10)
+    return await find_worktrees(str(project), environment, "demo", project.parent / "trees", furnish)
+
+
+async def worked(trees: Worktrees, name: str, files: dict[str, str]) -> None:
+    """An agent that leaves these files behind."""
+    place = await trees.open(name)
+    for path, text in files.items():
+        (place / path).write_text(text)
+    await trees.close(name, f"work of {name}")
+
+
+def nothing_but_the_users_tree(project: Path) -> None:
+    assert len(git(project, "worktree", "list").splitlines()) == 1
+    assert not (project.parent / "trees").exists()
+
+
+async def test_what_an_agent_left_is_committed_and_merged_into_the_users_branch(project: Path) -> None:
+    trees = await found(project)
+    await worked(trees, "T1-1", {"b.txt": "b"})
+    assert (await trees.names(), (project / "b.txt").exists()) == (["T1-1"], False)
+    assert not await trees.is_merged("T1-1")
+    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert await trees.is_merged("T1-1")
+    await trees.delete("T1-1")
+    assert ((project / "b.txt").read_text(), await trees.names()) == ("b", [])
+    assert git(project, "log", "-1", "--format=%s") == "work of T1-1\n"
+    nothing_but_the_users_tree(project)
+
+
+async def test_a_conflict_and_a_refusal_change_nothing_and_say_why(project: Path) -> None:
+    trees = await found(project)
+    for name in ("T1-1", "T2-2"):
+        await trees.open(name)
+    for name in ("T1-1", "T2-2"):
+        (trees.place(name) / "a.txt").write_text(name)
+        await trees.close(name, name)
+    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert await trees.merge("T2-2", "m", accepted) == (
+        "it is in conflict with what was merged before, in a.txt"
+    )
+    before = git(project, "rev-parse", "HEAD")
+    await worked(trees, "T3-3", {"c.txt": "c"})
+    seen: list[bool] = []
+
+    async def refused(place: Path, back: Back) -> str:
+        seen.append((place / "c.txt").exists())
+        await back()
+        seen.append((place / "c.txt").exists())
+        return "a check fails"
+
+    assert await trees.merge("T3-3", "m", refused) == "a check fails"
+    assert (seen, git(project, "rev-parse", "HEAD")) == ([True, False], before)
+    assert git(project, "status", "--porcelain") == ""
+    nothing_but_the_users_tree(project)
+
+
+@pytest.mark.parametrize(("mine", "in_the_way"), [("a.txt", True), ("b.txt", True), ("c.txt", False)])
+async def test_changes_of_the_user_are_kept_whole_and_may_be_in_the_way(
+    project: Path, mine: str, *, in_the_way: bool
+) -> None:
+    trees = await found(project)
+    await worked(trees, "T1-1", {"a.txt": "theirs", "b.txt": "theirs"})
+    (project / mine).write_text("mine")
+    if in_the_way:
+        with pytest.raises(InTheWayError, match=rf"{mine}.*Commit or stash them"):
+            await trees.merge("T1-1", "m", accepted)
+        assert git(project, "status", "--porcelain").split() == ["M" if mine == "a.txt" else "??", mine]
+    else:
+        assert await trees.merge("T1-1", "m", accepted) == ""
+        assert (project / "b.txt").read_text() == "theirs"
+    assert (project / mine).read_text() == "mine"
+    nothing_but_the_users_tree(project)
+
+
+async def test_a_branch_that_moves_while_a_merge_is_tried_is_merged_with_what_came(project: Path) -> None:
+    trees = await found(project)
+    await worked(trees, "T1-1", {"b.txt": "b"})
+
+    async def moved(place: Path, _back: Back) -> str:
+        if not (place / "c.txt").exists():
+            (project / "c.txt").touch()
+            commit_all(project, "of the user")
+        return ""
+
+    assert await trees.merge("T1-1", "m", moved) == ""
+    assert ((project / "b.txt").exists(), (project / "c.txt").exists()) == (True, True)
+
+
+async def test_what_is_ignored_is_at_hand_and_never_committed_even_by_an_agent_itself(project: Path) -> None:
+    (project / ".venv").mkdir()
+    (project / ".venv" / "pyvenv.cfg").touch()
+    (project / "old.log").write_text("kept")
+    trees = await found(project)
+    place = await trees.open("T1-1")
+    assert ((place / ".venv").is_symlink(), (place / "old.log").read_text()) == (True, "kept")
+    (place / "b.txt").touch()
+    commit_all(place, "all of it")
+    assert ".venv" in git(place, "ls-files").split()
+    await trees.close("T1-1", "rest")
+    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert ((project / "b.txt").exists(), (project / ".venv").is_symlink()) == (True, False)
+    assert ".venv" not in git(project, "ls-files").split()
+
+
+async def test_an_agent_that_left_its_branch_is_merged_all_the_same(project: Path) -> None:
+    trees = await found(project)
+    place = await trees.open("T1-1")
+    git(place, "checkout", "--quiet", "-b", "elsewhere")
+    (place / "b.txt").touch()
+    await trees.close("T1-1", "work")
+    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert (project / "b.txt").exists()
+
+
+async def test_a_run_that_is_interrupted_while_the_users_tree_moves_lets_it_move_whole(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees = await found(project)
+    await worked(trees, "T1-1", {f"{number}.txt": "b" for number in range(200)})
+    merging: list[asyncio.Task[str]] = []
+    remove = trees.remove
+
+    async def removed(name: str) -> None:  # the last thing before the user's tree moves
+        await remove(name)
+        if merging:
+            asyncio.get_running_loop().call_soon(merging[0].cancel)
+
+    monkeypatch.setattr(trees, "remove", removed)
+    merging.append(asyncio.create_task(trees.merge("T1-1", "m", accepted)))
+    async with asyncio.timeout(60):
+        with pytest.raises(asyncio.CancelledError):
+            await merging[0]
+    assert await trees.is_merged("T1-1")
+    assert git(project, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda project: (project / "new").touch(), r"clean work tree.*\(new\).*git stash"),
+        (lambda project: (project / "a.txt").write_text("x"), r"clean work tree.*\(a.txt\)"),
+        (lambda project: (project / ".git").rename(project / "no"), "git init"),
+        (lambda project: git(project, "config", "user.useConfigOnly", "true"), "no name for commits"),
+    ],
+)
+async def test_a_project_that_is_not_fit_for_it_is_refused_with_what_to_type(
+    project: Path, spoil: Callable[[Path], object], why: str
+) -> None:
+    if "no name" in why:
+        for name in ("user.name", "user.email"):
+            git(project, "config", "--unset", name)
+    spoil(project)
+    with pytest.raises(BadInputError, match=why):
+        await found(project)
