@@ -46,15 +46,20 @@ class Terminal(msgspec.Struct, frozen=True):
     @classmethod
     @contextmanager
     def running(
-        cls, command: Sequence[str], folder: Path, cwd: Path, env: Mapping[str, str]
+        cls,
+        command: Sequence[str],
+        folder: Path,
+        cwd: Path,
+        env: Mapping[str, str],
+        size: tuple[int, int] = (COLUMNS, ROWS),
     ) -> Iterator[Self]:
         """Run `command` in `cwd` with exactly `env` until the block ends; the socket lies in `folder`."""
         if shutil.which("tmux") is None:
             missing("tmux is not on PATH")
         terminal = cls(folder / "tmux.sock", env)
-        size = ("-x", str(COLUMNS), "-y", str(ROWS))
+        sized = ("-x", str(size[0]), "-y", str(size[1]))
         options = ("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";")
-        terminal._tmux(*options, "new-session", "-d", "-s", SESSION, *size, "-c", str(cwd), "--", *command)
+        terminal._tmux(*options, "new-session", "-d", "-s", SESSION, *sized, "-c", str(cwd), "--", *command)
         try:
             yield terminal
         finally:
@@ -64,6 +69,11 @@ class Terminal(msgspec.Struct, frozen=True):
     def screen(self) -> str:
         """What a person sees now, with wrapped lines joined."""
         return self._tmux("capture-pane", "-p", "-J", "-t", SESSION)
+
+    @property
+    def coloured(self) -> str:
+        """What a person sees now, line by line, with escape sequences for its colours."""
+        return self._tmux("capture-pane", "-p", "-e", "-t", SESSION)
 
     @property
     def history(self) -> str:

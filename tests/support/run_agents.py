@@ -14,6 +14,11 @@ from typing import Any, Final
 
 from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
 from sidecar.cli.scripted.model_server import ScriptedModel
+from sidecar.kernel.journal import TaskStatus
+from sidecar.kernel.log import EventFilter, JournalChanged, event_kind
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
 from support.scene import SUPERVISOR, Stage
 
 LIMIT_S: Final = 120.0
@@ -169,3 +174,18 @@ def events(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 def verdicts(told: list[dict[str, Any]]) -> list[str]:
     return [event["reason"] for event in told if event["event"] == "verdict"]
+
+
+def completions(state: Path) -> list[str]:
+    """The id of a task of session `demo` for each time that it was completed."""
+    log = EventLogFile(state, SystemClock())
+    kinds = (event_kind(JournalChanged),)
+    found: list[str] = []
+    statuses: dict[str, TaskStatus] = {}
+    for event in log.newest(EventFilter(session=SessionKey("run", "demo"), kinds=kinds), 10_000):
+        assert isinstance(event.data, JournalChanged)
+        for task in event.data.tasks:
+            if task.status is TaskStatus.COMPLETED != statuses.get(task.id):
+                found.append(task.id)
+            statuses[task.id] = task.status
+    return found

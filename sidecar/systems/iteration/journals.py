@@ -38,14 +38,19 @@ class SessionJournals:
         """Return a session's journal, an empty one where none is saved. Raises OSError, BadInputError."""
         return self._store.load(key) or Journal()
 
-    def change(self, key: SessionKey, change: Callable[[Journal], tuple[Journal, T]]) -> T:
-        """Apply `change` to a journal and return its result. Raises what `change` and `of` raise."""
+    def change(
+        self, key: SessionKey, change: Callable[[Journal], tuple[Journal, T]], *, quietly: bool = False
+    ) -> T:
+        """Apply `change` to a journal and return its result. Raises what `change` and `of` raise.
+
+        `quietly`: a sign of life, which is no event and leaves the times of tasks as they are.
+        """
         for left in reversed(range(SAVE_TRIES)):
             before = self.of(key)
             after, made = change(before)
             if after == before:
                 break
-            if self._clock is not None and after.tasks != before.tasks:
+            if self._clock is not None and after.tasks != before.tasks and not quietly:
                 after = stamp_tasks(before, after, self._clock.now())
             try:
                 self._store.save(key, after)
@@ -53,7 +58,8 @@ class SessionJournals:
                 if not left:
                     raise
                 continue
-            self.note(key, journal_change(before, after))
+            if not quietly:
+                self.note(key, journal_change(before, after))
             break
         return made
 

@@ -174,7 +174,9 @@ class AgentLoop:
     async def _work(self) -> RunFinished:
         """Keep agents at work until the run is over; those that are at work then are ended."""
         if self._jobs:
+            before = await self._crew.overseer.look()
             await self._jobs.recover()
+            await self._completed(0, before, await self._crew.overseer.look())
         ended: RunFinished | None = None
         try:
             while ended is None or (self._at_work and policy.lets_others_finish(ended)):

@@ -56,5 +56,6 @@ def change_workers(journals: SessionJournals, clock: Clock, asked: WorkerChange)
             else settle_worker(journal, asked.worker, now, asked.refused),
             None,
         ),
+        quietly=asked.do == "renew",
     )
     return WorkerAnswer()

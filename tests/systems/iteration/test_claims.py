@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import pytest
@@ -10,11 +11,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sidecar.kernel.journal import Journal, NoteKind, Task, TaskClaim, TaskStatus
+from sidecar.kernel.log import EventFilter
 from sidecar.kernel.runs import CheckRun, StartedWorker
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy import claims
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.iteration.policy.claims import LEASE_S
+from sidecar.systems.iteration.workers import WorkerChange, change_workers
+from support.memory_stores import ManualClock, MemoryEventLog, MemoryJournals
 
+KEY: Final = SessionKey("run", "demo")
 NOW: Final = 1_000_000.0
 TASKS: Final = (
     Task(id="T1", content="lexer"),
@@ -173,3 +180,19 @@ def test_in_any_history_a_task_has_one_agent_and_is_merged_once(history: list[tu
         }
         assert sorted(merges) == sorted(ids(journal, COMPLETED))
         assert {task.claim for task in journal.tasks if task.status is COMPLETED} <= {None}
+
+
+def test_a_sign_of_life_is_no_event_and_leaves_a_tasks_age_alone() -> None:
+    clock, log, store = ManualClock(NOW), MemoryEventLog(), MemoryJournals()
+    store.save(KEY, JOURNAL)
+    journals = SessionJournals(store, log, clock)
+    ask = partial(change_workers, journals, clock)
+    ask(WorkerChange(session=KEY.id, do="start"))
+    before, events = journals.of(KEY), log.newest(EventFilter(), 99)
+    clock.advance(LEASE_S / 2)
+    ask(WorkerChange(session=KEY.id, do="renew", at_work=(1,)))
+    after = journals.of(KEY)
+    assert after.tasks[0].claim == TaskClaim(worker=1, until=NOW + 1.5 * LEASE_S)
+    assert after.tasks[0].changed_at == before.tasks[0].changed_at == NOW
+    assert len(events) == 1
+    assert log.newest(EventFilter(), 99) == events

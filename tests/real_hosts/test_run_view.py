@@ -1,0 +1,128 @@
+"""`supervisor run --jobs 3` in a real terminal of 80 and of 120 columns, as docs/run.md shows it.
+
+RENEW_SNAPSHOTS=1 draws docs/run-80.svg and docs/run-120.svg anew.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rich.ansi import AnsiDecoder
+from rich.console import Console
+
+from real_hosts.terminal import Terminal
+from sidecar.cli.demo_story import WEB_FONT
+from support.git_projects import git
+from support.run_agents import Runs, hangs
+from support.scene import staged
+
+DOCS: Final = Path(__file__).parents[2] / "docs"
+ROWS: Final = 26
+AGENT: Final = """
+import re
+found = re.search(r"The task that is ready:\\n```text\\n(T\\d+): ", prompt)
+if not found:
+    names = ["read the words of a line", "a comment ends a line", "numbers have a sign"]
+    names += ["strings hold any character", "lists nest, and an empty one is a list all the same"]
+    names += ["name the line in every error"]
+    tool("task_batch_add", tasks=[{"content": name} for name in names])
+    tool("task_add", content="publish the package", status="blocked")
+    tool("task_depends", id="T5", depends_on="T2")
+    tool("note_add", type="stuck", content="there is no token for the package index")
+    print("I wrote the work down as seven tasks.")
+elif found[1] == "T1":
+    pathlib.Path("words.py").touch()
+    print("I begin with the words.")
+    tool("task_status", id="T1", status="completed")
+else:
+    said = {"T2": "One test fails: a comment behind a string is", "T3": "I look at how signs are read"}
+    print("[Write] " + found[1].lower() + ".py", flush=True)
+    print(said.get(found[1], "Strings come next"), end="", flush=True)
+    hang()
+"""
+SCROLLED: Final = (
+    r"\d+ agent \(\d+ s\)",
+    r"\d+ supervisor sent back \d/\d+: \d open tasks",
+    r"\d+ │ \[Write\] t\d.py",
+)
+SHOWN: Final = (
+    r"─{60,}",
+    r"iteration \d/\d+, at most 3 at once · run 0\d:\d\d · 29:\d\d left",
+    r"\d · 00:\d\d · (One test fails: a comment behind a string is|no output for 00:\d\d)",
+    r"\d · 00:\d\d · (I look at how signs are read|no output for 00:\d\d)",
+    r"\d · 00:\d\d · (Strings come next|no output for 00:\d\d)",
+    r"tasks: 1 of 7 completed",
+    r"✖ T7 blocked, \d+ s: publish the package",
+    r"! N8 stuck, \d+ s: there is no token for the package index",
+    r"▸ T2 in progress, \d+ s: a comment ends a line",
+    r"○ T5 remaining, after T2, \d+ s: lists nest, and an empty one is a list",
+    r"p pause after this iteration   a add a task   n note to the next   q stop now",
+)
+"""What stays below, line by line; other lines may be between them."""
+
+
+@pytest.fixture
+async def runs(tmp_path: Path) -> AsyncIterator[Runs]:
+    async with staged(tmp_path) as stage:
+        for name in ("user.name", "user.email"):
+            git(stage.scene.project, "config", name, "a@b")
+        (tmp_path / "spec.md").write_text("A parser.", encoding="utf-8")
+        yield Runs(stage, tmp_path)
+
+
+def shows_all_of_it(lines: list[str]) -> None:
+    for pattern in SCROLLED:
+        assert any(re.search(pattern, line) for line in lines), (pattern, "\n".join(lines))
+    left = iter(lines)
+    for pattern in SHOWN:
+        assert any(re.search(pattern, line) for line in left), (pattern, "\n".join(lines))
+
+
+def drawn(screen: str, width: int) -> str:
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    for line in AnsiDecoder().decode(screen.rstrip()):
+        console.print(line, no_wrap=True, overflow="ignore", crop=True)
+    return WEB_FONT.sub("", console.export_svg(title="supervisor run --jobs 3", unique_id=f"run{width}"))
+
+
+def lines_of(picture: str) -> list[str]:
+    rows: dict[float, str] = {}
+    for place, text in re.findall(r'<text[^>]*y="([\d.]+)"[^>]*>(.*?)</text>', picture):
+        rows[float(place)] = rows.get(float(place), "") + html.unescape(text).replace("\xa0", " ")
+    return [rows[place] for place in sorted(rows)]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_each_of_several_agents_has_a_line_that_fits_and_the_page_shows_it(
+    runs: Runs, tmp_path: Path, width: int
+) -> None:
+    runs.agent(AGENT)
+    spec, scene = str(tmp_path / "spec.md"), runs.stage.scene
+    command = runs.command("--spec", spec, "--check", "true", "--jobs", "3", goal=False)
+    environment = {**scene.environment, "TERM": "tmux-256color"}
+    with (
+        runs.wire() as wire,
+        Terminal.running(command, tmp_path, scene.project, environment, (width, ROWS)) as terminal,
+    ):
+        for _ in range(3):
+            hangs(wire)
+        for pattern in SHOWN[2:6]:
+            terminal.wait_for(pattern)
+        lines, coloured = terminal.screen.splitlines(), terminal.coloured
+        terminal.press("C-c")
+        terminal.wait_for("interrupted")
+        terminal.wait_for_end()
+    shows_all_of_it(lines)
+    below = lines[next(number for number, line in enumerate(lines) if line.startswith("───")) :]
+    assert max(map(len, below)) < width  # joined where the terminal wrapped them
+    picture = DOCS / f"run-{width}.svg"
+    if os.environ.get("RENEW_SNAPSHOTS"):
+        picture.write_text(drawn(coloured, width), encoding="utf-8")
+    shows_all_of_it(lines_of(picture.read_text(encoding="utf-8")))
