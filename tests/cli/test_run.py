@@ -173,6 +173,17 @@ async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) 
     assert events(again)[0]["resumed"]
 
 
+async def test_an_agent_that_prints_a_hundred_megabytes_is_run_to_its_end_and_told_in_short(
+    runs: Runs,
+) -> None:
+    runs.agent(FINISHES, "for _ in range(1600): print('x' * 65_535)", "print('The end.')")
+    done = runs.run("--json")
+    assert (done.returncode, len(done.stdout) < 2_000_000) == (0, True), done.stderr
+    printed = [event["text"] for event in events(done) if event["event"] == "output"]
+    assert any("lines left out" in line for line in printed)
+    assert printed[-1] == "The end."
+
+
 async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause(runs: Runs) -> None:
     runs.agent("print('I begin.', flush=True); hang(); print('Stopped.')")
     scene = runs.stage.scene

@@ -169,6 +169,32 @@ async def test_an_ended_run_leaves_no_agent_and_what_its_agents_did_is_kept_on_t
     nothing_is_left(runs)
 
 
+async def test_a_second_ctrl_c_cuts_the_ending_short_and_the_next_run_puts_things_right(runs: Runs) -> None:
+    stubborn = """
+import signal
+def up(*_):
+    wire = os.open(os.environ["HOME"] + "/wire", os.O_WRONLY)
+    os.write(wire, b"up")
+signal.signal(signal.SIGTERM, up)  # it does not end by it
+"""
+    runs.agent(PLAN, "elif task:", "    pathlib.Path(task).touch()", "    exec(stubborn)", "    hang()")
+    text = runs.program.read_text().replace(
+        "import fcntl, re", f"import fcntl, re\nstubborn = {stubborn!r}", 1
+    )
+    runs.program.write_text(text)
+    with runs.wire() as wire, runs.started(*built(runs), "--jobs", "1", goal=False) as run:
+        hangs(wire)
+        run.send_signal(signal.SIGINT)
+        hangs(wire)  # the agent was asked to end, and is waited for
+        run.send_signal(signal.SIGINT)
+        out, error = run.communicate(timeout=LIMIT_S)
+        wire.communicate(timeout=LIMIT_S)  # no agent is left
+    assert run.returncode == 130, (out, error)
+    runs.agent(PLAN, PART)
+    assert verdicts(events(runs.run(*built(runs), "--jobs", "4", goal=False)))[-1] == "unjudged"
+    nothing_is_left(runs)
+
+
 async def test_a_run_that_is_to_pause_lets_all_its_agents_finish_and_be_merged(runs: Runs) -> None:
     runs.agent(PLAN, "elif task in ('T1', 'T6'): hang()", PART.replace("elif", "if", 1))
     scene = runs.stage.scene
