@@ -19,10 +19,12 @@ def test_the_users_own_token_lets_in_for_no_session_in_particular() -> None:
     assert TOKENS.caller(TOKENS.of_user()) == Caller()
 
 
-@given(names.filter(lambda name: "/" not in name), names)
-def test_a_sessions_token_lets_in_for_it_however_it_is_called(host: str, ident: str) -> None:
+@given(names.filter(lambda name: "/" not in name), names, st.integers(0, 999))
+def test_a_sessions_token_lets_in_for_it_however_it_is_called_and_says_whose_it_is(
+    host: str, ident: str, worker: int
+) -> None:
     key = SessionKey(host, ident)
-    assert TOKENS.caller(TOKENS.of_session(key)) == Caller(bound=key)
+    assert TOKENS.caller(TOKENS.of_session(key, worker)) == Caller(bound=key, worker=worker)
 
 
 def test_a_token_is_the_same_after_a_restart_and_worthless_under_another_secret() -> None:

@@ -46,8 +46,8 @@ class McpTokens:
 
     def of_session(self, key: SessionKey, worker: int = 0) -> str:
         """Return the token of one session, and of the agent that is known as `worker`, 0 for any."""
-        names = f"{key.host}/{key.id}" + (f"/{worker}" if worker else "")
-        named = base64.urlsafe_b64encode(names.encode()).decode().rstrip("=")
+        named = base64.urlsafe_b64encode(f"{key.host}/{key.id}".encode()).decode().rstrip("=")
+        named += f"~{worker}" if worker else ""
         return f"{SESSION_MARK}.{named}.{self._seal(named)}"
 
     def caller(self, token: str) -> Caller | None:
@@ -60,8 +60,9 @@ class McpTokens:
         named, _, seal = rest.partition(".")
         if mark != SESSION_MARK or not _equal_in_constant_time(seal, self._seal(named)):
             return None
-        host, ident, worker, *_ = (*base64.urlsafe_b64decode(f"{named}==").decode().split("/"), "0")
-        return Caller(bound=SessionKey(host, ident), worker=int(worker))
+        names, _, worker = named.partition("~")
+        host, _, ident = base64.urlsafe_b64decode(f"{names}==").decode().partition("/")
+        return Caller(bound=SessionKey(host, ident), worker=int(worker or 0))
 
     def _seal(self, named: str) -> str:
         return hmac.digest(self._secret().encode(), f"{SESSION_MARK}.{named}".encode(), "sha256").hex()

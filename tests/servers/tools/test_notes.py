@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from servers.tools.desk import Desk
-from sidecar.kernel.journal import NoteKind
+from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
 from sidecar.kernel.session import SessionKey
-from sidecar.systems.iteration.policy.journal import begin_next_iteration
+from sidecar.servers.tools.tool import Caller
+from sidecar.systems.iteration.policy.claims import start_worker
+from sidecar.systems.iteration.policy.journal import add_tasks, begin_next_iteration
 from support.cases import KEY
 from support.fakes import prompt
 
@@ -97,3 +99,19 @@ async def test_a_secret_in_a_task_a_note_or_a_summary_reaches_neither_the_journa
     ]
     assert not [secret for secret in secrets if secret in repr((desk.journal, answers))]
     assert repr(desk.journal).count("password: [masked], and [masked]") == 4
+
+
+async def test_of_several_agents_at_work_each_has_its_own_task_and_summary(desk: Desk) -> None:
+    journal, _ = add_tasks(Journal(), [("lexer", TaskStatus.REMAINING), ("docs", TaskStatus.REMAINING)])
+    for at_work in ((), (1,)):
+        journal, _ = start_worker(journal, 0.0, at_work, planning=False)
+    desk.fakes.journals.save(KEY, journal)
+    for worker, task in ((1, "T1"), (2, "T2")):
+        caller = Caller(bound=KEY, worker=worker)
+        told = await desk.toolbox.call("task_next", {}, caller)
+        assert told.text.startswith(task)
+        await desk.toolbox.call("iteration_summary", {"summary": f"{task} is done"}, caller)
+        done = await desk.toolbox.call("task_status", {"id": task, "status": "completed"}, caller)
+        assert "completed" in done.text
+    assert [one.content for one in desk.journal.summaries] == ["T1 is done", "T2 is done"]
+    assert [task.status for task in desk.journal.tasks] == [TaskStatus.IN_PROGRESS] * 2

@@ -63,6 +63,21 @@ def test_one_agent_without_a_task_begins_alone_and_nobody_beside_it(journal: Jou
     assert started(more, 1, planning=True) == (more, None)
 
 
+@pytest.mark.parametrize(("later", "free"), [(LEASE_S - 1, False), (LEASE_S + 1, True)])
+def test_a_claim_of_another_run_holds_until_it_runs_out(later: float, *, free: bool) -> None:
+    alone = replace(JOURNAL, tasks=TASKS[:1])
+    claimed, _ = started(alone)
+    _, got = started(claimed, now=NOW + later)
+    assert (got and got.task and got.task.id) == ("T1" if free else None)
+
+
+def test_what_an_agent_completes_besides_its_task_is_its_own_until_it_is_merged() -> None:
+    done, _ = rules.set_task_status(started(JOURNAL)[0], "T3", COMPLETED, worker=1)
+    assert [task.id for task in claims.claimed_by(done, 1)] == ["T1", "T3"]
+    assert started(done, now=NOW + LEASE_S - 1) == (done, None)
+    assert ids(claims.settle_worker(done, 1, NOW), COMPLETED) == ["T3"]
+
+
 def test_a_task_is_completed_when_it_is_merged_and_only_then_is_the_next_one_ready() -> None:
     journal, _ = started(JOURNAL)
     done, told = rules.set_task_status(journal, "T1", COMPLETED, worker=1)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.tree.checkout import place_ignored_files
 from sidecar.hosts.ports import AgentResult, AgentTask
@@ -158,6 +159,23 @@ async def test_a_check_that_the_work_breaks_sends_its_task_back_and_the_tree_sta
     (warned,) = busy.all(RunWarning)
     assert "with it `make` does not pass any more" in warned.text
     assert git(project, "branch", "--list", "supervisor/*") == ""
+
+
+async def test_work_on_a_task_that_another_agent_took_meanwhile_is_kept_and_not_merged(project: Path) -> None:
+    def work(errand: AgentTask) -> AgentResult:
+        Path(errand.project, "late.txt").touch()
+        others = TaskClaim(worker=99, until=9e9, machine="elsewhere")
+        busy.overseer.journals.change(
+            KEY, lambda now: (replace(now, tasks=(replace(now.tasks[0], claim=others),)), None)
+        )
+        return AgentResult(said="Done.", exit_code=0)
+
+    busy = await scene(project, work, tasks=TASKS[:1], most=1)
+    busy.fakes.judge.script(incomplete("T1"))
+    await busy.play()
+    assert not (project / "late.txt").exists()
+    assert git(project, "show", "supervisor/demo/T1-8:late.txt") == ""
+    assert journal(busy).tasks[0].claim is not None
 
 
 async def test_a_change_of_the_users_in_the_way_ends_the_run_and_the_next_one_merges(project: Path) -> None:
