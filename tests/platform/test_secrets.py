@@ -65,6 +65,7 @@ FORMS = {
     "age": f"AGE-SECRET-KEY-1{made(58, 'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L')}",
     "a web token": JSON_TOKEN,
     "our MCP, of a session": f"svs.{made(24)}.{made(64, HEX)}",
+    "our MCP, of one of several agents": f"svs.{made(24)}~12.{made(64, HEX)}",
     "our MCP, of the user": f"svu_{made(43, WIDE)}",
 }
 """Secrets that are known by themselves."""

@@ -28,7 +28,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.config = folder / "mcp.json"
+        self.config = folder / "mcp-1.json"  # of the first run
         self.heard: list[str] = []
 
     def agent(self, source: str, *arguments: str, tools: tuple[str, ...] = ()) -> CommandAgent:
@@ -36,7 +36,7 @@ class Desk:
         program = self.folder / "agent"
         program.write_text(f"#!{sys.executable}\n{source}\n", encoding="utf-8")
         program.chmod(0o755)
-        return CommandAgent((str(program), *arguments), self.config, tools)
+        return CommandAgent((str(program), *arguments), self.folder / "mcp.json", tools)
 
     def errand(self, **fields: Any) -> AgentTask:
         usual: dict[str, Any] = {
@@ -148,7 +148,7 @@ async def test_an_agent_that_cannot_be_started_is_trouble(
     desk: Desk, command: tuple[str, ...], why: str
 ) -> None:
     (desk.folder / "plain").write_text("no program")
-    rest = await desk.run(CommandAgent(command, desk.config), access=ACCESS)
+    rest = await desk.run(CommandAgent(command, desk.folder / "mcp.json"), access=ACCESS)
     assert rest.trouble.startswith("it could not be started: ")
     assert why in rest.trouble
     assert not desk.config.exists()
@@ -223,9 +223,9 @@ STREAM: Final = ("--output-format", "stream-json", "--verbose")
 SHOW: Final = """
 import json, os, sys
 told = {name: value for name, value in os.environ.items() if name.startswith(("SUPERVISOR", "OPENCODE"))}
-there = os.path.exists("mcp.json")
-file = open("mcp.json").read() if there else ""
-mode = os.stat("mcp.json").st_mode if there else 0
+there = os.path.exists("mcp-1.json")
+file = open("mcp-1.json").read() if there else ""
+mode = os.stat("mcp-1.json").st_mode if there else 0
 print(json.dumps({"told": told, "file": file, "mode": mode, "arguments": sys.argv[1:]}))
 """
 
@@ -234,7 +234,9 @@ async def shown(desk: Desk, name: str, *arguments: str, **fields: Any) -> dict[s
     """What an agent of this name is given."""
     desk.agent(SHOW)
     (desk.folder / "agent").rename(desk.folder / name)
-    agent = CommandAgent((str(desk.folder / name), *arguments), desk.config, ("task_add", "status"))
+    agent = CommandAgent(
+        (str(desk.folder / name), *arguments), desk.folder / "mcp.json", ("task_add", "status")
+    )
     rest = await desk.run(agent, **fields)
     found: dict[str, Any] = json.loads(rest.said)
     return found
