@@ -46,6 +46,7 @@ GIT_S: Final = 600.0
 MERGE_TRIES: Final = 3
 """How often a merge is tried where the user's branch moves meanwhile."""
 NAMES_SHOWN: Final = 5
+CHECKED_OUT: Final = ("symbolic-ref", "--quiet", "HEAD")
 BACK: Final = ("checkout", "--quiet", "--force", "--detach")
 SCRATCH: Final = "merge"
 """The name of the worktree in which merges are tried."""
@@ -63,9 +64,13 @@ class InTheWayError(BadInputError):
 class Worktrees:
     """Worktrees of one session. All methods raise OSError where git fails."""
 
-    def __init__(self, git: Git, session: str, folder: Path, furnish: Furnish) -> None:
-        """`git` runs in the top folder of the user's tree; the worktrees are made in `folder`."""
+    def __init__(self, git: Git, session: str, folder: Path, furnish: Furnish, checked_out: bytes) -> None:
+        """`git` runs in the top folder of the user's tree; the worktrees are made in `folder`.
+
+        `checked_out`: the user's branch, b"" for none.
+        """
         self._git, self._prefix, self._folder, self._furnish = git, f"{PREFIX}/{session}/", folder, furnish
+        self._checked_out = checked_out
         self._changing = asyncio.Lock()
 
     @property
@@ -112,11 +117,12 @@ class Worktrees:
             self._folder.rmdir()
 
     async def names(self) -> list[str]:
-        """Return the names of all branches of the session."""
+        """Return the names of all branches of the session that end in a number."""
         listed = await _told(
             self._git, "for-each-ref", "--format=%(refname)%00", f"refs/heads/{self._prefix}"
         )
-        return [ref.strip().removeprefix(f"refs/heads/{self._prefix}") for ref in split_at_nul(listed)]
+        names = [ref.strip().removeprefix(f"refs/heads/{self._prefix}") for ref in split_at_nul(listed)]
+        return [name for name in names if name.rpartition("-")[2].isdecimal()]
 
     async def delete(self, *names: str) -> None:
         """Delete branches."""
@@ -131,6 +137,11 @@ class Worktrees:
     async def merge(self, name: str, message: str, accept: Accept) -> str:
         """Merge a branch into the user's; return why that was refused. Raises InTheWayError."""
         for _ in range(MERGE_TRIES):
+            if (await self._git.ask(*CHECKED_OUT)).output != self._checked_out:
+                raise InTheWayError(
+                    "another branch is checked out than when the run began. Check that one out again, and go "
+                    "on with the same --session"
+                )
             before = await _head(self._git)
             place = await self._add(SCRATCH, "--detach")
             git = replace(self._git, folder=place)
@@ -192,7 +203,7 @@ async def find_worktrees(
         )
     if (await git.ask("var", "GIT_COMMITTER_IDENT")).exit_code:
         raise BadInputError('git knows no name for commits. Type: git config user.email "you@example.org"')
-    return Worktrees(git, session, folder, furnish)
+    return Worktrees(git, session, folder, furnish, (await git.ask(*CHECKED_OUT)).output)
 
 
 async def _told(git: Git, *arguments: str, stdin: bytes = b"") -> bytes:

@@ -125,6 +125,18 @@ async def test_a_branch_that_moves_while_a_merge_is_tried_is_merged_with_what_ca
     assert ((project / "b.txt").exists(), (project / "c.txt").exists()) == (True, True)
 
 
+async def test_nothing_is_merged_into_another_branch_than_the_run_began_on(project: Path) -> None:
+    trees = await found(project)
+    await worked(trees, "T1-1", {"b.txt": "b"})
+    git(project, "checkout", "--quiet", "-b", "other")
+    git(project, "branch", "supervisor/demo/notes-of-mine")
+    with pytest.raises(InTheWayError, match="another branch is checked out"):
+        await trees.merge("T1-1", "m", accepted)
+    git(project, "checkout", "--quiet", "main")
+    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert await trees.names() == ["T1-1"]
+
+
 async def test_what_is_ignored_is_at_hand_and_never_committed_even_by_an_agent_itself(project: Path) -> None:
     (project / ".venv").mkdir()
     (project / ".venv" / "pyvenv.cfg").touch()

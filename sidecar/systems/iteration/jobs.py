@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.evidence.tree.checkout import map_environment
-from sidecar.kernel.journal import Journal, Task
+from sidecar.kernel.journal import Journal, Task, completed_task_ids
 from sidecar.kernel.runs import RunWarning, StartedWorker
 from sidecar.kernel.session import Environment
 from sidecar.platform.worktrees import SCRATCH, Worktrees
@@ -56,14 +56,14 @@ class Jobs:
         name = job_name(started)
         return self._workplace(await self._trees.open(name), self._trees.branch(name))
 
-    async def finish(self, started: StartedWorker, why_not: str = "") -> None:
-        """Remove the worktree of an agent, merge its work unless `why_not`, and settle its tasks.
+    async def finish(self, started: StartedWorker) -> None:
+        """Remove the worktree of an agent, merge its work, and settle its tasks.
 
         Raises InTheWayError, OSError, BadInputError.
         """
         lost = started.task and not claimed_by(await self._journal(), started.worker)
         message = self._message(started.task, started.worker)
-        await self._settle(job_name(started), message, LOST if lost else why_not)
+        await self._settle(job_name(started), message, LOST if lost else "")
 
     async def recover(self, ending: str = "") -> None:
         """Settle what was left: by a run that was killed, or (`ending`) by this one, which ends so.
@@ -100,7 +100,8 @@ class Jobs:
             self._crew.tell(RunWarning(text=f"{name}: {self._crew.mask(why)}"))
         await self._change(int(number), "" if merged else why)
         if merged:
-            await trees.delete(name, *(await self._earlier(task, name)))
+            earlier = await trees.names() if task in completed_task_ids(await self._journal()) else []
+            await trees.delete(name, *(one for one in earlier if one.startswith(f"{task}-") and one != name))
 
     async def _change(self, worker: int, refused: str) -> None:
         change = WorkerChange(session=self._session, do="settle", worker=worker, refused=refused)
@@ -108,11 +109,6 @@ class Jobs:
 
     def _message(self, task: Task | None, worker: int) -> str:
         return commit_message(self._crew.mask(task.content) if task else "", self._session, worker)
-
-    async def _earlier(self, task: str, name: str) -> list[str]:
-        """Return the branches of agents that did not get this task merged."""
-        every = await self._trees.names() if task != FREE_NAME else []
-        return [one for one in every if one != name and one.rpartition("-")[0] == task]
 
     async def _accept(self, place: Path, back: Callable[[], Awaitable[object]]) -> str:
         work, checks = self._workplace(place), self._crew.overseer.checks

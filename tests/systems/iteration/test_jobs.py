@@ -138,6 +138,7 @@ async def test_no_more_agents_are_started_than_the_budget_of_all_together(projec
     assert [event.iteration for event in busy.all(IterationStarted)] == [1, 2, 3]
     assert statuses(busy) == [TaskStatus.COMPLETED] * 3 + [TaskStatus.REMAINING]
     assert len(busy.prompts) == 3
+    assert git(project, "branch", "--list", "supervisor/*") == ""
     assert [material.task and material.task.id for material in busy.prompts] == ["T1", "T2", "T3"]
 
 
