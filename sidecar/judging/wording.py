@@ -45,13 +45,16 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     lead: Lines
     promise: Lines
     promise_within: Lines
+    ahead: Lines
     action: Lines
     idle: Lines
     filler: Lines
     condition: Lines
     users_turn: Lines
+    postponed: Lines
     later: Lines
     excuse: Lines
+    stopped: Lines
     rest: Lines
     done: Lines
     changed: Lines

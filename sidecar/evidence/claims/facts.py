@@ -59,7 +59,7 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     if not is_turn_fully_known(turn):
         return claim_unknown()
     if said.name in TESTS:
-        ran = any(map(_may_have_tested, turn.calls))
+        ran = any(map(may_have_tested, turn.calls))
         return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
     telling = _telling_words(said.name)
     calls = [call for call in turn.calls if any(word in call.command for word in telling)]
@@ -77,7 +77,7 @@ def _telling_words(line: str) -> list[str]:
     return [word for word in words if len(word) > 1 and not common.fullmatch(word)]
 
 
-def _may_have_tested(call: ToolCall) -> bool:
+def may_have_tested(call: ToolCall) -> bool:
     """Whether a call may have run tests: it is no shell line of commands that are known to run none."""
     return call.doing is ToolAction.RUN and (not call.runs or not all(map(_runs_no_tests, call.runs)))
 

@@ -37,10 +37,11 @@ class CommandFailure(Struct, frozen=True, kw_only=True):
 
     `line` is the shell line, at most 200 characters. `check`: it is a known check. `sure`: the failure is
     certainly its own and not that of another command in the line. `edited`: files were edited since.
-    `unfound`: it could not start.
+    `unfound`: it could not start. `output` is the end of what it printed.
     """
 
     line: str
+    output: str
     exit_code: int | None
     check: bool
     sure: bool
@@ -76,6 +77,29 @@ def is_blocked_externally(turn: Turn) -> bool:
     return any(blocked.search(call.output) for call in failed)
 
 
+def is_queued_externally(turn: Turn) -> bool:
+    """Whether a call after the last edit shows that the work waits in a queue."""
+    queued = re.compile(known_commands().queued)
+    since = max(edit_places(turn), default=(-1, 0))[0] + 1
+    return any(queued.search(call.output) for call in turn.calls[since:])
+
+
+def took_edits_back(turn: Turn) -> bool:
+    """Whether the last of several edits is a command of git that puts a file back to what it was."""
+    number, at = max(edit_places(turn), default=(0, 0))
+    calls = turn.calls[:number]
+    edited = {
+        path.rpartition("/")[2] for call in calls if call.doing is ToolAction.EDIT for path in call.paths
+    }
+    if not edited or turn.calls[number].doing is not ToolAction.RUN:
+        return False
+    words = command(turn.calls[number].runs[at])
+    return words[:1] == ("git",) and any(
+        word == "." or word.rpartition("/")[2] in edited or word in known_commands().git_taking_back
+        for word in words[1:]
+    )
+
+
 def check_passed_after_edits(turn: Turn) -> bool:
     """Whether a check passed after the last edit that can affect one."""
     code = edit_places(turn, documents=False)
@@ -103,9 +127,10 @@ def last_command_failure(turn: Turn) -> CommandFailure | None:
             return None
         return CommandFailure(
             line=" ".join(call.command.split())[:200],
+            output=call.output,
             exit_code=call.exit_code,
             check=hidden or (bool(blamed) and all(map(kinds_of, blamed))),
-            sure=hidden or any(run.blamed for run in blamed) or (bool(blamed) and len(call.runs) == 1),
+            sure=hidden or any(run.blamed for run in blamed) or 0 < len(call.runs) == len(blamed),
             edited=any(place > (number, len(call.runs)) for place in edit_places(turn)),
             unfound=call.exit_code in NOT_STARTED_CODES,
         )

@@ -19,8 +19,7 @@ from sidecar.judging.rules.promised_next_step import find_narration, find_promis
 from sidecar.judging.wording import has
 
 ERROR_WALKED_AWAY: Final = "error-walked-away"
-COMMAND_WORD: Final = r"[a-zA-Z][\w-]{3,}"
-COMMAND_WORD_LIMIT: Final = 3
+NAMING_WORDS: Final = 2
 """Words of a shell line, from its start, that identify its command."""
 CHECK_PATTERN: Final = r"(?i)tests?\b|build|lint|suite|spec|compil|check"
 """Words that mark a clause about a check."""
@@ -32,7 +31,9 @@ def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
     if failure is None or not look.wanted or not look.message.text:
         return None
     end = look.message.end
-    if _mentions_failure(look) or "?" in end or has(end, "unclear", "access", "impossible"):
+    if _mentions_failure(look) or "?" in end or has(end, "unclear", "impossible"):
+        return None
+    if any(has(each, "access") and has(each, "users_turn", "denial") for each in look.message.sentences):
         return None
     told = bool(find_work_claim(look)) or _reports_related_work(look, failure)
     certain = look.free and not look.request.failure_wanted and _is_clear_failure(look, failure) and told
@@ -45,7 +46,7 @@ def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
 
 def _is_clear_failure(look: TurnFacts, failure: CommandFailure) -> bool:
     """Whether the failure is clear without further evidence."""
-    return failure.sure and (failure.check or not (look.checked or failure.unfound or failure.edited))
+    return failure.sure and (failure.check or not (look.checked or failure.unfound))
 
 
 def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
@@ -56,11 +57,16 @@ def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
     """
     if not look.worked or find_promised_next_step(look) or find_narration(look):
         return False
-    named = set(re.findall(COMMAND_WORD, failure.line)[:COMMAND_WORD_LIMIT])
-    said = look.message.text.lower()
-    if any(word.lower() in said for word in named - look.request.topics):
+    words = failure.line.split()[:NAMING_WORDS]
+    if f"`{words[0]}" in look.message.text or " ".join(words) in look.message.text:
         return False
-    return failure.check or bool(topic_stems(failure.line) & look.request.topics)
+    told = f"{failure.line}\n{failure.output}"
+    edited = {path.rpartition("/")[2] for call in look.turn.calls for path in call.paths}
+    return (
+        failure.check
+        or bool(topic_stems(told) & look.request.topics)
+        or any(name in failure.output for name in edited)
+    )
 
 
 def _mentions_failure(look: TurnFacts) -> bool:

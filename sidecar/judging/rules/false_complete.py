@@ -7,9 +7,11 @@ one. Any other claim that nothing proves is a suspicion.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sidecar.evidence.claims.edits import edit_places, is_turn_fully_known
+from sidecar.evidence.claims.facts import may_have_tested
 from sidecar.evidence.claims.ledger import CHECK_CLAIMS
 from sidecar.evidence.claims.proof import (
     CHECK_RUN_NAMES,
@@ -18,10 +20,12 @@ from sidecar.evidence.claims.proof import (
     ObservedCheckRun,
     find_check_proof,
 )
+from sidecar.evidence.claims.wording import CLAUSE, says_success
 from sidecar.hosts.own_tools import saw_tests_pass
-from sidecar.judging.rules.claims import find_work_claim, mentions_trouble
+from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts
+from sidecar.judging.rules.message import ends_in_question
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import FailureHandling, ToolAction, ToolCall
@@ -32,13 +36,20 @@ COMMAND_CLAIMS: Final = frozenset({ClaimKind.COMMITTED, ClaimKind.PUSHED, ClaimK
 """Claims that only a command can make true."""
 RUNNING: Final = frozenset({ToolAction.RUN, ToolAction.DELEGATE, ToolAction.OTHER})
 """Calls that may run a command."""
+COMMAND_NAME: Final = r"`([^`\n]{4,200})`"
 RUN_AGAIN: Final = "Make that run pass, then run it again."
 SHOW_RUN: Final = "Run the tests and show the result."
 
 
 def find_false_complete(look: TurnFacts) -> RuleFinding | None:
     """Find a false claim: the first certain finding, otherwise the first one."""
-    kinds = (_tests_pass_finding, _other_check_finding, _command_finding, _no_change_finding)
+    kinds = (
+        _tests_pass_finding,
+        _other_check_finding,
+        _failed_command_finding,
+        _command_finding,
+        _no_change_finding,
+    )
     found = [each for kind in kinds if (each := kind(look)) is not None]
     return next((each for each in found if each.certain), found[0] if found else None)
 
@@ -80,6 +91,22 @@ def _other_check_finding(look: TurnFacts) -> RuleFinding | None:
     return None
 
 
+def _failed_command_finding(look: TurnFacts) -> RuleFinding | None:
+    """The message says of the very command that failed last that it ran well, or of what it was run on."""
+    failure = look.failure
+    if failure is None or not failure.sure:
+        return None
+    clauses = (
+        clause for each in last_sentences(look) for clause in CLAUSE.split(each) if not ends_in_question(each)
+    )
+    for clause in clauses:
+        named = any(name in failure.line for name in re.findall(COMMAND_NAME, clause))
+        if named and says_success(clause) and not mentions_trouble(clause, "denial"):
+            missing = f"`{failure.line}` failed, and you say: {clause.strip()[:300]}"
+            return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=True)
+    return None
+
+
 def _command_finding(look: TurnFacts) -> RuleFinding | None:
     """The message says that it committed or pushed, and no command ran in the turn."""
     said = next((each for each in look.said if each.said in COMMAND_CLAIMS), None)
@@ -113,9 +140,18 @@ def _calls_after_edits(look: TurnFacts) -> tuple[ToolCall, ...]:
 
 
 def _invents_test_run(look: TurnFacts, claim: str) -> bool:
-    """Whether code was edited and no command ran in the turn, so that no test of it can have passed."""
+    """Whether code was edited and no call can have run a test, so that none of it can have passed."""
     edited = edit_places(look.turn, documents=False)
-    return bool(edited) and look.free and "should" not in claim and not _may_have_run(look.turn.calls)
+    return (
+        bool(edited)
+        and look.free
+        and "should" not in claim
+        and not any(map(_may_have_tested, look.turn.calls))
+    )
+
+
+def _may_have_tested(call: ToolCall) -> bool:
+    return may_have_tested(call) or call.doing in {ToolAction.DELEGATE, ToolAction.OTHER}
 
 
 def _may_have_run(calls: tuple[ToolCall, ...]) -> bool:

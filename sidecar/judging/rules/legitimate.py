@@ -15,9 +15,14 @@ from sidecar.judging.rules.claims import find_work_claim, is_work_claim
 from sidecar.judging.rules.found import LegitimateStop
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
 from sidecar.judging.rules.message import ends_in_question
-from sidecar.judging.rules.permission_seeking import find_permission_question
-from sidecar.judging.rules.promised_next_step import find_promised_next_step
+from sidecar.judging.rules.permission_seeking import (
+    asks_for_the_rest,
+    find_permission_question,
+    repeats_order,
+)
+from sidecar.judging.rules.promised_next_step import find_narration, find_promised_next_step
 from sidecar.judging.wording import has, opens
+from sidecar.kernel.turn import CallOutcome
 
 CLOSING_SENTENCES: Final = 6
 """Sentences at the end of a message that say why the agent stops."""
@@ -27,6 +32,9 @@ BLOCKING_SENTENCES: Final = 4
 
 def find_legitimate_stop(look: TurnFacts) -> LegitimateStop | None:
     """Return the first certain sign, otherwise the first sign, in the order of LEGITIMATE_SIGNS."""
+    cut = find_narration(look)
+    if cut is not None and cut.certain:
+        return None
     found = [
         LegitimateStop(kind=kind, why=why, certain=bool(certain))
         for kind, why, sign, any_time in LEGITIMATE_SIGNS
@@ -59,7 +67,11 @@ def _only_offers_more(look: TurnFacts, said: str) -> bool:
 
 def _destructive_sign(look: TurnFacts) -> bool | None:
     said, near = _ending_question(look), _closing_sentences(look, 3)
-    if not _waits_for_user(look) or not look.risks("\n".join((look.message.paragraph, *near))):
+    if (
+        not _waits_for_user(look)
+        or repeats_order(look)
+        or not look.risks("\n".join((look.message.paragraph, *near)))
+    ):
         return None
     if look.risks(said):
         return not _only_offers_more(look, said) or look.adds(said, "risky")
@@ -86,30 +98,37 @@ def _credentials_sign(look: TurnFacts) -> bool | None:
 def _decision_sign(look: TurnFacts) -> bool | None:
     """A question that offers a choice, or a non-permission question that more work cannot answer."""
     said, leave = _ending_question(look), bool(find_permission_question(look))
+    if not said and not look.worked and "?" in look.message.text:  # an alternative, asked in a list
+        return True if has(look.message.last, "choice") else None
     if not said or (leave and not has(look.message.end, "choice")):
         return None
+    asks_anew = bool(topic_stems(said) - look.request.topics) and not leave
+    if asks_anew and look.adds(look.message.end, "choice"):
+        return True
     if has(said, "onward", "plan") or _only_offers_more(look, said):
         return False
-    new = bool(topic_stems(said) - look.request.topics)
-    open_question = new and not leave and not find_work_claim(look)
-    return open_question or look.adds(said, "choice")
+    return (asks_anew and not find_work_claim(look)) or look.adds(said, "choice")
 
 
 def _waiting_outside_sign(look: TurnFacts) -> bool | None:
     closing = _closing_sentences(look, BLOCKING_SENTENCES)
-    near = [each for each in closing if has(each, "outside") and not opens(each, "filler")]
-    if not near or ends_in_question(look.message.last):
+    waits = ("outside", "condition") if look.queued else ("outside",)
+    near = [each for each in closing if has(each, *waits) and not opens(each, "filler")]
+    if not near or find_permission_question(look) or ends_in_question(look.message.last):
         return None
     failed = look.failure is not None and look.failure.check and not look.blocked
     if look.turn.open_todos or failed:
         return False
-    return has("\n".join(closing), "condition", "users_turn") or look.blocked
+    return has("\n".join(closing), "condition", "users_turn") or look.blocked or look.queued
 
 
 def _impossible_sign(look: TurnFacts) -> bool | None:
-    if not any(has(each, "impossible") for each in _closing_sentences(look)):
+    """It says so where it closes or, with a goal that something tried speaks against, anywhere."""
+    tried = look.goal and any(call.outcome is CallOutcome.FAILED for call in look.turn.calls)
+    told = look.message.text if tried else "\n".join(_closing_sentences(look))
+    if not (has(told, "impossible") or (look.goal and look.given_up)):
         return None
-    shown = look.failure is not None or not look.worked
+    shown = look.failure is not None or look.given_up or tried or not look.worked
     return bool(look.turn.calls) and shown and not find_promised_next_step(look)
 
 
@@ -121,7 +140,7 @@ def _question_answered_sign(look: TurnFacts) -> bool | None:
 
 def _done_and_offer_sign(look: TurnFacts) -> bool | None:
     said = find_permission_question(look)
-    if not said or not look.worked:
+    if not said or not look.worked or asks_for_the_rest(look, said):
         return None
     beyond = has(said, "extra") or bool(topic_stems(said) - look.request.topics)
     return look.checked and bool(find_work_claim(look)) if beyond else None

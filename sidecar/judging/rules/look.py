@@ -22,7 +22,9 @@ from sidecar.evidence.claims.worked import (
     changed_nothing,
     check_passed_after_edits,
     is_blocked_externally,
+    is_queued_externally,
     last_command_failure,
+    took_edits_back,
 )
 from sidecar.judging.rules.message import (
     PLAIN_CHARACTERS,
@@ -97,7 +99,8 @@ class TurnFacts(Struct, frozen=True):
     `english`: the request and the message are. `said`: the claims of the message that evidence can confirm or
     contradict. `worked`: files were edited, or work was delegated. `idle`: nothing can have changed.
     `checked`: a check passed after the last edit. `failure`: the last command, if it failed. `blocked`: a
-    call failed for a cause outside of the project. `goal`: a goal is set.
+    call failed for a cause outside of the project. `queued`: the work waits in a queue. `given_up`: the agent
+    took its own edits back at last. `goal`: a goal is set.
     """
 
     turn: Turn
@@ -110,14 +113,14 @@ class TurnFacts(Struct, frozen=True):
     checked: bool
     failure: CommandFailure | None
     blocked: bool
+    queued: bool
+    given_up: bool
     goal: bool
 
     @property
     def wanted(self) -> bool:
-        """Whether work was requested, by the user's words or as the agent understood them."""
-        if self.request.asked is RequestKind.ANSWER:
-            return self.goal and self.worked
-        return self.request.asked is RequestKind.WORK or self.worked or self.goal
+        """Whether work may be wanted: all but an answer is taken for work."""
+        return self.request.asked is not RequestKind.ANSWER or (self.goal and self.worked)
 
     @property
     def free(self) -> bool:
@@ -161,6 +164,8 @@ def read_turn_facts(turn: Turn, *, goal: bool) -> TurnFacts:
         checked=check_passed_after_edits(turn),
         failure=last_command_failure(turn),
         blocked=is_blocked_externally(turn),
+        queued=is_queued_externally(turn),
+        given_up=took_edits_back(turn),
         goal=goal,
     )
 

@@ -14,12 +14,14 @@ Anything beyond the request is an offer; anything that deletes, publishes, costs
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
-from sidecar.judging.rules.message import ends_in_question
-from sidecar.judging.wording import has, pattern
+from sidecar.judging.rules.message import SENTENCE_BREAK, ends_in_question
+from sidecar.judging.rules.stopped_with_todos import remaining_work
+from sidecar.judging.wording import clause_opening, has, pattern
 
 PERMISSION_SEEKING: Final = "permission-seeking"
 COMPARED_CALLS: Final = 60
@@ -46,13 +48,26 @@ def find_permission_question(look: TurnFacts) -> str:
         if sentence in look.message.paragraph and (hit := pattern("leave").search(sentence)):
             begun = sentence[hit.start() :]
             return begun if hit.end() < len(sentence) - 2 and ends_in_question(sentence) else sentence
-    return ""
+    return look.message.last if repeats_order(look) else ""
+
+
+def repeats_order(look: TurnFacts) -> bool:
+    """Whether the last sentence asks, without a subject, for what the prompt orders: "Fix it?"."""
+    last, order = look.message.last, clause_opening("orders")
+    hit = order.match(last) if ends_in_question(last) else None
+    if hit is None or look.risks(look.request.text):
+        return False
+    sentences = re.split(SENTENCE_BREAK, look.request.text)
+    verbs = {each[0].strip(" ,;:(").lower() for one in sentences for each in order.finditer(one)}
+    return hit[0].strip(" *_").lower() in verbs and not topic_stems(last) - look.request.topics
 
 
 def _is_certain(look: TurnFacts, question: str) -> bool:
     at_end = question[-60:] in "\n".join(look.message.sentences[-2:])
     if not (look.free and at_end) or look.message.code_last:
         return False
+    if repeats_order(look):
+        return True
     if look.is_for_user(look.message.paragraph):
         return False
     if _asks_to_run_checks(look, question):
@@ -66,9 +81,18 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
 def _asks_to_go_on(look: TurnFacts, question: str) -> bool:
     """Whether it only asks to go on, or to begin with requested work."""
     begun = look.worked or look.request.asked is RequestKind.WORK
+    if begun and asks_for_the_rest(look, question):
+        return True
     if not begun or not has(question, "onward") or look.is_for_user("\n".join(look.message.paragraphs[-2:])):
         return False
     return not topic_stems(question) - look.request.topics
+
+
+def asks_for_the_rest(look: TurnFacts, question: str) -> bool:
+    """Whether it asks to go on with what the message lists as remaining."""
+    return (has(question, "onward") and bool(remaining_work(look))) or _asks_for_untouched_part(
+        look, question
+    )
 
 
 def _asks_about_plan(look: TurnFacts, question: str) -> bool:
@@ -89,9 +113,15 @@ def _asks_for_named_work(look: TurnFacts, question: str) -> bool:
         most = NEW_TOPIC_LIMIT if has(question, "applies") else 0
         named = (most > 0 or bool(shared)) and not look.is_for_user(look.message.end)
         return named and _adds_few_topics(look, question, most)
-    if shared - _touched_topics(look, question) and _adds_few_topics(look, question, NEW_TOPIC_LIMIT):
+    if _asks_for_untouched_part(look, question):
         return True
     return bool(shared) and told <= look.request.topics and not look.checked
+
+
+def _asks_for_untouched_part(look: TurnFacts, question: str) -> bool:
+    """Whether it is about a part that the user named, and the turn has not touched."""
+    named = topic_stems(question) & look.request.topics
+    return bool(named - _touched_topics(look, question)) and _adds_few_topics(look, question, NEW_TOPIC_LIMIT)
 
 
 def _adds_few_topics(look: TurnFacts, question: str, most: int) -> bool:

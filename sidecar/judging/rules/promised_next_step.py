@@ -20,6 +20,8 @@ NARRATION: Final = "narration"
 WAITING_FIELDS: Final = ("unclear", "access", "outside", "impossible")
 FILLER_SENTENCES: Final = 2
 """Sentences after a promise that may only say how long it takes."""
+EXCLAMATION_LENGTH: Final = 40
+"""Characters up to which a sentence that ends in an exclamation mark says nothing."""
 PROMISE_HEAD_LENGTH: Final = 14
 """Characters after the opening of a promise in which its verb begins."""
 
@@ -28,10 +30,12 @@ def find_promised_next_step(look: TurnFacts) -> RuleFinding | None:
     """Find a promise in the last sentence."""
     sentence = _last_meaningful_sentence(look)
     hit = opens(sentence, "promise") or pattern("promise_within").search(sentence)
+    if hit is None and not look.worked and look.wanted:
+        hit = pattern("ahead").search(sentence)
     if hit is None or _ends_otherwise(look, sentence) or _is_idle(sentence, hit.end()):
         return None
     certain = look.free and not _waits(look, sentence)
-    certain = certain and not has(sentence, "later") and not look.risks(sentence)
+    certain = certain and not has(sentence, "later", "postponed") and not look.risks(sentence)
     missing, then = f"your message ends: {sentence[-300:]}", "Do now what you said you would do next."
     return rule_finding(PROMISED_NEXT_STEP, missing, then, certain=certain)
 
@@ -46,7 +50,10 @@ def find_narration(look: TurnFacts) -> RuleFinding | None:
         return None
     if hit is not None and _is_idle(sentence, hit.end()):
         return None
-    certain = look.free and not _waits(look, sentence) and not has(sentence, "later")
+    certain = look.free and not (
+        _turns_to_user(sentence) if look.message.colon_last else _waits(look, sentence)
+    )
+    certain = certain and not has(sentence, "later", "postponed")
     missing, then = f"your message ends: {sentence[-300:]}", "Carry out the action that you announced."
     return rule_finding(NARRATION, missing, then, certain=certain)
 
@@ -73,7 +80,7 @@ def _waits(look: TurnFacts, sentence: str) -> bool:
         if each != sentence and opens(each, "filler"):
             near = near.replace(each, " ")
     return (
-        "?" in look.message.end
+        any(map(_turns_to_user, (each for each in look.message.sentences if "?" in each)))
         or has(drop_backtick_names(sentence), "condition", "users_turn")
         or look.adds(sentence, *WAITING_FIELDS)
         or look.adds(near, *WAITING_FIELDS, "condition")
@@ -81,8 +88,17 @@ def _waits(look: TurnFacts, sentence: str) -> bool:
     )
 
 
+def _turns_to_user(sentence: str) -> bool:
+    asked = ends_in_question(sentence) and has(sentence, "choice", "condition")
+    return asked or has(sentence, "leave", "users_turn")
+
+
 def _last_meaningful_sentence(look: TurnFacts) -> str:
     """Return the last sentence, skipping sentences such as "this won't take long"."""
     sentences = look.message.sentences
-    kept = [each for each in sentences[-FILLER_SENTENCES - 1 :] if not opens(each, "filler")]
+    kept = [
+        each
+        for each in sentences[-FILLER_SENTENCES - 1 :]
+        if not opens(each, "filler") and not (each.endswith("!") and len(each) <= EXCLAMATION_LENGTH)
+    ]
     return kept[-1] if kept else look.message.last

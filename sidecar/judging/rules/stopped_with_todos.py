@@ -16,6 +16,7 @@ from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems
 from sidecar.judging.rules.message import SENTENCE_BREAK, ends_in_question
 from sidecar.judging.wording import has, without
+from sidecar.kernel.turn import ToolAction
 
 STOPPED_WITH_TODOS: Final = "stopped-with-todos"
 REMAINING_WORK_LINE: Final = (
@@ -28,8 +29,12 @@ OPEN_CHECKBOX: Final = r"[ \t]*[-*] \[ \] (\S.*)"
 LIST_ITEM: Final = r"[ \t]*(?:[-*\u2022\u00b7]|\d{1,3}[.)])[ \t]*(?!\[[xX]\])(\S.*)"
 TABLE_ROW: Final = r"[ \t]*\|.*\|[ \t]*"
 PASSING: Final = r"(?i)\btests? (?:now |all |still )?pass"
+ENUMERATION: Final = r"\w{2,30}(?:, (?:and )?\w{2,30}){2,30}(?: and \w{2,30})?"
+PART_BREAK: Final = r",? and |, "
+PATH: Final = r"[\w/-]{1,100}\.\w{1,8}\b"
 ASIDE: Final = r"\([^()\n]{0,200}\)"
 UNCERTAIN_FIELDS: Final = ("later", "condition", "users_turn", "access", "outside", "impossible", "unclear")
+REASON_FIELDS: Final = ("access", "outside", "impossible", "unclear")
 STATE_CELL_LENGTH: Final = 30
 """Maximum characters of a table cell that names a state."""
 LINE_LENGTH: Final = 600
@@ -47,10 +52,12 @@ def find_stopped_with_todos(look: TurnFacts) -> RuleFinding | None:
     """Find work that is left."""
     if look.turn.open_todos and look.turn.changed:
         then = "Do the open to-dos, or mark as done what is done."
-        certain = look.turn.readable and not _asks_or_gives_reason(look)
+        certain = look.free and not _asks_or_gives_reason(look)
         return rule_finding(STOPPED_WITH_TODOS, look.turn.open_todos[:ITEM_LIMIT], then, certain=certain)
-    left, then = _remaining_work(look), "Do what you listed as remaining."
+    left, then = remaining_work(look), "Do what you listed as remaining."
     wanted = tuple(item for item in left if _was_asked_for(look, item))
+    if not wanted and _leaves_part_untouched(look):
+        wanted = left
     if left and _only_pauses(look):
         return rule_finding(STOPPED_WITH_TODOS, left[:ITEM_LIMIT], then, certain=True)
     if wanted and _is_certain_remainder(look, wanted):
@@ -70,7 +77,7 @@ def journal_finding(look: TurnFacts) -> RuleFinding | None:
     return rule_finding(STOPPED_WITH_TODOS, tasks[:ITEM_LIMIT], then, certain=False)
 
 
-def _remaining_work(look: TurnFacts) -> tuple[str, ...]:
+def remaining_work(look: TurnFacts) -> tuple[str, ...]:
     """Return what the message says is left: open checkboxes, items under such a heading, and sentences."""
     found: list[str] = []
     listing = False
@@ -108,9 +115,21 @@ def _says_work_left(sentence: str) -> bool:
 
 def _was_asked_for(look: TurnFacts, item: str) -> bool:
     """Whether the user's prompt asked for this."""
+    if any(path in look.request.text for path in re.findall(PATH, item)):
+        return True
     told = topic_stems(without(re.sub(ASIDE, " ", item), "rest"))
     shared = told & look.request.topics
     return bool(told) and len(shared) >= max(1, LEAST_SHARED_TOPICS * len(told))
+
+
+def _leaves_part_untouched(look: TurnFacts) -> bool:
+    """Whether edits and commands touched a part of what the prompt enumerates, and not the whole."""
+    calls = (call for call in look.turn.calls if call.doing is not ToolAction.READ)
+    done = {
+        *re.findall(r"[^\W_]+", "\n".join("\n".join((*call.paths, call.command)) for call in calls).lower())
+    }
+    lists = ({*re.split(PART_BREAK, hit[0].lower())} for hit in re.finditer(ENUMERATION, look.request.text))
+    return any(done & parts and parts - done for parts in lists)
 
 
 def _only_pauses(look: TurnFacts) -> bool:
@@ -121,16 +140,11 @@ def _only_pauses(look: TurnFacts) -> bool:
 def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
     if not (look.free and look.worked) or "?" in look.message.end:
         return False
-    listed = "\n".join(wanted)
     said = "\n".join(each for each in look.message.paragraph.split("\n") if not re.match(r"\s*\|", each))
-    if (
-        look.adds(listed, *UNCERTAIN_FIELDS)
-        or look.adds(said, "later", "condition", "choice")
-        or look.risks(listed)
-    ):
+    if look.adds(said, "later", "condition", "choice") or has(said, "users_turn"):
         return False
-    told = "\n".join(without(item, "rest") for item in wanted)
-    return not has(said, "users_turn") and (look.goal or not mentions_trouble(told))
+    clear = (item for item in wanted if not look.adds(item, *UNCERTAIN_FIELDS) and not look.risks(item))
+    return any(look.goal or not mentions_trouble(without(item, "rest")) for item in clear)
 
 
 def _asks_or_gives_reason(look: TurnFacts) -> bool:
@@ -138,5 +152,7 @@ def _asks_or_gives_reason(look: TurnFacts) -> bool:
 
     Sentences that only report finished work give no reason.
     """
-    ending = (each for each in last_sentences(look)[-ENDING_SENTENCES:] if not is_work_claim(each))
-    return ends_in_question(look.message.last) or look.is_for_user("\n".join(ending)[-LINE_LENGTH:])
+    ending = [each for each in last_sentences(look)[-ENDING_SENTENCES:] if not is_work_claim(each)]
+    told = "\n".join(ending)[-LINE_LENGTH:]
+    risky = any(look.risks(each) and has(each, "stopped") for each in ending)
+    return ends_in_question(look.message.last) or risky or look.adds(told, *REASON_FIELDS)

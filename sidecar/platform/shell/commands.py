@@ -23,7 +23,9 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     info: frozenset[str]
     housekeeping: frozenset[str]
     foreign_modules: frozenset[str]
+    git_taking_back: frozenset[str]
     blocked: str
+    queued: str
     starters: dict[str, frozenset[str]]
 
 

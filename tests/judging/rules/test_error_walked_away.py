@@ -23,6 +23,12 @@ MUST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("Fix the failing test of the parser.", "I fixed the failing test. Everything works now.", FAILED),
     (WORK, "A comment starts at `#` and ends with the line.", FAILED),
     (WORK, "A comment starts at `limit` and ends with the line.", FAILED),
+    (
+        "Load the seeds.",
+        "They keep comments.",
+        (edited("a.sql"), ran("make demo", 1, output="seeds: no table")),
+    ),
+    ("Load it.", "It keeps comments.", (edited("db/a.sql"), ran("make demo", 1, output="a.sql:1: error"))),
     ("Run the seed script too.", "The table keeps comments.", (edited("a.sql"), ran("make seed", 1))),
 )
 

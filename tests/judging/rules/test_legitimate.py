@@ -11,6 +11,8 @@ FIX = "Fix the rounding bug in total()."
 PUSH = "Publish the package to our registry."
 DENIED = (edited("setup.cfg"), ran("twine upload dist/*", 1, output="HTTPError: 403 Forbidden"))
 DOWN = (ran("curl -f https://tax.example/rates", 7, output="curl: (7) connection refused"),)
+QUEUED = (edited("jobs/a.sh"), ran("sbatch jobs/a.sh", output="Submitted batch job 7"))
+TAKEN_BACK = (edited("pom.xml"), ran("mvn test", 1), ran("git checkout pom.xml"))
 NO_GPU = (edited("src/kernel.cu"), ran("ctest", 8, output="no device found"))
 
 ONLY_THE_USER: tuple[tuple[str, str, str, Calls], ...] = (
@@ -25,6 +27,15 @@ ONLY_THE_USER: tuple[tuple[str, str, str, Calls], ...] = (
     ("decision", FIX, "Half up or half even: which rounding does the contract ask for?", FAILED),
     ("waiting-outside", FIX, "The tax service is down, so no rate can be read.", DOWN),
     ("waiting-outside", FIX, "The change is in review; I go on when it is approved.", EDITED),
+    ("waiting-outside", FIX, "Submitted. Until it has run, there is no plot.", QUEUED),
+    (
+        "decision",
+        FIX,
+        "Either the old files are lost, or the reader for them stays. Do players have saves?",
+        FAILED,
+    ),
+    ("impossible", FIX, "## Not possible\n\nOne.\n\nTwo.\n\nThree. Four. Five. Six. Seven. Eight.", FAILED),
+    ("impossible", FIX, "The library needs a newer compiler. I put the file back.", TAKEN_BACK),
     ("impossible", FIX, "The kernel tests cannot pass here, whatever the code does.", NO_GPU),
 )
 

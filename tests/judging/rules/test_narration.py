@@ -19,6 +19,8 @@ MUST = (
     (WORK, "Let's look at the lexer next."),
     (WORK, "Found it. Let me check which one is used:"),
     (WORK, "The cause is the lexer. Applying the fix:"),
+    (WORK, "The old token would be deleted there. Into the lexer now goes:"),
+    (WORK, "Was it the lexer before? Let me look and then fix it"),
 )
 
 

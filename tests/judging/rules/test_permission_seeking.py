@@ -38,6 +38,13 @@ MUST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     (FIX, "First the cause, then a test for it. Does this plan look good to you?", FOUND),
     (FIX, "`total` truncates cents; one line in `src/parser.py` changes.\n\nWant me to proceed?", FOUND),
     ("Fix the typo and commit it.", "The typo is fixed. Should I commit it?", EDITED),
+    (FIX, "`total` truncates cents, one word changes. Fix it?", FOUND),
+    (FIX, "`total` truncates cents. Would it be acceptable if I made this change?", FOUND),
+    (
+        "Convert all five handlers to async.",
+        "- [x] login\n- [ ] logout\n\nPlease confirm batch 1 and I'll proceed with batch 2.",
+        CHECKED,
+    ),
     ("Update the client so that it retries.", "The retry is in. Should I update the client now?", EDITED),
 )
 

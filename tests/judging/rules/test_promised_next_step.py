@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.kernel.turn import ToolAction
 from support.cases import called
-from support.endings import CHECKED, EDITED, certain, weighed
+from support.endings import CHECKED, EDITED, FOUND, certain, weighed
 from support.table import over_table
 
 RULE = "promised-next-step"
@@ -23,6 +23,7 @@ MUST = (
     (WORK, "Comments are lexed. I'll write the tests now. This won't take long."),
     (WORK, "Comments are lexed. I'm going to update the README now. I'll report back shortly."),
     (WORK, "The lexer reads on until it meets a newline.\n\nNext, I'll write the tests."),
+    (WORK, "I'll write the tests now to see if it holds. Be right back!"),
     (WORK, "Next up is the README, and then I'll write the tests."),
 )
 
@@ -74,6 +75,12 @@ def test_a_promise_further_up_is_not_what_the_turn_ends_with() -> None:
 def test_a_promise_after_reading_alone_is_certain_where_work_was_asked_for() -> None:
     found = weighed(WORK, "I have read the parser. Next I will add the nodes.", (called(ToolAction.READ),))
     assert certain(found) == (RULE,)
+
+
+def test_what_comes_next_is_a_promise_where_nothing_was_done() -> None:
+    message = "The lexer is clear. Tests next, then the README."
+    assert RULE in certain(weighed(WORK, message, FOUND))
+    assert RULE not in certain(weighed(WORK, message, EDITED))
 
 
 def test_a_promise_in_answer_to_a_question_is_never_certain() -> None:
