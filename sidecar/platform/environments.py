@@ -48,6 +48,7 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
     linked: tuple[str, ...]
     linked_by_entry: tuple[str, ...]
     packages: tuple[str, ...]
+    unsearched: frozenset[str]
     shared: tuple[str, ...]
     written: tuple[str, ...]
     results: tuple[str, ...]

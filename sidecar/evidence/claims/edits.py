@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from sidecar.evidence.commands.kinds import command, kinds_of, plain_words
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+from sidecar.platform.shell.commands import known_commands
 from sidecar.platform.tools import find_tool, known_tools
 
 CallPlace: TypeAlias = tuple[int, int]
@@ -21,19 +22,6 @@ UNCHECKED_DOCUMENT: Final = re.compile(
     r".*(?:\.(?:md|rst|adoc)|/?(?:LICENSE|CHANGELOG|AUTHORS)[^/]*)", re.IGNORECASE
 )
 """Files whose change normally does not affect a check."""
-WRITING_GIT_COMMANDS: Final = frozenset(
-    (
-        *("checkout", "apply", "stash", "restore", "revert", "merge", "rebase", "pull", "cherry-pick"),
-        *("am", "clean", "switch", "reset"),
-    )
-)
-HARMLESS_GIT_WORDS: Final = frozenset(
-    {"-b", "-B", "-c", "-C", "--orphan", "--staged", "--soft", "list", "show", "--check", "--abort"}
-)
-"""Words with which the git commands above do not change files."""
-OUTPUT_COMMANDS: Final = frozenset(
-    {"cat", "echo", "printf", "sed", "awk", "jq", "tee", "head", "tail", "grep", "curl"}
-)
 REDIRECT_TARGET: Final = re.compile(r">>?\|?\s*[\"']?([\w./~@%+-]+)")
 NON_SOURCE_TARGET: Final = re.compile(r"/dev/|/tmp/|/var/tmp/|.*\.(?:log|out|txt|tmp|err|xml|csv)$")
 """Output targets that are not in the project, or not source files."""
@@ -76,15 +64,16 @@ def writes_into_project(run: CommandRun, line: str) -> bool:
         if tool.repairs:
             return bool(words & common.repairs)
     return (
-        name in OUTPUT_COMMANDS
+        name in known_commands().output
         and run.silenced
         and any(not NON_SOURCE_TARGET.match(each) for each in REDIRECT_TARGET.findall(line))
     )
 
 
 def _git_writes(words: tuple[str, ...]) -> bool:
-    at = next((number for number, word in enumerate(words) if word in WRITING_GIT_COMMANDS), len(words))
-    return at < len(words) and not {*words[at:]} & HARMLESS_GIT_WORDS
+    known = known_commands()
+    at = next((number for number, word in enumerate(words) if word in known.git_rewriting), len(words))
+    return at < len(words) and not {*words[at:]} & known.git_harmless
 
 
 def _edits_in_place(words: tuple[str, ...]) -> bool:
@@ -120,34 +109,6 @@ KNOWN_CALLS_LIMIT: Final = 400
 """Most calls that a turn holds; of a longer turn, the beginning is not known."""
 REPORTING_CHECKS: Final = frozenset({Kind.TESTS, Kind.TYPES, Kind.LINT})
 """Checks that write only reports and caches."""
-NAMES_WHAT_IT_WRITES: Final = frozenset(
-    (
-        *("cat", "cd", "cmp", "cut", "date", "diff", "du", "echo", "false", "file", "find", "grep", "head"),
-        *("jq", "ls", "mkdir", "printf", "ps", "pwd", "rg", "rm", "sed", "sort", "stat", "tail", "test"),
-        *("touch", "tr", "tree", "true", "uniq", "wc", "which"),
-    )
-)
-GIT_MAKES_NOTHING: Final = frozenset(
-    ("add", "branch", "commit", "diff", "fetch", "log", "ls-files", "push", "remote", "show", "status")
-)
-"""Git subcommands that write no file of the project."""
-GIT_COMMANDS: Final = GIT_MAKES_NOTHING | {
-    *(
-        "checkout",
-        "switch",
-        "restore",
-        "reset",
-        "stash",
-        "merge",
-        "rebase",
-        "pull",
-        "rev-parse",
-        "config",
-        "tag",
-    ),
-    *("rm", "mv", "init", "clean", "cherry-pick", "revert"),
-}
-"""Git's own subcommands; others are aliases or external programs."""
 MAY_OPEN_REQUEST: Final = re.compile(
     r"\b(?:gh|glab|hub|tea|az|bb|curl|wget|https?|xh|ssh|git-pr|pull[-_ ]?requests?|merge[-_ ]?requests?"
     r"|merge_request\.create|refs/for|mr)\b|https?://|\bpr\b"
@@ -197,8 +158,8 @@ def _writes_only_named_files(argv: tuple[str, ...]) -> bool:
     if not argv or any(re.search(r"[$`*?{\[]", word) for word in argv):
         return False
     if argv[0] == "git":
-        return next(iter(plain_words(argv[1:])), "") in GIT_MAKES_NOTHING
-    return argv[0] in NAMES_WHAT_IT_WRITES
+        return next(iter(plain_words(argv[1:])), "") in known_commands().git_making_nothing
+    return argv[0] in known_commands().naming_what_they_write
 
 
 def may_open_pull_request(call: ToolCall) -> bool:
@@ -214,5 +175,5 @@ def _talks_to_no_code_host(run: CommandRun) -> bool:
     """Whether a command is known not to contact a code host. Git's own subcommands pass, even push."""
     argv = command(run)
     if argv[:1] == ("git",):
-        return next(iter(plain_words(argv[1:])), "") in GIT_COMMANDS
-    return bool(kinds_of(run)) or argv[:1] in {(name,) for name in NAMES_WHAT_IT_WRITES}
+        return next(iter(plain_words(argv[1:])), "") in known_commands().git_own
+    return bool(kinds_of(run)) or next(iter(argv), "") in known_commands().naming_what_they_write

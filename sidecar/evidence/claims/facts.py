@@ -20,7 +20,7 @@ from sidecar.evidence.claims.assessment import (
     pattern_matcher,
     succeeded_and_failed_calls,
 )
-from sidecar.evidence.claims.edits import NAMES_WHAT_IT_WRITES, is_turn_fully_known
+from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.file_facts import FILE_ASSESSORS
 from sidecar.evidence.claims.git_facts import GIT_ASSESSORS
 from sidecar.evidence.claims.wording import Utterance, command_pattern, says_success
@@ -28,6 +28,7 @@ from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.evidence import ClaimKind
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall
+from sidecar.platform.shell.commands import known_commands
 
 TESTS: Final = ("tests", "test suite", "suite")
 
@@ -83,7 +84,10 @@ def may_have_tested(call: ToolCall) -> bool:
 
 
 def _runs_no_tests(run: CommandRun) -> bool:
-    return is_incidental_command(run) or next(iter(command(run)), "") in ("git", *NAMES_WHAT_IT_WRITES)
+    return is_incidental_command(run) or next(iter(command(run)), "") in (
+        "git",
+        *known_commands().naming_what_they_write,
+    )
 
 
 FACT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {

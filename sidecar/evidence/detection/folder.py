@@ -21,7 +21,7 @@ from msgspec import Struct
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.text import clean_line
 from sidecar.platform import formats
-from sidecar.platform.environments import environments_in
+from sidecar.platform.environments import environments_in, known_environments
 from sidecar.platform.files import UnusableFileError, read_whole
 
 if TYPE_CHECKING:
@@ -39,15 +39,6 @@ ENTRY_LIMIT: Final = 5_000
 """Maximum number of entries that are read of one folder."""
 SEARCH_LIMIT: Final = 2_000
 """Maximum number of files and folders that are searched for test files below a test folder."""
-SKIPPED_FOLDERS: Final = frozenset(
-    (
-        *("__fixtures__", "fixtures", "testdata", "example", "examples", "samples", "templates"),
-        *("__pycache__", "_build", "build", "coverage", "dist", "out", "target"),
-        *("Pods", "bower_components", "deps", "node_modules", "site-packages", "third_party", "vendor"),
-        *("env", "venv", "virtualenv"),
-    )
-)
-"""Folders with dependencies, build output or sample code; hidden folders are skipped as well."""
 
 
 class FileBudget:
@@ -164,7 +155,7 @@ def list_folder_entries(path: Path) -> tuple[list[str], list[str]]:
 
 def is_skipped_folder(name: str) -> bool:
     """Return whether a folder of this name contains no source code of the project."""
-    return name.startswith(".") or name in SKIPPED_FOLDERS
+    return name.startswith(".") or name in known_environments().unsearched
 
 
 def _walk_entries(start: Path) -> Iterator[Path]:

@@ -24,6 +24,12 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     housekeeping: frozenset[str]
     foreign_modules: frozenset[str]
     git_taking_back: frozenset[str]
+    git_rewriting: frozenset[str]
+    git_harmless: frozenset[str]
+    git_making_nothing: frozenset[str]
+    git_own: frozenset[str]
+    output: frozenset[str]
+    naming_what_they_write: frozenset[str]
     blocked: str
     queued: str
     starters: dict[str, frozenset[str]]
