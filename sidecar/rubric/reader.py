@@ -35,7 +35,6 @@ from sidecar.rubric.files import (
     rubric_places,
 )
 from sidecar.rubric.held_edits import RubricEditGuard, ServingRubric
-from sidecar.rubric.outline import parse_outline
 from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text
 from sidecar.rubric.ports import NOTHING_HELD
 
@@ -193,6 +192,8 @@ def missing_sections(text: str) -> tuple[MissingSection, ...]:
 
     `parse_rubric` rejects the text for the first of these.
     """
+    from sidecar.rubric.outline import parse_outline  # noqa: PLC0415 - not at start
+
     found = parse_outline(text).sections
     return tuple(
         MissingSection(role.value, next((_heading_span(each) for each in found if each.role is role), None))
@@ -210,6 +211,8 @@ def parse_rubric(text: str) -> Rubric:
     """Parse a Markdown text into a rubric without an origin. Raises RejectedRubricError."""
     if missing := missing_sections(text):
         raise RejectedRubricError(missing[0].why)
+    from sidecar.rubric.outline import parse_outline  # noqa: PLC0415 - not at start
+
     found = parse_outline(text)
     patterns, antipatterns, legitimate = (tuple(_criteria_of_role(found, role)) for role in SectionRole)
     return Rubric(patterns=patterns, antipatterns=antipatterns, legitimate=legitimate, origin="")

@@ -14,8 +14,7 @@ from sidecar.kernel.text import last_characters
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods
 from sidecar.servers.run_status import RunStatusReader
-from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.iteration.overseer import RunChecks, RunNote
+from sidecar.systems.iteration.journals import RunChecks, RunNote, SessionJournals
 from sidecar.systems.iteration.workers import WorkerChange, change_workers
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
@@ -48,7 +47,7 @@ class PageAccess:
 
     def new_token(self) -> str:
         """Return a token; one that was made before is not valid any more."""
-        self._token, self._until = secrets.token_urlsafe(32), self._clock.now() + TOKEN_S
+        self._token, self._until = _new_secret(32), self._clock.now() + TOKEN_S
         return self._token
 
     def enter(self, token: str) -> Visit | None:
@@ -57,7 +56,7 @@ class PageAccess:
         if not valid or not hmac.compare_digest(token.encode(), self._token.encode()):
             return None
         self._token = ""
-        visit = Visit(secrets.token_urlsafe(12), secrets.token_urlsafe(32))
+        visit = Visit(_new_secret(12), _new_secret(32))
         self._visits[visit.room] = _digest(visit.cookie)
         while len(self._visits) > MOST_VISITS:
             self._visits.popitem(last=False)
@@ -80,3 +79,10 @@ def is_own_request(host: str, origin: str, site: str) -> bool:
 
 def _digest(cookie: str) -> bytes:
     return hashlib.sha256(cookie.encode()).digest()
+
+
+def _new_secret(length: int) -> str:
+    """Return a text for URLs that nobody can guess, of so many random bytes."""
+    import secrets  # noqa: PLC0415 - not at start
+
+    return secrets.token_urlsafe(length)

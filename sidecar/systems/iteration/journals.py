@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
 from sidecar.kernel.log import JournalChanged, RunHistoryEvent
 from sidecar.kernel.session import SessionKey
@@ -21,6 +23,23 @@ from sidecar.systems.iteration.policy.journal import (
 T = TypeVar("T")
 SAVE_TRIES: Final = 8
 """How often a change is made anew, where somebody else saved one in between."""
+
+
+class RunChecks(Struct, frozen=True):
+    """Parameters of the sidecar's method `run_checks`. `only`: ids of checks, all required ones if empty."""
+
+    session: str
+    folder: str
+    environment: dict[str, str]
+    only: tuple[str, ...] = ()
+
+
+class RunNote(Struct, frozen=True):
+    """Parameters of the sidecar's method `run_note`: what is to be kept of a session's run."""
+
+    session: str
+    project: str
+    event: RunHistoryEvent
 
 
 class SessionJournals:

@@ -29,6 +29,7 @@ from sidecar.kernel.runs import (
 )
 from sidecar.platform import peer
 from sidecar.platform.client import SidecarError
+from sidecar.systems.iteration.journals import RunChecks, RunNote
 from sidecar.systems.iteration.workers import WorkerAnswer, WorkerChange
 
 if TYPE_CHECKING:
@@ -60,23 +61,6 @@ class McpAccessParams(Struct, frozen=True):
     session: str
     worker: int = 0
     host: str = RUN_HOST
-
-
-class RunChecks(Struct, frozen=True):
-    """Parameters of the sidecar's method `run_checks`. `only`: ids of checks, all required ones if empty."""
-
-    session: str
-    folder: str
-    environment: dict[str, str]
-    only: tuple[str, ...] = ()
-
-
-class RunNote(Struct, frozen=True):
-    """Parameters of the sidecar's method `run_note`: what is to be kept of a session's run."""
-
-    session: str
-    project: str
-    event: RunHistoryEvent
 
 
 class SidecarOverseer:

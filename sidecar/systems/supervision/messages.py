@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block
 from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
-from sidecar.rubric.markdown import markdown_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -133,6 +132,8 @@ class MessageFiles:
             now = file_stamp(path)
             if file not in self._read or self._read[file][0] != now:
                 text = read_whole(path, FILE_LIMIT, follow=True).decode("utf-8-sig")
+                from sidecar.rubric.markdown import markdown_sections  # noqa: PLC0415 - not at start
+
                 self._read[file] = (now, markdown_sections(text))
             return self._read[file][1]
         except (OSError, UnusableFileError, UnicodeDecodeError):
