@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Final, TypeVar
 
 from lsprotocol import types
@@ -103,26 +102,14 @@ T = TypeVar("T")
 
 def run_in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """Return a future of what `work` returns or raises. The thread does not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
+    ran: Future[T] = Future()
+    ran.set_running_or_notify_cancel()
 
     def run() -> None:
-        ran: Future[T] = Future()
         try:
             ran.set_result(work())
         except Exception as error:  # noqa: BLE001 - whoever waits gets it
             ran.set_exception(error)
-        with suppress(RuntimeError):  # the loop is closed, so nobody waits any more
-            loop.call_soon_threadsafe(_copy_outcome, ran, done)
 
     threading.Thread(target=run, name="aside", daemon=True).start()
-    return done
-
-
-def _copy_outcome(ran: Future[T], done: asyncio.Future[T]) -> None:
-    if done.cancelled():
-        return
-    if (error := ran.exception()) is not None:
-        done.set_exception(error)
-    else:
-        done.set_result(ran.result())
+    return asyncio.wrap_future(ran)

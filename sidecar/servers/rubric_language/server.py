@@ -229,7 +229,7 @@ def build_language_server(desk: RubricAnalysis, version: str) -> RubricLanguage:
 
 def serve_language_server(desk: RubricAnalysis, version: str) -> int:
     """Serve an editor until it leaves; return the exit code that the protocol requires."""
-    for library in ("pygls", "asyncio"):  # errors are reported to the editor, not on stderr
+    for library in ("pygls", "asyncio", "concurrent.futures"):  # errors go to the editor, not to stderr
         logging.getLogger(library).setLevel(logging.CRITICAL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     server = build_language_server(desk, version)
