@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
+from typing import Final
 
 from msgspec import Struct
 
@@ -23,32 +23,18 @@ class Severities(Struct, frozen=True, kw_only=True):
 class _Patterns(Struct, frozen=True, forbid_unknown_fields=True):
     """The data file, which explains its fields."""
 
-    critical: tuple[str, ...]
-    high: tuple[str, ...]
-    medium: tuple[str, ...]
-    low: tuple[str, ...]
     finding: str
+    numbers: dict[str, tuple[str, ...]]
 
 
-@cache
-def _patterns() -> tuple[dict[str, tuple[re.Pattern[str], ...]], re.Pattern[str]]:
-    known = load_data("severities", _Patterns)
-    return (
-        {
-            name: tuple(re.compile(one, re.IGNORECASE) for one in getattr(known, name))
-            for name in Severities.__struct_fields__
-        },
-        re.compile(known.finding, re.IGNORECASE),
-    )
+PATTERNS: Final[_Patterns] = load_data("severities", _Patterns)
+FINDING: Final = re.compile(PATTERNS.finding, re.IGNORECASE)
 
 
 def count_severities(text: str) -> Severities:
     """Return the highest number that is printed for each severity, or how many findings name it."""
-    counts, finding = _patterns()
-    named = Counter(hit[1].lower().replace("moderate", "medium") for hit in finding.finditer(text))
-    return Severities(
-        **{
-            name: max((int(hit[1]) for one in patterns for hit in one.finditer(text)), default=named[name])
-            for name, patterns in counts.items()
-        }
-    )
+    counts = Counter(hit[1].lower().replace("moderate", "medium") for hit in FINDING.finditer(text))
+    for name, patterns in PATTERNS.numbers.items():
+        printed = [int(hit[1]) for one in patterns for hit in re.finditer(one, text, re.IGNORECASE)]
+        counts[name] = max(printed, default=counts[name])
+    return Severities(**counts)
