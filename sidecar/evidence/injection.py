@@ -250,10 +250,8 @@ def _readable(raw: bytes) -> str:
 # --- the table ----------------------------------------------------------------------------------------------
 
 
-@cache
 def _table() -> InjectionTable:
-    table: InjectionTable = load_data("injection", InjectionTable)
-    return table
+    return load_data("injection", InjectionTable)
 
 
 @cache

@@ -49,8 +49,7 @@ def subagent_tool(command: Sequence[str]) -> str:
 
 
 def _known() -> RunPrograms:
-    known: RunPrograms = load_data("run_programs", RunPrograms)
-    return known
+    return load_data("run_programs", RunPrograms)
 
 
 @cache

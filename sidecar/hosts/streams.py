@@ -45,8 +45,7 @@ class WorkerData(Struct, frozen=True, forbid_unknown_fields=True):
 
 def worker_data() -> WorkerData:
     """Return what is known of agents' tools."""
-    known: WorkerData = load_data("workers", WorkerData)
-    return known
+    return load_data("workers", WorkerData)
 
 
 class _Typed(Struct, frozen=True):

@@ -12,18 +12,23 @@ import msgspec
 
 import sidecar
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 """A part of a pattern, by its name."""
 
 
-@cache
 def load_data(name: str, kind: type[T]) -> T:
     """Load `data/NAME.toml` (NAME may include a folder) as this Struct, once per process.
 
     The files are ours: one that is missing or does not fit is a bug, and raises OSError, TOMLDecodeError or
     msgspec.ValidationError.
     """
+    data: T = _load(name, kind)
+    return data
+
+
+@cache
+def _load(name: str, kind: type[T]) -> T:
     path = _data_folder() / f"{name}.toml"
     return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), kind)
 

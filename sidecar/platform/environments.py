@@ -60,8 +60,7 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
 
 def known_environments() -> Environments:
     """Return the content of the data file."""
-    known: Environments = load_data("environments", Environments)
-    return known
+    return load_data("environments", Environments)
 
 
 def written_patterns() -> tuple[str, ...]:

@@ -27,7 +27,7 @@ class _Patterns(Struct, frozen=True, forbid_unknown_fields=True):
     numbers: dict[str, tuple[str, ...]]
 
 
-PATTERNS: Final[_Patterns] = load_data("severities", _Patterns)
+PATTERNS: Final = load_data("severities", _Patterns)
 FINDING: Final = re.compile(PATTERNS.finding, re.IGNORECASE)
 
 

@@ -37,5 +37,4 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
 
 def known_commands() -> KnownCommands:
     """Return the data file, read once."""
-    commands: KnownCommands = load_data("commands", KnownCommands)
-    return commands
+    return load_data("commands", KnownCommands)

@@ -27,7 +27,7 @@ class _Weights(Struct, frozen=True, forbid_unknown_fields=True):
     groups: dict[str, str]
 
 
-WEIGHTS: Final[_Weights] = load_data("complexity", _Weights)
+WEIGHTS: Final = load_data("complexity", _Weights)
 GROUPS: Final = tuple(re.compile(one, re.IGNORECASE) for one in WEIGHTS.groups.values())
 
 
