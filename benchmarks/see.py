@@ -103,7 +103,7 @@ def measured(*, quick: bool) -> Report:
     many = rounds(EVENTS, quick=quick)
     times = rounds(ROUNDS, quick=quick)
     with ExitStack() as stack:
-        big = stack.enter_context(_scene(SESSIONS, many))
+        big = stack.enter_context(_scene(rounds(SESSIONS, quick=quick), many))
         small = stack.enter_context(_scene(FEW_SESSIONS, FEW_EVENTS))
         held = resident(big.stage.pid())
         against = f"{FEW_SESSIONS} sessions, {FEW_EVENTS:,} events"
