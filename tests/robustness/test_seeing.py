@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Final
 
 import httpx2
 import pytest
 import pytest_asyncio
 
+from real_hosts.opencode_supervised import Held
 from sidecar.cli.scripted.project import REPAIRED_SOURCE
 from support.at_terminal import AtTerminal
 from support.scene import SUPERVISOR, Stage
@@ -33,6 +36,23 @@ for look in (lambda: open(log), lambda: socket.socket(socket.AF_UNIX).connect(do
     except PermissionError:
         print("refused")
 """
+
+
+async def test_what_a_check_prints_is_reported_while_it_runs(stage: Stage, tmp_path: Path) -> None:
+    held = Held.made(tmp_path)
+    (stage.scene.project / "slow.sh").write_text(f"echo it goes on; {held.check}\n", encoding="utf-8")
+    agent = stage.agent()
+    await agent.start()
+    await agent.prompt('/supervisor:goal it works --check "sh slow.sh"')
+    agent.say("Done.")
+    stopping = asyncio.create_task(agent.stop())
+    await asyncio.to_thread(held.wait)
+    try:
+        assert stage.report().output == "it goes on\n"
+    finally:
+        held.release()
+        await stopping
+    assert stage.report().output == ""
 
 
 @pytest_asyncio.fixture
