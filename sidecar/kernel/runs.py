@@ -220,3 +220,26 @@ class RunStatusQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     session: str
     iterate: bool = False
     environment: dict[str, str] = {}
+
+
+class WorkerChange(Struct, frozen=True, kw_only=True):
+    """A change of claims. `at_work`: the agents of the run that asks.
+
+    "start" another agent on this `machine`, if one may begin; `planning`: one without a task is at work.
+    "renew" the claims of those at work. "settle" `worker`, whose work was merged, or not, for the reason
+    `refused`.
+    """
+
+    session: str
+    do: Literal["start", "renew", "settle"]
+    at_work: tuple[int, ...] = ()
+    planning: bool = False
+    machine: str = ""
+    worker: int = 0
+    refused: str = ""
+
+
+class WorkerAnswer(Struct, frozen=True):
+    """The answer to a change: the agent that may begin, None for none."""
+
+    started: StartedWorker | None = None

@@ -8,14 +8,13 @@ import msgspec
 
 from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.gate import Outcome
-from sidecar.kernel.runs import RUN_HOST, CheckRun, RunStatusQuery
+from sidecar.kernel.runs import RUN_HOST, CheckRun, RunStatusQuery, WorkerChange
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import last_characters
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods
 from sidecar.servers.run_status import RunStatusReader
 from sidecar.systems.iteration.journals import RunChecks, RunNote, SessionJournals
-from sidecar.systems.iteration.workers import WorkerChange, change_workers
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services
 
@@ -36,6 +35,8 @@ def iteration_methods(services: Services, journals: SessionJournals, checks: Ses
         return b"null"
 
     async def run_workers(change: WorkerChange) -> bytes:
+        from sidecar.systems.iteration.workers import change_workers  # noqa: PLC0415 - `run --jobs` alone needs it
+
         return msgspec.json.encode(change_workers(journals, services.clock, change))
 
     async def run_checks(trial: RunChecks) -> bytes:

@@ -36,6 +36,7 @@ from sidecar.kernel.runs import (
     RunStatusQuery,
     StartedWorker,
     StopDecision,
+    WorkerChange,
 )
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.settings import Settings
@@ -44,7 +45,7 @@ from sidecar.servers.run_status import RunStatusReader
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.iteration.workers import WorkerChange, change_workers
+from sidecar.systems.iteration.workers import change_workers
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.supervisor import Supervisor

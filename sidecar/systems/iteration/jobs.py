@@ -13,13 +13,12 @@ from typing import Final
 
 from sidecar.evidence.tree.checkout import map_environment
 from sidecar.kernel.journal import Journal, Task, completed_task_ids
-from sidecar.kernel.runs import RunWarning, StartedWorker
+from sidecar.kernel.runs import RunWarning, StartedWorker, WorkerChange
 from sidecar.kernel.session import Environment
 from sidecar.platform.worktrees import SCRATCH, Worktrees
 from sidecar.systems.iteration.policy.claims import claimed_by, claims_of, merge_objection
 from sidecar.systems.iteration.policy.loop import commit_message
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.iteration.workers import WorkerChange
 
 FREE_NAME: Final = "free"
 """In place of its task in the name of an agent's branch, where it has none."""

@@ -37,6 +37,7 @@ from sidecar.kernel.runs import (
     StartedWorker,
     StopJudged,
     TaskCompleted,
+    WorkerChange,
 )
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.platform.worktrees import InTheWayError
@@ -45,7 +46,6 @@ from sidecar.systems.iteration.output import AgentOutput
 from sidecar.systems.iteration.policy import claims
 from sidecar.systems.iteration.policy import loop as policy
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.iteration.workers import WorkerChange
 
 END_NOTICE_SECONDS = 5.0
 """Seconds within which the sidecar must take the notice that a run is over."""

@@ -26,11 +26,12 @@ from sidecar.kernel.runs import (
     RunStatusQuery,
     StartedWorker,
     StopDecision,
+    WorkerAnswer,
+    WorkerChange,
 )
 from sidecar.platform import peer
 from sidecar.platform.client import SidecarError
 from sidecar.systems.iteration.journals import RunChecks, RunNote
-from sidecar.systems.iteration.workers import WorkerAnswer, WorkerChange
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment

@@ -18,11 +18,11 @@ from sidecar.kernel.runs import (
     RunStatus,
     StartedWorker,
     StopDecision,
+    WorkerChange,
 )
 from sidecar.kernel.session import Environment
 from sidecar.platform.ports import Clock
 from sidecar.platform.worktrees import Worktrees
-from sidecar.systems.iteration.workers import WorkerChange
 
 
 class SidecarSession(Protocol):
