@@ -81,10 +81,10 @@ def _checks(asked: _Asked) -> int:
     print(checking.text("supervisor check", rows))
     if asked.json:
         asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
-    return 0 if all(row.right or row.gap for row in rows) else 1
+    return 0 if all(row.right or row.gap or row.unseen for row in rows) else 1
 
 
-def _checked(numbered: tuple[int, Ending]) -> checking.Checked:
+def _checked(numbered: tuple[int, Ending]) -> checking.Checked | None:
     number, ending = numbered
     return checking.compare(ending, checking.HOSTS[number % len(checking.HOSTS)])
 
