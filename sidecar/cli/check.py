@@ -26,6 +26,7 @@ from sidecar.hosts.recorded import (
     read_claude_transcript,
     read_opencode_export,
 )
+from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable
 from sidecar.systems.supervision.checking import CheckResult, CheckWish, check_session
@@ -38,6 +39,7 @@ MARKS: Final = {
     CheckResult.FOUND: "✗ not done",
     CheckResult.UNKNOWN: "? not known",
 }
+LEFT_OPEN: Final = "the checks pass; what they do not show stays open, and --ask lets the judge decide that"
 HASH: Final = 10
 """Characters of a commit's name."""
 NO_SESSION: Final = (
@@ -145,5 +147,7 @@ def _lines(report: CheckReport, *, explain: bool) -> Iterator[str]:
     since = began if report.base else "with no commit to compare with"
     yield escape_unprintable(f"{report.session} in {report.project}, {since}")
     yield from story_lines(step for step in story.steps if explain or step.about in SHOWN_STEPS)
-    detail = story.decision.stop.detail or story.summary
+    stop = story.decision.stop
+    clear = report.exit_code == CheckResult.CLEAR
+    detail = LEFT_OPEN if clear and stop.decided != RestReason.ACHIEVED else stop.detail or story.summary
     yield escape_unprintable(f"{MARKS[CheckResult(report.exit_code)]}: {detail}")

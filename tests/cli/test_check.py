@@ -43,6 +43,15 @@ def repairs(session: Transcript, project: Path) -> None:
     session.says("The rate is multiplied now.")
 
 
+def documents(session: Transcript, project: Path) -> None:
+    repairs(session, project)
+    session.prompt("Describe total() in README.md.")
+    session.calls("Write", "c2", {"file_path": str(project / "README.md")})
+    (project / "README.md").write_text("total() adds up prices.\n", encoding="utf-8")
+    session.result("c2", "ok")
+    session.says("README.md describes total() now.")
+
+
 def skips(session: Transcript, project: Path) -> None:
     session.prompt("Fix the failing test.")
     session.calls("Edit", "c1", {"file_path": str(project / "test_shop.py")})
@@ -63,6 +72,7 @@ def has_no_tests(session: Transcript, project: Path) -> None:
     ("plays", "code", "said"),
     [
         (repairs, 0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)"),
+        (documents, 0, "✔ nothing speaks against it: the checks pass; what they do not show stays open"),
         (skips, 1, "✗ not done: test_shop.py: as it was when the work began, it still fails"),
         (has_no_tests, 2, "? not known: "),
         (talks, 2, "? not known: "),
