@@ -142,7 +142,8 @@ class Link {
     for (const one of this.waiting.values()) one.renew()
     if (message.method === "opencode") void serve(this, message)
     else if (message.method === "replace") start().catch(() => {})
-    else if (message.method === "working") for (const session of own.judging.keys()) saying(session)
+    else if (message.method === "working")
+      for (const session of own.judging.keys()) saying(session, message.params?.judging?.[session])
     else if (message.error) {
       const error = failure(message.error.message, { told: true })
       this.settle(message.id, (one) => one.reject(error))
@@ -318,17 +319,30 @@ async function leaveNoTrace(id, { host }) {
 
 // ---- speaking to the person ------------------------------------------------------------------------------------------
 
-const toast = ({ host }, message, variant = "info") =>
-  host.tui.showToast({ body: { title: "Supervisor", message, variant, duration: 8000 } }).catch(() => {})
+const SHOWN = 8000 // how long a toast stands, in milliseconds
+const AGAIN = 60_000 // how often a run says again what is done
+
+function toast({ host }, text, variant = "info", duration = SHOWN) {
+  const message = text.replace(/^Supervisor: /, "") // the title says so
+  if (duration === SHOWN) own.shown = Date.now() + SHOWN
+  return host.tui.showToast({ body: { title: "Supervisor", message, variant, duration } }).catch(() => {})
+}
 
 const say = (place, text, variant) => (RUN ? process.stderr.write(`${text}\n`) : toast(place, text, variant))
 
-// While judging goes on, say so once.
-function saying(session) {
+// While judging goes on, say what is done, and for how long: the sidecar tells it every 2 s. On a screen it stands until
+// it is told anew, but for another toast that is still to be read; in a run it is a line for each thing.
+function saying(session, doing) {
   const one = own.judging.get(session)
-  if (!one || one.said || RUN) return
-  one.said = true
-  toast(one.place, "Supervisor is judging whether the work is done …")
+  if (!one || !doing) return
+  if (!RUN) {
+    if (own.shown > Date.now()) return
+    return void toast(one.place, `${doing}\nTo end it, type a prompt or /supervisor:goal clear`, "info", 3000)
+  }
+  const what = doing.replace(/, \d+ \S+$/, "")
+  if (what === one.said && Date.now() < one.again) return
+  Object.assign(one, { said: what, again: Date.now() + AGAIN })
+  process.stderr.write(`Supervisor: ${doing}\n`)
 }
 
 // A message that is no part of the conversation: a line of ours, a command of the person's own, a summary.

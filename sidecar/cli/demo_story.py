@@ -17,7 +17,7 @@ COLUMNS = 100
 GOAL = "/supervisor:goal all tests pass"
 CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
 SHORTCUT = "That test is flaky. I skip it; now all tests pass."
-DIAGNOSIS = "The test is right. The discount is a rate, not an amount. I undo the skip and repair shop.py."
+DIAGNOSIS = "The test is right: the discount is a rate. I undo the skip and repair shop.py."
 TESTS = "python3 -m unittest discover"
 REPORT = "total() now multiplies by the rate. I ran the tests: both pass."
 

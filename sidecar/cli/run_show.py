@@ -25,7 +25,7 @@ from sidecar.kernel.runs import (
     StopJudged,
     TaskCompleted,
 )
-from sidecar.kernel.text import escape_unprintable
+from sidecar.kernel.text import counted, escape_unprintable
 
 SHOWN_LENGTH = 160
 """Characters shown of one line of untrusted text."""
@@ -135,7 +135,7 @@ class RunTerminalView(RunView):
         self.close()
         good = what.exit_code == 0
         mark = "[bold green]✔" if good else "[bold red]✘"
-        times = f"{what.iterations} iteration{'' if what.iterations == 1 else 's'}"
+        times = counted(what.iterations, "iteration")
         why = "" if good or not what.detail else f": {_escape_line(what.detail, REASON_LENGTH)}"
         self._print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
 

@@ -15,7 +15,7 @@ from sidecar.cli.printing import PREFIX, echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
-from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
+from sidecar.kernel.text import counted, escape_unprintable, escape_unprintable_lines
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
 from sidecar.systems.supervision.policy.activity import describe_age
 from sidecar.systems.supervision.policy.commands import switch_on_command
@@ -88,7 +88,7 @@ def _session_line(one: SessionSummary, at: float) -> str:
 def spending_line(today: Spending) -> str:
     """Return the cost of judging today; calls without a known price are counted separately."""
     unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
-    calls = f"{today.calls} call{'' if today.calls == 1 else 's'}"
+    calls = counted(today.calls, "call")
     return f"Judging today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
 
 

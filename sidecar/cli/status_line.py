@@ -1,6 +1,7 @@
 """`supervisor status-line`: where the goal of a session stands, for the line below a host's prompt.
 
-The host runs it every few seconds, so it reads the session's state and asks no sidecar.
+The host runs it every few seconds, so it reads the session's state, and asks a sidecar only while a goal
+is held.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code.codec import HOST
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.text import clean_line
 from sidecar.platform.paths import user_paths
 from sidecar.platform.processes import run_process
 from sidecar.platform.session_store import SessionFiles
 
+JUDGING = "judging: "
+ASK_S = 2.0
+"""Seconds for the answer of a sidecar."""
 BESIDE_S = 5.0
 """Seconds for the status line that was there before."""
 
@@ -61,7 +65,24 @@ def _goal(said: bytes) -> str:
         session = SessionFiles(user_paths().state).load(SessionKey(asked.host, asked.session_id))
     except (msgspec.DecodeError, UnicodeDecodeError, BadInputError, OSError):
         return ""
-    return describe(session) if session else ""
+    if session is None or active_goal(session) is None:
+        return describe(session) if session else ""
+    return _judging(session.key) or describe(session)
+
+
+def _judging(key: SessionKey) -> str:
+    """Return what is done for the session's stop, "" where none is judged or nobody can say."""
+    from sidecar.platform.client import SidecarClient, SidecarError  # noqa: PLC0415 - most lines need neither
+    from sidecar.systems.supervision.people import SessionReport, SessionSelector  # noqa: PLC0415
+
+    asked = SessionSelector(session=key.id, host=key.host)
+    try:
+        client = SidecarClient(user_paths(), silence_s=ASK_S, starts=False)
+        report = client.call("report", asked, SessionReport, seconds=ASK_S)
+    except (SidecarError, OSError):
+        return ""
+    doing = report.text.rpartition("\n")[2]
+    return clean_line(f"supervisor: {doing.removeprefix(JUDGING)}") if doing.startswith(JUDGING) else ""
 
 
 def describe(session: Session) -> str:

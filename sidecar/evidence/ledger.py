@@ -27,7 +27,7 @@ from sidecar.kernel.evidence import (
 )
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GateBaseline
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, counted
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 
 EVIDENCE_CALLS_LIMIT = 25
@@ -164,7 +164,7 @@ def _repository_facts(repository: RepositoryState | None) -> Iterator[Evidence]:
     branch, upstream = repository.branch, repository.upstream
     parts = (
         f"git is on {branch or 'no branch'} at {repository.head[:10] or 'no commit'}",
-        "" if since is None else f"{since} commit{'' if since == 1 else 's'} since the work began",
+        "" if since is None else f"{counted(since, 'commit')} since the work began",
         f"{repository.dirty} files not committed" if repository.dirty else "everything is committed",
         "" if repository.ahead is None else f"{repository.ahead} commits not pushed to {upstream}",
     )

@@ -29,6 +29,16 @@ def quote_as_code_block(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Count: "1 test", "2 tests"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def quote_lines(text: str) -> str:
+    """Quote by a mark before each line, which reads well on a screen, too; "" for blank text."""
+    return "\n".join(f"| {line}".rstrip() for line in text.split("\n")) if text.strip() else ""
+
+
 # --- Limits for text from outside: long text is visibly cut, unencodable text replaced ----------------------
 
 

@@ -182,8 +182,13 @@ class SidecarClient:
         version: str = __version__,
         command: Sequence[str] = (),
         silence_s: float = SILENCE_S,
+        starts: bool = True,
     ) -> None:
-        """`command` starts the sidecar; if empty, the sidecar of this very installation is started."""
+        """`command` starts the sidecar; if empty, the sidecar of this very installation is started.
+
+        `starts`: whether `call` starts one where none runs.
+        """
+        self._starts = starts
         self._paths = paths
         self._version = version
         self._command = tuple(command) or (sys.executable, "-P", "-m", "sidecar", "serve")
@@ -271,6 +276,8 @@ class SidecarClient:
                     link.close()
                     raise
                 link.close()
+            if not self._starts:
+                raise SidecarError("the sidecar does not run", DOCTOR_ADVICE)
             if attempt == 0:
                 self.start()
         raise SidecarError("the sidecar was started, but does not listen", DOCTOR_ADVICE)

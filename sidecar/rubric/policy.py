@@ -12,7 +12,7 @@ from msgspec import Struct
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_CRITERIA_NAMED: Final = 3
 """Criteria of each kind that a summary names."""
+MAX_SUMMARY_LENGTH: Final = 120
+"""Characters of what an edit changed, on a host's screen."""
 MAX_CRITERION_NAME_LENGTH: Final = 40
 """Characters of a criterion's name in a summary."""
 ACCEPT_COMMAND: Final = "/supervisor:accept"
@@ -61,7 +63,7 @@ def _list_criterion_names(found: list[Criterion]) -> str:
 
 def held_edit_message(edit: HeldEdit) -> str:
     """Return one line for the user about an edit that waits."""
-    path, summary = clean_line(edit.path), clean_line(edit.summary)
+    path, summary = clean_line(edit.path), clean_line(edit.summary, MAX_SUMMARY_LENGTH)
     if edit.unsure:
         return (
             f"Supervisor: {path} was changed while the agent worked ({summary}). It counts from your next "
@@ -302,4 +304,4 @@ def count_flaws(flaws: Iterable[Flaw]) -> str:
     """Count the flaws by weight: "1 error, 2 warnings"; "nothing to mend" for none."""
     found = [flaw.weight for flaw in flaws]
     parts = [(found.count(weight), weight.value) for weight in FlawSeverity]
-    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n) or "nothing to mend"
+    return ", ".join(f"{counted(n, word)}" for n, word in parts if n) or "nothing to mend"

@@ -13,7 +13,7 @@ Rules for connections:
 - Every request is a task of its own; answers are sent in the order in which they are ready.
 - When the peer leaves, whatever it asked for is cancelled: this is how Esc in a host ends a judging.
 - While a request is in progress the peer gets "working" at a steady interval, so that it can tell busy from
-  hung.
+  hung, with what stops are being judged.
 - A peer that half-closes has left.
 - A peer that was handed over speaks another protocol from its next line on, and gets no messages of ours.
 """
@@ -155,9 +155,15 @@ class Connection:
     """Serves one peer from `run` to its end."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: AnswerRequest, beat_s: float
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        answer: AnswerRequest,
+        beat_s: float,
+        working: Callable[[], Struct | None] = lambda: None,
     ) -> None:
-        """`answer` encodes the answer to a request; `beat_s`: seconds between two "working" notifications."""
+        """`answer` encodes the answer to a request; `beat_s`: seconds between two notifications `working`."""
+        self._working = working
         self._reader = reader
         self._writer = writer
         self._answer = answer
@@ -289,7 +295,7 @@ class Connection:
     def _show_work(self) -> None:
         self._beat = None
         if self._tasks and self._speak is None:
-            self.notify("working")
+            self.notify("working", self._working())
             self._schedule_beat()
 
     def _send(self, line: bytes) -> None:

@@ -70,7 +70,8 @@ class SidecarControl:
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
     `gap`: what cannot be known of the time before this process. `is_watched`: whether an agent is at work, so
     that the socket is looked after; `reopened` is called when it had to be made again. `refuses_order`
-    says why a process may not order something, "" where it may. Wiring sets these three, too.
+    says why a process may not order something, "" where it may. `working`: what waiting peers are told.
+    Wiring sets these four, too.
     """
 
     def __init__(self, version: str, log: Path, *, idle_s: float = 3600.0) -> None:
@@ -88,6 +89,7 @@ class SidecarControl:
         self.by_signal = False
         self.is_agent: Callable[[int], bool] = _is_nobody
         self.refuses_order: Callable[[str, int], str] = _refuse_nothing
+        self.working: Callable[[], Struct | None] = lambda: None
         self.stirred: Callable[[], None] = _ignore_visitors
         self.exit_code = 0
         self.patience_s = 0.0

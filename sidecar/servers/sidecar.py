@@ -155,7 +155,7 @@ class Sidecar:
             self._await_visitors()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(reader, writer, self._answer, self._pace.beat_s)
+        connection = Connection(reader, writer, self._answer, self._pace.beat_s, self._control.working)
         task = asyncio.current_task()
         if task is None or self._control.ending.is_set():
             writer.close()

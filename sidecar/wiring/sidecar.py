@@ -54,6 +54,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     control.is_agent = supervision.people.is_agent
     control.refuses_order = supervision.people.refusal
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
+    control.working = supervision.supervisor.working_note
     control.reopened = lambda: services.incidents.report(REOPENED_MESSAGE)
     journals = SessionJournals(services.journals, services.log, services.clock)
     for line in _roll_back(user_paths().state):

@@ -84,7 +84,9 @@ def build_supervision(
     return Supervision(
         services=services,
         supervisor=supervisor,
-        hooks=HookHandler(services, build_codecs(), dict.fromkeys(OFFER.events, supervisor.tell)),
+        hooks=HookHandler(
+            services, build_codecs(), dict.fromkeys(OFFER.events, supervisor.tell), supervisor.judging
+        ),
         people=CommandLineService(services, supervisor),
         toasts=build_toasts(),
     )

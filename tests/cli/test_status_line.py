@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from sidecar.cli.status_line import status_line
 from sidecar.kernel.goal import GoalSpending, GoalStatus
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.platform.session_store import SessionFiles
+from sidecar.systems.supervision.people import SessionReport
 from support.cases import goal, session
 
 ASKED = b'{"session_id": "s1", "model": {"id": "x"}}'
@@ -52,3 +54,10 @@ def test_it_stands_behind_the_line_that_was_there_which_gets_the_hosts_words_too
     beside = "cut -c2-11; echo second; exit 3"
     done = CliRunner().invoke(status_line, ["--beside", beside], input=ASKED)
     assert done.output == '"session_i | supervisor: goal active\nsecond\n'
+
+
+def test_while_a_stop_is_judged_it_says_what_is_done_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    SessionFiles(user_paths().state).save(session(goal=goal()))
+    text = "Supervisor: goal active: x\njudging: running `make`, 8 s"
+    monkeypatch.setattr(SidecarClient, "call", lambda *_, **__: SessionReport(text=text))
+    assert CliRunner().invoke(status_line, input=ASKED).output == "supervisor: running `make`, 8 s\n"

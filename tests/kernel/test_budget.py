@@ -64,7 +64,11 @@ def test_a_budget_of_n_is_n_continuations_no_more_and_no_less(budget: int, chose
 def test_every_continuation_says_which_of_how_many_it_is() -> None:
     first = play(session(goal=after(2), retry=5), World(judge=judged(incomplete())))
     assert (first.sent_back.feedback.number, first.sent_back.feedback.budget) == (3, 5)
-    assert first.sent_back.note == "Supervisor: sent back 3/5: comments are refused"
+    assert first.sent_back.note == (
+        "Supervisor: sent back 3/5: comments are refused\n"
+        "2 continuations left\n"
+        "To end it, type: /supervisor:goal clear"
+    )
 
 
 LAST = session(goal=after(16), pending=said())
@@ -100,7 +104,9 @@ def test_an_exhausted_goal_says_what_is_spent_and_what_is_missing() -> None:
     assert (rest.reason, rest.alarm) == (RestReason.EXHAUSTED, True)
     assert rest.note == (
         "Supervisor: budget spent, goal not achieved. "
-        "16 of 16 continuations spent (/supervisor:retry N goes on); still missing: comments are refused"
+        "16 of 16 continuations spent\n"
+        "Still missing: comments are refused\n"
+        "To go on, type: /supervisor:retry N"
     )
 
 

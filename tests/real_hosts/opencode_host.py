@@ -27,7 +27,7 @@ import msgspec
 from real_hosts.host import Ran
 from real_hosts.install import OPENCODE_PINNED
 from real_hosts.opencode_server import Server
-from real_hosts.terminal import Terminal
+from real_hosts.terminal import COLUMNS, Terminal
 
 RUN_LIMIT_S: Final = 120.0
 """Longest time, in seconds, that one run of a host may take."""
@@ -149,10 +149,10 @@ class OpenCode(msgspec.Struct, frozen=True):
             yield server
 
     @contextmanager
-    def terminal(self, *arguments: str) -> Iterator[Terminal]:
+    def terminal(self, *arguments: str, columns: int = COLUMNS) -> Iterator[Terminal]:
         """Start `opencode ARGUMENTS` in a terminal of its own and wait until it takes input."""
-        folder = self.home.parent
-        with Terminal.running([str(self.binary), *arguments], folder, self.project, self.env) as terminal:
+        command, folder = [str(self.binary), *arguments], self.home.parent
+        with Terminal.running(command, folder, self.project, self.env, columns) as terminal:
             terminal.wait_for(INPUT, timeout=START_LIMIT_S)
             yield terminal
 

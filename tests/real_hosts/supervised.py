@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from real_hosts.host import BUSY, Host, Result
-from real_hosts.terminal import Terminal
+from real_hosts.terminal import COLUMNS, Terminal
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
@@ -49,12 +49,13 @@ class Supervised(msgspec.Struct, frozen=True):
         return self.host.ask(prompt, *self.plugin, *free, *arguments, timeout=240.0)
 
     @contextmanager
-    def terminal(self) -> Iterator[Terminal]:
+    def terminal(self, columns: int = COLUMNS) -> Iterator[Terminal]:
         """Start the host in a terminal, with every permission; at the end, wait until it is at rest.
 
         A stop that is being judged when its host is gone would start the sidecar anew.
         """
-        with self.host.terminal(*self.plugin, "--permission-mode", "bypassPermissions") as terminal:
+        free = ("--permission-mode", "bypassPermissions")
+        with self.host.terminal(*self.plugin, *free, columns=columns) as terminal:
             yield terminal
             terminal.wait_until_gone(BUSY, timeout=60)
 

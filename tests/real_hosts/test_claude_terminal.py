@@ -31,7 +31,7 @@ def _asked(under: Supervised, number: int) -> None:
 
 
 def _judging(terminal: Terminal) -> None:
-    terminal.wait_for("Supervisor is judging")
+    terminal.wait_for("Supervisor checks the work; Esc ends it… ")
 
 
 def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:

@@ -257,6 +257,8 @@ def test_a_run_that_is_interrupted_while_it_is_judged_ends_at_once_and_so_does_t
 ) -> None:
     under.script(says("Done."))
     with under.judging() as (run, _):
+        assert run.stderr is not None
+        assert next(line for line in run.stderr if "Supervisor: running `" in line).endswith(" s\n")
         run.send_signal(signal.SIGINT)
         assert run.wait(timeout=10) == -signal.SIGINT
     assert under.continuations() == []

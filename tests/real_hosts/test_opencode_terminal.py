@@ -49,7 +49,7 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     )
     with under.host.terminal() as terminal:
         terminal.submit(f"/supervisor:goal {HELD}")
-        terminal.wait_for("Supervisor is judging", timeout=60)
+        terminal.wait_for(r"running `until .* s", timeout=60)
         terminal.submit("actually do something else instead")
         terminal.wait_for("You wanted something else")
         (under.host.project / "release").touch()
@@ -63,7 +63,7 @@ def test_leaving_while_judging_is_not_delayed_and_ends_the_check(under: Supervis
     under.script(says("Done."))
     with under.host.terminal() as terminal:
         terminal.submit(f"/supervisor:goal {HELD}")
-        terminal.wait_for("Supervisor is judging", timeout=60)
+        terminal.wait_for(r"running `until .* s", timeout=60)
         terminal.press("C-c")
         terminal.wait_for_end(timeout=10)
     assert under.report().status == "active"

@@ -15,6 +15,7 @@ from servers.conftest import Start
 from sidecar.servers import connection
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.sidecar import INTERNAL_ERROR, SidecarIntervals
+from sidecar.systems.supervision.policy.activity import WorkingNote
 
 WORKING = {"jsonrpc": "2.0", "method": "working"}
 REPLACE = {"jsonrpc": "2.0", "method": "replace"}
@@ -152,6 +153,15 @@ async def test_a_slow_answer_is_preceded_by_signs_of_work(start: Start) -> None:
     while (said := await caller.hear()) == WORKING:
         pass
     assert said["result"] == "done"
+
+
+async def test_a_sign_of_work_says_what_is_done(start: Start) -> None:
+    bench = start(pace=SidecarIntervals(beat_s=0.001))
+    bench.control.working = lambda: WorkingNote({"s1": "running `make`, 8 s"})
+    caller = await bench.caller()
+    caller.call("wait")
+    assert (await caller.hear())["params"] == {"judging": {"s1": "running `make`, 8 s"}}
+    bench.go_on.set()
 
 
 async def test_no_sign_of_work_is_given_where_nothing_is_asked(start: Start) -> None:

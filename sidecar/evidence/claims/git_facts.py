@@ -28,6 +28,7 @@ from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.gate import Kind, Outcome
+from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
 
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
@@ -168,7 +169,7 @@ def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment
 
 
 def _commits_phrase(number: int) -> str:
-    return f"{number} commit{'' if number == 1 else 's'}"
+    return counted(number, "commit")
 
 
 def _files_phrase(number: int) -> str:

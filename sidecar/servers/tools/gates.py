@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.structs import fill_struct
+from sidecar.kernel.text import counted
 from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
@@ -248,7 +249,7 @@ def _run_details(gate: RanGate) -> str:
     parts = (
         gate.outcome.value,
         "" if gate.required else "advisory",
-        f"{gate.executed} test{'' if gate.executed == 1 else 's'}" if gate.executed is not None else "",
+        counted(gate.executed, "test") if gate.executed is not None else "",
         f"exit code {gate.exit_code}" if gate.exit_code else "",
         "flaky" if gate.flaky else "",
         gate.reason,

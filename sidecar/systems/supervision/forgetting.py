@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent, OrderGiven
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import counted
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.ports import Services
@@ -46,7 +47,7 @@ class SessionRemover:
         else:
             raise BadInputError("name a session or a time")
         removed = sum(self._supervisor.forget(key) for key in keys)
-        said = f"{events} event{'' if events == 1 else 's'}, {removed} session{'' if removed == 1 else 's'}"
+        said = f"{counted(events, 'event')}, {counted(removed, 'session')}"
         order = OrderGiven(name="forget", decided="done", detail=said)  # without what was forgotten
         self._services.log.append(LoggedEvent(at=self._services.clock.now(), system=SUPERVISION, data=order))
         answer = f"Supervisor: forgotten: {said} with state, journal and kept files."

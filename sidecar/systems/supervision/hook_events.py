@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import HostCodec
-from sidecar.kernel.effects import Continue, HostAnswer, NoReply
+from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AnyHostEvent
-from sidecar.kernel.session import Environment
+from sidecar.kernel.events import AgentStopped, AnyHostEvent
+from sidecar.kernel.session import Environment, SessionKey
+from sidecar.kernel.text import clean_text
+from sidecar.platform.host_terminal import HostTerminal
+from sidecar.systems.supervision.policy.activity import JudgingStep, describe_step
 from sidecar.systems.supervision.ports import Services
 
 GONE_PROCESS: Final = -1
 """Stands for a process that ended before it could be looked at."""
+TELL_S: Final = 2.0
+TELL_AGAIN_S: Final = 60.0
+"""Seconds after which what is done is told, and told again, on the terminal of a host without a screen."""
 EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
 """Handles one host event and returns the answer to the host."""
 
@@ -36,12 +44,20 @@ class HookHandler:
     """Handles the hook calls of all hosts through their codecs."""
 
     def __init__(
-        self, services: Services, codecs: Mapping[str, HostCodec], handlers: Mapping[str, EventHandler]
+        self,
+        services: Services,
+        codecs: Mapping[str, HostCodec],
+        handlers: Mapping[str, EventHandler],
+        judging: Callable[[SessionKey], JudgingStep | None] = lambda _: None,
     ) -> None:
-        """`codecs`: one per host, by the host's name. `handlers`: by the name of the event's class."""
+        """`codecs`: one per host, by the host's name. `handlers`: by the name of the event's class.
+
+        `judging`: what the judging of a session's stop does.
+        """
         self._services = services
         self._codecs = codecs
         self._handlers = handlers
+        self._judging = judging
 
     async def handle(
         self, host: str, raw: bytes, environment: Environment, host_pid: int, peer: int = 0
@@ -54,9 +70,33 @@ class HookHandler:
             codec.decode(raw, environment, host_pid), speaker=self._speaker(peer, relayed=codec.relayed)
         )
         handler = self._handlers.get(type(event).__name__)
-        answer = await handler(event) if handler else NoReply()
+        async with self._told_on_terminal(event):
+            answer = await handler(event) if handler else NoReply()
+        if isinstance(answer, Continue | Rest) and (terminal := _terminal_of(event)):
+            terminal.write(clean_text(f"{answer.note}\n" if answer.note else ""))
         worded = self._services.messages.continuation(answer.feedback) if isinstance(answer, Continue) else ""
         return codec.encode(raw, answer, worded)
+
+    @contextlib.asynccontextmanager
+    async def _told_on_terminal(self, event: AnyHostEvent) -> AsyncIterator[None]:
+        """Say what is done meanwhile where the host shows nothing itself."""
+        terminal = _terminal_of(event)
+        telling = asyncio.create_task(self._tell(event.key, terminal)) if terminal else None
+        try:
+            yield
+        finally:
+            if telling is not None:
+                telling.cancel()
+
+    async def _tell(self, key: SessionKey, terminal: HostTerminal) -> None:
+        """Say what is done now each time that this changes, and once a minute."""
+        clock, said, again = self._services.clock, "", 0.0
+        while True:
+            await clock.pause(TELL_S)
+            step = self._judging(key)
+            if step is not None and (step.doing != said or clock.now() >= again):
+                said, again = step.doing, clock.now() + TELL_AGAIN_S
+                terminal.write(clean_text(f"Supervisor: {describe_step(step, clock.now())}\n"))
 
     def _speaker(self, peer: int, *, relayed: bool) -> int:
         """Return the process that speaks as the host: the peer, or the one that started it as its relay."""
@@ -67,3 +107,10 @@ class HookHandler:
         if relay is not None:
             return relay.parent
         return GONE_PROCESS if processes.find(os.getpid()) is not None else 0
+
+
+def _terminal_of(event: AnyHostEvent) -> HostTerminal | None:
+    """Return the terminal of a host that judges a stop and has no screen; None for all others."""
+    if isinstance(event, AgentStopped) and event.headless and event.host_pid and event.speaker > 0:
+        return HostTerminal(event.speaker)
+    return None

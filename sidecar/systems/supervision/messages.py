@@ -1,8 +1,12 @@
 """Messages to the agent, built from rubric/continuation.md and rubric/goal.md.
 
 All wording is in those files, one `##` section each. A paragraph with an empty placeholder is left out as a
-whole. Texts of users, checks and tools are data: they are fenced or put on one line, stripped of control
-characters, and cut to fit; the id, the next step and the condition's beginning are never cut.
+whole. Texts of users, checks and tools are data: they are put on one line, or each of their lines is
+marked; stripped of control characters, and cut to fit. The id, the next step and the condition's beginning
+are never cut.
+
+Claude Code shows a continuation on the person's screen, too. So no line is wrapped here, nothing is a code
+block, and evidence says only what the missing points do not.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import re
 from string import Template
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block
+from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_lines
 from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
 
 if TYPE_CHECKING:
@@ -55,8 +59,10 @@ PLACEHOLDERS: Final = {
     "goal.md": frozenset({"budget", "checks", "condition"}),
 }
 
-_BLOCK = re.compile(r"[`-]")
-"""The beginning of a fenced text or of a list."""
+_BLOCK = re.compile(r"[|-]")
+"""The beginning of a quoted text or of a list."""
+_WRAPPED = re.compile(r"(?<=[^\n:])\n(?=[^\n$-])")
+"""Where a file's paragraph goes on in its next line."""
 
 
 class DisplayLimits(NamedTuple):
@@ -134,7 +140,8 @@ class MessageFiles:
                 text = read_whole(path, FILE_LIMIT, follow=True).decode("utf-8-sig")
                 from sidecar.rubric.markdown import markdown_sections  # noqa: PLC0415 - not at start
 
-                self._read[file] = (now, markdown_sections(text))
+                sections = markdown_sections(text)
+                self._read[file] = (now, {name: _WRAPPED.sub(" ", part) for name, part in sections.items()})
             return self._read[file][1]
         except (OSError, UnusableFileError, UnicodeDecodeError):
             return {}
@@ -194,8 +201,8 @@ def _join_labelled(*parts: tuple[str, str]) -> str:
 def _feedback_values(feedback: Feedback, room: DisplayLimits) -> TemplateValues:
     return {
         "budget": str(feedback.budget),
-        "condition": quote_as_code_block(_truncate_text(clean_text(feedback.condition), room.condition)),
-        "evidence": quote_as_code_block(_evidence_lines(feedback.evidence, room)),
+        "condition": quote_lines(_truncate_text(clean_text(feedback.condition), room.condition)),
+        "evidence": quote_lines(_evidence_lines(feedback, room)),
         "id": clean_line(feedback.id, 64),
         "left": str(max(feedback.budget - feedback.number, 0)),
         "missing": _bullet_list(feedback.missing, room),
@@ -208,27 +215,34 @@ def _feedback_values(feedback: Feedback, room: DisplayLimits) -> TemplateValues:
 def _goal_values(condition: str, checks: tuple[str, ...], budget: int, room: DisplayLimits) -> TemplateValues:
     return {
         "budget": str(budget),
-        "checks": quote_as_code_block("\n".join(_shorten_list(checks, room))),
-        "condition": quote_as_code_block(_truncate_text(clean_text(condition), room.condition)),
+        "checks": quote_lines("\n".join(_shorten_list(checks, room))),
+        "condition": quote_lines(_truncate_text(clean_text(condition), room.condition)),
     }
 
 
 # --- quoting ------------------------------------------------------------------------------------------------
 
 
-def _evidence_lines(evidence: tuple[Evidence, ...], room: DisplayLimits) -> str:
-    lines = [_evidence_entry(fact, room) for fact in evidence[: room.facts]]
-    if lines and len(lines) < len(evidence):
-        lines.append(f"... {len(evidence) - len(lines)} more")
-    return "\n".join(lines)
+def _evidence_lines(feedback: Feedback, room: DisplayLimits) -> str:
+    said = "\n".join(clean_line(line, FACT_LIMIT) for line in feedback.missing)
+    entries = [entry for fact in feedback.evidence if (entry := _evidence_entry(fact, said, room))]
+    shown = entries[: room.facts]
+    if shown and len(shown) < len(entries):
+        shown.append(f"... {len(entries) - len(shown)} more")
+    return "\n".join(shown)
 
 
-def _evidence_entry(fact: Evidence, room: DisplayLimits) -> str:
-    """Format one line and the end of its detail, which is where tools print their summaries."""
-    head = f"{fact.id} {fact.source}: {clean_line(fact.fact, FACT_LIMIT)}{' (stale)' if fact.stale else ''}"
+def _evidence_entry(fact: Evidence, said: str, room: DisplayLimits) -> str:
+    """Format one line and the end of its detail, which is where tools print their summaries.
+
+    "" where the detail has nothing that is not `said` already.
+    """
+    head = f"{clean_line(fact.fact, FACT_LIMIT)}{' (stale)' if fact.stale else ''}"
     detail = clean_text(fact.detail).strip("\n")
     if not detail or not room.detail:
         return head
+    if all(line.strip() in said for line in detail.split("\n")):
+        return ""
     shown = detail if len(detail) <= room.detail else f"...{detail[-room.detail :]}"
     return "\n".join([head, *(f"    {line}".rstrip() for line in shown.split("\n"))])
 

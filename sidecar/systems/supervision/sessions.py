@@ -165,6 +165,10 @@ class RunningJudgings:
         """Note what the checks of this step print."""
         self._heard[key] = (self._heard.get(key, "") + text)[-HEARD:]
 
+    def steps(self) -> dict[SessionKey, JudgingStep]:
+        """Return what each judging does now."""
+        return {key: step for key, (step, _) in self._steps.items() if self.judging(key)}
+
     def step(self, key: SessionKey) -> JudgingStep | None:
         """Return what the judging does now, None where no stop is judged."""
         if key not in self._steps or not self.judging(key):

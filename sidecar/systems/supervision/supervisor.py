@@ -40,7 +40,7 @@ from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.hosts import HostProcesses
 from sidecar.systems.supervision.policy import commands, sessions
-from sidecar.systems.supervision.policy.activity import JudgingStep
+from sidecar.systems.supervision.policy.activity import JudgingStep, WorkingNote, describe_step
 from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
 from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import NoOtherSystems, OtherSystems, Services
@@ -208,6 +208,11 @@ class Supervisor:
     def judging(self, key: SessionKey) -> JudgingStep | None:
         """Return what the judging of this session's stop does now, None where none is judged."""
         return self._generations.step(key)
+
+    def working_note(self) -> WorkingNote:
+        """Return what is done for each stop that is being judged."""
+        at, steps = self._services.clock.now(), self._generations.steps()
+        return WorkingNote({key.id: describe_step(step, at) for key, step in steps.items()})
 
     def forget(self, key: SessionKey) -> bool:
         """Remove state, journal and kept files of a session; return whether it had a state.

@@ -153,7 +153,7 @@ async def test_a_new_goal_is_answered_with_what_will_be_run(fakes: Fakes) -> Non
     goal, checks, rest = reply.text.splitlines()
     assert goal == "Supervisor: goal set: all tests pass"
     assert checks == "Will be run at each stop: `pytest -q`."
-    assert rest.startswith("Judge: scripted, for what the checks leave open. Budget: 16 continuations, ")
+    assert rest.startswith("Judge: scripted, where checks cannot tell. Budget: 16 continuations, ")
 
 
 async def test_what_else_is_said_with_a_new_goal_follows_its_three_lines() -> None:

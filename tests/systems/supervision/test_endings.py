@@ -8,7 +8,7 @@ from sidecar.kernel.effects import Rest, RestReason
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.session import Session
-from sidecar.systems.supervision.policy.goal_endings import GOAL_ENDINGS, end_goal, rest_unjudged
+from sidecar.systems.supervision.policy.goal_endings import GO_ON, GOAL_ENDINGS, end_goal, rest_unjudged
 from support.cases import SETTINGS, session, stopped, with_goal
 from support.table import over_table
 
@@ -16,7 +16,7 @@ WORDS = {
     GoalStatus.ACHIEVED: "goal achieved",
     GoalStatus.UNVERIFIED: "goal unverified, please look",
     GoalStatus.EXHAUSTED: "budget spent, goal not achieved",
-    GoalStatus.STALLED: "goal stalled, please look; /supervisor:goal resume goes on",
+    GoalStatus.STALLED: "goal stalled, please look",
     GoalStatus.IMPOSSIBLE: "goal judged impossible",
 }
 
@@ -28,11 +28,12 @@ def inquiry(of: Session) -> Inquiry:
 @pytest.mark.parametrize("status", WORDS)
 def test_an_ending_sets_the_status_says_why_and_rings(status: GoalStatus) -> None:
     after, ruling = end_goal(inquiry(with_goal(unjudged="earlier")), status, "because")
+    then = f"\nTo go on, type: {GO_ON[status]}" if status in GO_ON else ""
     assert after.session == with_goal(status=status, last_reason="because")
     assert ruling == Rest(
         reason=RestReason(status.value),
         detail="because",
-        note=f"Supervisor: {WORDS[status]}. because",
+        note=f"Supervisor: {WORDS[status]}. because{then}",
         alarm=True,
     )
 
@@ -55,7 +56,7 @@ def test_a_long_reason_is_cut_for_the_state_and_for_the_person() -> None:
     after, ruling = end_goal(inquiry(with_goal()), GoalStatus.ACHIEVED, "x" * 5000)
     assert isinstance(ruling, Rest)
     assert after.session.goal is not None
-    assert (len(after.session.goal.last_reason), len(ruling.detail), len(ruling.note)) == (1000, 1000, 600)
+    assert (len(after.session.goal.last_reason), len(ruling.detail), len(ruling.note)) == (1000, 1000, 300)
 
 
 def test_an_unjudged_stop_leaves_the_goal_active_and_says_why() -> None:

@@ -58,10 +58,10 @@ def test_a_long_condition_is_shown_in_a_line_and_money_is_named() -> None:
 @pytest.mark.parametrize(
     ("backend", "said"),
     [
-        ("claude-cli", "Judge: claude-cli, for what the checks leave open. Budget: "),
+        ("claude-cli", "Judge: claude-cli, where checks cannot tell. Budget: "),
         (
             "",
-            "No judge: what the checks leave open stays unjudged (why: supervisor doctor). Budget: ",
+            "No judge where checks cannot tell (why: supervisor doctor). Budget: ",
         ),
     ],
 )

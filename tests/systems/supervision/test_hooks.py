@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
 
 import pytest
 
-from sidecar.kernel.effects import Continue, HostAnswer, NoReply
+from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest, RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.session import Environment
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.offer import OFFER
+from sidecar.systems.supervision.policy.activity import JudgingStep
 from support.cases import ran, stopped, turn
 from support.fakes import LIMIT, Fakes, prompt
 from support.memory_stores import PlainMessages
@@ -82,3 +86,40 @@ async def test_an_event_that_cannot_be_read_reaches_nobody(fakes: Fakes) -> None
     with pytest.raises(BadInputError, match="no event"):
         await handle(fakes, Refusing(prompt()))
     assert fakes.store.known() == ()
+
+
+@pytest.fixture
+def on_terminal() -> Iterator[tuple[int, int]]:
+    """A process whose standard error is a terminal, and where that can be read."""
+    reading, theirs = os.openpty()
+    with subprocess.Popen(["sleep", "60"], stderr=theirs) as host:
+        yield host.pid, reading
+        host.kill()
+    os.close(theirs)
+    os.close(reading)
+
+
+@pytest.mark.process
+async def test_on_the_terminal_of_a_host_without_a_screen_stands_what_is_done_and_what_came_of_it(
+    fakes: Fakes, on_terminal: tuple[int, int]
+) -> None:
+    pid, reading = on_terminal
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def judged(_: AnyHostEvent) -> HostAnswer:
+        begun.set()
+        await go_on.wait()
+        return Rest(reason=RestReason.ACHIEVED, note="Supervisor: goal achieved.")
+
+    codec = Codec(stopped(headless=True, host_pid=pid))
+    step = JudgingStep(doing="running `make`", since=fakes.clock.now())
+    door = HookHandler(fakes.services, {"h": codec}, {"AgentStopped": judged}, lambda _: step)
+    async with asyncio.timeout(LIMIT):
+        answer = asyncio.create_task(door.handle("h", b"raw", {}, pid, pid))
+        await begun.wait()
+        fakes.clock.advance(8)
+        shown = await asyncio.to_thread(os.read, reading, 1000)
+        go_on.set()
+        await answer
+        shown += await asyncio.to_thread(os.read, reading, 1000)
+    assert shown == b"Supervisor: running `make`, 8 s\r\nSupervisor: goal achieved.\r\n"

@@ -13,6 +13,7 @@ from sidecar.kernel.events import AnyHostEvent, JudgeAnswered, SessionEnded, Tur
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.verdict import Verdict
+from sidecar.systems.supervision.policy.activity import JudgingStep
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError
 from support.cases import KEY, PROJECT, complete, incomplete, judged, stopped, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt
@@ -292,3 +293,14 @@ async def test_a_question_that_was_taken_back_is_counted_for_it_may_have_cost(fa
         await fakes.tell(prompt())
         await older
     assert (fakes.spending.today().calls, fakes.spending.today().unpriced) == (1, 1)
+
+
+async def test_what_is_done_is_told_of_each_judging_while_it_lasts() -> None:
+    judgings, step = RunningJudgings(), JudgingStep(doing="running `make`", since=1.0)
+
+    async def judge() -> dict[SessionKey, JudgingStep]:
+        judgings.note(KEY, step, str)
+        return judgings.steps()
+
+    assert await judgings.judge(KEY, judge()) == {KEY: step}
+    assert judgings.steps() == {}

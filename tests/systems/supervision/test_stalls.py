@@ -47,8 +47,9 @@ def test_three_continuations_after_which_nothing_moved_stall_the_goal() -> None:
     played = go_round(with_goal())
     assert (played.goal.status, played.goal.spent.continuations) == (GoalStatus.STALLED, 3)
     assert played.rest.note == (
-        "Supervisor: goal stalled, please look; /supervisor:goal resume goes on. "
-        "3 continuations tried, nothing moved in the last 3; still missing: comments are refused"
+        "Supervisor: goal stalled, please look. 3 continuations tried, nothing moved in the last 3\n"
+        "Still missing: comments are refused\n"
+        "To go on, type: what may help the agent, then /supervisor:goal resume"
     )
     assert played.rest.alarm
 

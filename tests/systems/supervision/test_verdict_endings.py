@@ -80,7 +80,10 @@ def test_an_incomplete_verdict_sends_back_with_what_is_missing_and_the_next_step
 def test_a_verdict_that_waits_lets_the_agent_rest_with_the_goal_active() -> None:
     played = rule(waiting())
     assert (played.goal.status, played.rest.reason) == (GoalStatus.ACTIVE, RestReason.WAITING)
-    assert played.rest.note == "Supervisor: waiting for you: Which syntax?"
+    assert (
+        played.rest.note
+        == "Supervisor: waiting for you: Which syntax?\nType your answer, and the goal goes on."
+    )
 
 
 def test_an_impossible_verdict_ends_the_goal() -> None:

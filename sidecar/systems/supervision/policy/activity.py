@@ -47,6 +47,12 @@ class JudgingStep(Struct, frozen=True, kw_only=True):
     output: str = ""
 
 
+class WorkingNote(Struct, frozen=True):
+    """Whose stops are judged, by session id, and what is done for each: "running `npm test`, 8 s"."""
+
+    judging: dict[str, str]
+
+
 class Activity(Struct, frozen=True, kw_only=True):
     """What a session does, since when, in seconds since the epoch, and what is to be said about it.
 
@@ -75,6 +81,11 @@ def find_activity(
     if last is not None and last.decided in WAITING_REASONS and active_goal(session) is not None:
         return Activity(state="waiting", since=session.seen_at, detail=last.detail)
     return Activity(state="resting", since=session.seen_at)
+
+
+def describe_step(step: JudgingStep, at: float) -> str:
+    """Describe what a judging does, and for how long. `at`: the present, in seconds since the epoch."""
+    return f"{step.doing}, {describe_age(at - step.since)}"
 
 
 def describe_activity(activity: Activity, at: float) -> str:

@@ -21,7 +21,7 @@ from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, Goal, GoalStatus
 from sidecar.kernel.goal_arguments import CLEAR_WORDS, HELP_WORDS, parse_goal
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, counted
 
 # --- Description of a session's status ----------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ def describe_new_goal(
     )
     total = budget.continuation_budget(session, settings)
     limits = (
-        f"{total} continuation{'' if total == 1 else 's'}",
+        counted(total, "continuation"),
         f"{(goal.max_seconds or settings.goal_max_seconds) / 60:g} minutes of work",
         f"{goal.max_tokens or settings.goal_max_tokens} tokens",
         money or "no limit in money",
@@ -183,8 +183,8 @@ def describe_new_goal(
 
 def _describe_judge(judge: ChosenBackend) -> str:
     if judge.backend:
-        return f"Judge: {judge.backend}, for what the checks leave open."
-    return "No judge: what the checks leave open stays unjudged (why: supervisor doctor)."
+        return f"Judge: {judge.backend}, where checks cannot tell."
+    return "No judge where checks cannot tell (why: supervisor doctor)."
 
 
 def _reset_goal_counters(session: Session) -> Session:
@@ -318,4 +318,4 @@ def _run_retry_command(session: Session, settings: Settings, text: str) -> Comma
 def _budget_line(session: Session, settings: Settings) -> str:
     total, goal = budget.continuation_budget(session, settings), session.goal
     used = f", {goal.spent.continuations} used" if goal is not None else ""
-    return f"Supervisor: budget of {total} continuation{'' if total == 1 else 's'}{used}."
+    return f"Supervisor: budget of {counted(total, 'continuation')}{used}."

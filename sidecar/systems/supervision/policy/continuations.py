@@ -18,8 +18,9 @@ from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Continuation, ProgressSnapshot, Session, active_goal
+from sidecar.kernel.text import counted
 from sidecar.kernel.turn import Turn
-from sidecar.systems.supervision.policy.goal_endings import end_goal
+from sidecar.systems.supervision.policy.goal_endings import end_goal, screen_lines
 
 
 def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
@@ -101,11 +102,11 @@ def _rest_if_exhausted(
         return None
     if spent := budget.reached_goal_limit(goal, session, inquiry.settings):
         return end_goal(
-            inquiry, GoalStatus.EXHAUSTED, f"{spent} spent{_resume_hint(spent)}; still missing: {lack.reason}"
+            inquiry, GoalStatus.EXHAUSTED, f"{spent} spent", missing=lack.reason, then=_resume_hint(spent)
         )
     if how := _stall_reason(session):
-        tried = f"{goal.spent.continuations} continuations tried, {how}"
-        return end_goal(inquiry, GoalStatus.STALLED, f"{tried}; still missing: {lack.reason}")
+        tried = f"{counted(goal.spent.continuations, 'continuation')} tried, {how}"
+        return end_goal(inquiry, GoalStatus.STALLED, tried, missing=lack.reason)
     return None
 
 
@@ -118,11 +119,8 @@ def _stall_reason(session: Session) -> str:
 
 def _resume_hint(spent: str) -> str:
     """Say how to go on: only a spent budget of continuations can be raised, other limits are the goal's."""
-    return (
-        " (/supervisor:retry N goes on)"
-        if spent.endswith(" continuations")
-        else " (set the goal again to go on)"
-    )
+    raised = spent.endswith((" continuation", " continuations"))
+    return "/supervisor:retry N" if raised else "/supervisor:goal and the condition again"
 
 
 def _issue_continuation(
@@ -148,5 +146,18 @@ def _issue_continuation(
         evidence=lack.evidence,
         stalls=session.stalls,
     )
-    note = f"Supervisor: sent back {number}/{total}: {lack.reason[:160]}"
+    first, *more = _describe_continuation(lack, number, total, with_goal=goal is not None)
+    note = screen_lines((first,) if fresh else (first, *more))
     return replace(inquiry, session=session), Continue(feedback=feedback, note=note)
+
+
+def _describe_continuation(lack: MissingWork, number: int, total: int, *, with_goal: bool) -> tuple[str, ...]:
+    """Say in three lines what is missing, how much more there is and may be, and how to end it."""
+    first, *others = lack.missing
+    more = [others[-1]] if others else []
+    if len(others) > 1:
+        more.append(counted(len(others) - 1, "more point"))
+    left = f"{counted(total - number, 'continuation')} left"
+    stop = "/supervisor:goal clear" if with_goal else "a prompt of your own"
+    head = f"Supervisor: sent back {number}/{total}: {first}"
+    return head, "; ".join((*more, left)), f"To end it, type: {stop}"

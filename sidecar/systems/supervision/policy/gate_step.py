@@ -27,6 +27,7 @@ from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, Mis
 from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.text import counted
 from sidecar.systems.supervision.policy.continuations import send_agent_back
 from sidecar.systems.supervision.policy.goal_endings import end_goal
 
@@ -114,7 +115,7 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
         asked = tuple(dict.fromkeys((*goal.asked_about, *map(proof.finding_digest, grave))))
         asked = asked[-ASKED_ABOUT_LIMIT:]
         inquiry = _with_goal(inquiry, replace(goal, asked_about=asked))
-        then = "Undo it, or say in your last message why it is right; a judge will weigh what you say."
+        then = "Undo it, or say in your last message why it is right; a judge weighs it."
         lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
         return send_agent_back(inquiry, lack, at)
     if gates.gates_prove_condition(
@@ -144,13 +145,12 @@ def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
 def describe_gate_results(inquiry: Inquiry, goal: Goal) -> str:
     """Describe what the gates prove, and what advisory gates report besides."""
     shown = [
-        f"`{run.gate.command}` passed"
-        + (f" ({run.executed} test{'' if run.executed == 1 else 's'})" if run.executed else "")
+        f"`{run.gate.command}` passed" + (f" ({counted(run.executed, 'test')})" if run.executed else "")
         for run in inquiry.runs
         if run.gate.required
     ]
     advice = [
-        f"`{run.gate.command}` has {len(news)} new failure{'' if len(news) == 1 else 's'}"
+        f"`{run.gate.command}` has {counted(len(news), 'new failure')}"
         for run in inquiry.runs
         if not run.gate.required and (news := gates.new_gate_failures(run, goal.baseline))
     ]
@@ -249,9 +249,10 @@ def _agent_run_contradicts(inquiry: Inquiry) -> bool:
 
 
 def _failure_lines(run: GateRun) -> tuple[str, ...]:
+    """Return what failed, and then by which command: a person is shown the beginning."""
     code = "" if run.exit_code is None else f" (exit code {run.exit_code})"
     head = f"`{run.gate.command}` fails{code}" if not run.reason else f"`{run.gate.command}`: {run.reason}"
-    return (head, *run.failures)
+    return (*run.failures, head)
 
 
 def _gate_evidence(inquiry: Inquiry, runs: tuple[GateRun, ...]) -> tuple[Evidence, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,16 +15,24 @@ from sidecar.kernel.effects import Rest, RestReason, Ruling
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.session import active_goal
+from sidecar.kernel.text import clean_line
 
 GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.ACHIEVED: (RestReason.ACHIEVED, "goal achieved"),
     GoalStatus.COMPLETED: (RestReason.COMPLETED, "session completed"),
     GoalStatus.UNVERIFIED: (RestReason.UNVERIFIED, "goal unverified, please look"),
     GoalStatus.EXHAUSTED: (RestReason.EXHAUSTED, "budget spent, goal not achieved"),
-    GoalStatus.STALLED: (RestReason.STALLED, "goal stalled, please look; /supervisor:goal resume goes on"),
+    GoalStatus.STALLED: (RestReason.STALLED, "goal stalled, please look"),
     GoalStatus.IMPOSSIBLE: (RestReason.IMPOSSIBLE, "goal judged impossible"),
 }
-
+GO_ON: Final = {
+    GoalStatus.UNVERIFIED: "/supervisor:goal resume, when it can run",
+    GoalStatus.STALLED: "what may help the agent, then /supervisor:goal resume",
+    GoalStatus.IMPOSSIBLE: "/supervisor:goal and another condition",
+}
+"""What the person types to go on after an ending, unless the caller of `end_goal` knows better."""
+LINE_LIMIT: Final = 300
+"""Characters of a line that a person is told at an ending."""
 REWOUND_REASON: Final = "as the conversation went back to before it was set"
 KNOWN_FINDINGS: Final = 3
 """Changes of checks that are told where nobody judged them."""
@@ -32,13 +40,16 @@ TOLD_LIMIT: Final = 3
 """Places with text addressed to the judge that are told with an achieved goal."""
 
 
-def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, Ruling]:
-    """Give the goal a terminal status and let the agent rest."""
+def end_goal(
+    inquiry: Inquiry, status: GoalStatus, why: str, *, missing: str = "", then: str = ""
+) -> tuple[Inquiry, Ruling]:
+    """Give the goal a terminal status and let the agent rest. `then`: what to type to go on."""
     reason, words = GOAL_ENDINGS[status]
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=reason, detail=why)
-    told = why
+    told, then = why, then or GO_ON.get(status, "")
+    why = f"{why}; still missing: {missing}" if missing else why
     if status is GoalStatus.ACHIEVED:
         how = (describe_judgement(inquiry.case),) if inquiry.case is not None else ()
         words = ", ".join((words, *how))
@@ -46,8 +57,24 @@ def end_goal(inquiry: Inquiry, status: GoalStatus, why: str) -> tuple[Inquiry, R
         why = "; ".join((*how, told))
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
-    note = f"Supervisor: {words}. {told}"
-    return inquiry, Rest(reason=reason, detail=why[:1000], note=note[:600], alarm=True)
+    lines = (
+        f"Supervisor: {words}. {told}",
+        missing and f"Still missing: {missing}",
+        then and f"To go on, type: {then}",
+    )
+    return inquiry, Rest(reason=reason, detail=why[:1000], note=screen_lines(lines), alarm=True)
+
+
+def screen_lines(lines: Iterable[str]) -> str:
+    """Put what a person is told under one another, each cut to fit a host's screen."""
+    return "\n".join(clean_line(line, LINE_LIMIT) for line in lines if line)
+
+
+def waiting_note(question: str) -> str:
+    """Tell the person that the agent waits for them."""
+    return screen_lines(
+        (f"Supervisor: waiting for you: {question}", "Type your answer, and the goal goes on.")
+    )
 
 
 def end_rewound_goal(inquiry: Inquiry) -> tuple[Inquiry, Ruling]:
@@ -60,7 +87,7 @@ def end_rewound_goal(inquiry: Inquiry) -> tuple[Inquiry, Ruling]:
     note = f"Supervisor: the goal ended, {REWOUND_REASON}: {goal.condition}"
     again = "To set it again, type: /supervisor:goal and the condition."
     return inquiry, Rest(
-        reason=RestReason.REWOUND, detail=goal.condition[:1000], note=f"{note[:600]}\n{again}"
+        reason=RestReason.REWOUND, detail=goal.condition[:1000], note=screen_lines((note, again))
     )
 
 
@@ -88,9 +115,7 @@ def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "") -> tuple[Inquiry
         known and f"Known: {known}.",
         remedy and f"Type: {remedy}",
     )
-    return inquiry, Rest(
-        reason=RestReason.UNJUDGED, detail=why, note="\n".join(line[:600] for line in lines if line)
-    )
+    return inquiry, Rest(reason=RestReason.UNJUDGED, detail=why, note=screen_lines(lines))
 
 
 def _describe_known(inquiry: Inquiry) -> tuple[str, ...]:

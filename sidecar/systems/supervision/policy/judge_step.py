@@ -22,9 +22,10 @@ from sidecar.kernel.goal import Goal, GoalStatus, add_spending
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import active_goal
+from sidecar.kernel.text import counted
 from sidecar.kernel.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Verdict, Waiting
 from sidecar.systems.supervision.policy.continuations import send_agent_back
-from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjudged
+from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjudged, waiting_note
 
 JudgingStep = tuple[Inquiry, Effect | Ruling]
 
@@ -82,7 +83,7 @@ def _work_left_in_run(inquiry: Inquiry, why: str) -> MissingWork | None:
     if goal is None or inquiry.session.key.host != RUN_HOST:
         return None
     if ready := [task for task in turn.planned if task.now]:
-        open_tasks = f"{len(ready)} open task{'' if len(ready) == 1 else 's'} that can be done now"
+        open_tasks = f"{counted(len(ready), 'open task')} that can be done now"
         missing = f"{open_tasks}, first {ready[0].id}: {ready[0].text}"
     elif asks_only_for_tasks(goal.condition) and not turn.planned and not turn.complete:
         missing = "no task is open, and the session was not declared complete"
@@ -156,7 +157,7 @@ def _accept_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Verdict, at: flo
         case Incomplete():
             return send_agent_back(inquiry, _missing_from_verdict(inquiry, case, verdict), at)
         case Waiting():
-            note = f"Supervisor: waiting for you: {verdict.question}" if goal else ""
+            note = waiting_note(verdict.question) if goal else ""
             return inquiry, Rest(reason=RestReason.WAITING, detail=verdict.question, note=note)
         case Impossible():
             return end_goal(inquiry, GoalStatus.IMPOSSIBLE, verdict.reason)

@@ -42,7 +42,7 @@ from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.policy import gate_step, judge_step, skip
 from sidecar.systems.supervision.policy.continuations import send_agent_back, settle_continuation
-from sidecar.systems.supervision.policy.goal_endings import end_rewound_goal, rest_unjudged
+from sidecar.systems.supervision.policy.goal_endings import end_rewound_goal, rest_unjudged, waiting_note
 
 StopStep = tuple[Inquiry, Effect | Ruling]
 
@@ -60,8 +60,7 @@ def begin_inquiry(inquiry: Inquiry) -> StopStep:
     """Handle the stop itself: skip it at once, or read the turn."""
     reason = skip.early_skip_reason(inquiry)
     if reason is RestReason.WAITING:
-        note = f"Supervisor: waiting for you: {inquiry.waits}"
-        return inquiry, Rest(reason=reason, detail=inquiry.waits, note=note)
+        return inquiry, Rest(reason=reason, detail=inquiry.waits, note=waiting_note(inquiry.waits))
     return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
 
 
@@ -271,7 +270,7 @@ def _rest_waiting(inquiry: Inquiry, legitimate: found.LegitimateStop, confidence
     inquiry = replace(
         inquiry, stage=RULES_STAGE_NAME, rule=f"legitimate:{legitimate.kind}", confidence=confidence
     )
-    note = f"Supervisor: waiting for you: {legitimate.why}"
+    note = waiting_note(legitimate.why)
     return inquiry, Rest(reason=RestReason.WAITING, detail=legitimate.why, note=note)
 
 
