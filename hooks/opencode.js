@@ -59,6 +59,8 @@ const own = (globalThis[Symbol.for("supervisor.opencode")] ??= {
   facts: new Map(), // session -> promise of what the host knows of it
   ours: new Map(), // sessions of our judge -> its instructions
   judging: new Map(), // session -> the message whose stop is being judged
+  goals: new Map(), // session -> the message that set its goal
+  undone: new Map(), // session -> the message that an undo which is not settled goes back to
   seen: new Set(), // events
   taken: new WeakSet(), // parts of prompts that were dealt with
   resting: undefined, // in a run: the session that rests, and where
@@ -533,6 +535,33 @@ async function sweep({ host }, id) {
   for (const child of old ?? []) await host.session.delete({ path: { id: child.id } })
 }
 
+// An undo goes back to the newest message of a user, and puts its text into the prompt box. A line of ours is none of
+// their words: what they said before it is what they take back.
+const ofOurs = ({ info, parts }) =>
+  info.role === "user" && parts.length > 0 && parts.every((part) => part.metadata?.supervisor)
+
+async function undo({ host }, { id, revert }) {
+  const known = own.undone.get(id)
+  own.undone.set(id, revert?.messageID)
+  if (!revert || known === revert.messageID) return
+  const { data } = await host.session.messages({ path: { id } })
+  const at = data.findIndex(({ info }) => info.id === revert.messageID)
+  if (at < 0 || !ofOurs(data[at])) return
+  await host.tui.clearPrompt()
+  const meant = data.slice(0, at).findLast((message) => message.info.role === "user" && !ofOurs(message))
+  if (!meant) return
+  await host.session.revert({ path: { id }, body: { messageID: meant.info.id } })
+  const said = meant.parts.filter((part) => part.type === "text" && !part.synthetic).map(({ text }) => text)
+  await host.tui.appendPrompt({ body: { text: said.join("") } })
+}
+
+// The prompt that set the goal was taken back, and something else was typed instead.
+async function takenBack(place, id) {
+  own.goals.delete(id)
+  const { notice } = await tell(place, id, { type: "command", name: "goal", arguments: "clear" }, COMMAND)
+  toast(place, `${notice}\nYou took back the prompt that set it. To set it again, type it again`, "warning")
+}
+
 // One stop: what to say to the agent, or undefined where it may rest.
 async function judge(place, id) {
   const mine = { place }
@@ -552,17 +581,18 @@ async function judge(place, id) {
     const told = await tell(place, id, { type: "session.idle", last, run: RUN }, STOP)
     const way = told.notice && (await route(place, id, last))
     const overruled = await moved(place, id, last) // the user was faster
-    if (told.notice && !(told.say && overruled)) say(place, told.notice, told.variant)
+    const tells = told.notice && !(told.say && overruled)
+    if (tells && (RUN || overruled)) say(place, told.notice, told.variant)
     if (overruled) return
     if (told.say) return continuation(way, told)
-    if (told.notice) await note(place, id, told.notice, way)
+    // A line in the session says it; a toast would say it twice.
+    if (tells && !RUN && !(await note(place, id, told.notice, way))) say(place, told.notice, told.variant)
   } catch (error) {
     const never = ["NONE", "NEVER"].includes(error.code)
     if (never && own.lacking) return
     own.lacking = never
     const text = trouble(error, "this stop was not judged")
-    say(place, text, "warning")
-    await noteAtRest(place, id, text).catch(() => {})
+    if (!(await noteAtRest(place, id, text).catch(() => false))) say(place, text, "warning")
   } finally {
     if (own.judging.get(id) === mine) own.judging.delete(id)
   }
@@ -599,7 +629,7 @@ async function typed(place, id, name, given) {
   }
   const written = await noteAtRest(place, id, told.notice).catch(() => false)
   // A terminal that goes from its first screen to a new session loses what is shown meanwhile.
-  setTimeout(() => toast(place, told.notice, told.variant), written ? 0 : 2000)
+  if (!written) setTimeout(() => toast(place, told.notice, told.variant), 2000)
   throw new Error(told.notice)
 }
 
@@ -670,6 +700,8 @@ async function happened(place, { type, properties }) {
   if (held && type === "message.part.updated" && properties.part.sessionID === held) show(properties.part)
   if (held && type === "permission.asked") await answerPermission(place, properties)
   if (type === "session.created") keep(own.born, id)
+  if (type === "session.updated" && !verb) await undo(place, properties.info)
+  if (type === "message.removed" && own.goals.get(id) === properties.messageID) await takenBack(place, id)
   if (type === "session.error" && id) {
     if (held === id) print("error", id, { error: properties.error })
     const why = properties.error?.data?.message ?? properties.error?.name
@@ -718,10 +750,14 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
       } catch {} // there is nobody to tell; the next stop says what is wrong
     },
     "chat.message": async ({ sessionID }, { message, parts }) => {
-      if (own.ours.has(sessionID) || own.taken.has(parts) || parts.some((part) => part.metadata?.supervisor)) return
+      const marked = () => parts.some((part) => part.metadata?.supervisor)
+      const sets = () => marked() && parts.some(({ text }) => /^\/supervisor:goal\s/.test(text ?? ""))
+      if (sets()) own.goals.set(sessionID, message.id)
+      if (own.ours.has(sessionID) || own.taken.has(parts) || marked()) return
       own.taken.add(parts)
       const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-      if (said.length === 1 && (await typedAsPrompt(place, sessionID, parts, said[0]))) return
+      if (said.length === 1 && (await typedAsPrompt(place, sessionID, parts, said[0])))
+        return void (sets() && own.goals.set(sessionID, message.id))
       const told = parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
       const event = { type: "prompt", message: message.id, agent: message.agent, parts: told }
       await tell(place, sessionID, event, PROMPT).catch(() => {})

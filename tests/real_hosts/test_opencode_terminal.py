@@ -58,6 +58,23 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     assert under.stops()[0] == "superseded"
 
 
+def test_an_undo_goes_past_our_line_to_the_users_own_prompt_and_takes_the_goal_back(
+    under: Supervised,
+) -> None:
+    under.script(says(CLAIM), says("Hello."))
+    with under.host.terminal() as terminal:
+        terminal.submit("/supervisor:goal it is fine")
+        terminal.wait_for("not judged", timeout=60)
+        terminal.submit("/undo")
+        terminal.wait_until_gone("▣")  # the agent's answer, too
+        terminal.wait_for("/supervisor:goal it is fine")
+        terminal.press("C-u")
+        terminal.wait_until_gone("it is fine")
+        terminal.submit("hello there")
+        terminal.wait_for("You took back the prompt that set it")
+    assert under.report().status == "cleared"
+
+
 @pytest.mark.long
 def test_leaving_while_judging_is_not_delayed_and_ends_the_check(under: Supervised) -> None:
     under.script(says("Done."))
