@@ -198,9 +198,19 @@ def runs_table(runs: Sequence[GateRun]) -> Table:
             Text(OUTCOME_WORDING[run.outcome] + _run_marks(run), style=OUTCOME_STYLES[run.outcome]),
             _test_counts(run),
             f"{run.seconds:.1f}",
-            _clipped_cell(next(iter((*run.failures, run.reason)), "")),
+            _clipped_cell(_why(run)),
         )
     return table
+
+
+def _why(run: GateRun) -> str:
+    """The first failure, or the reason; where neither is known, how the output ends."""
+    if known := next(filter(None, (*run.failures, run.reason)), ""):
+        return known
+    if run.outcome is Outcome.PASSED:
+        return ""
+    last = next((line.strip() for line in reversed(run.output.splitlines()) if line.strip()), "no output")
+    return f"exit code {run.exit_code}: {last}"
 
 
 def gates_table(gates: Sequence[Gate]) -> Table:

@@ -137,9 +137,10 @@ def _command_name() -> str:
 
 def _send_order(session: str, name: str, arguments: str, *, silent: bool = False) -> None:
     refuse_agents()
-    reply = call_sidecar(
-        "order", CommandRequest(who=session_reference(session), name=name, arguments=arguments), CommandReply
+    order = CommandRequest(
+        who=session_reference(session), name=name, arguments=arguments, environment=dict(os.environ)
     )
+    reply = call_sidecar("order", order, CommandReply)
     if reply.refused:
         raise click.ClickException(reply.text.removeprefix(PREFIX))
     if not silent:

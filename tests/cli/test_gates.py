@@ -112,6 +112,13 @@ def test_a_table_tells_how_each_gate_ended(tmp_path: Path, capsys: pytest.Captur
     ]
 
 
+def test_a_failure_that_no_reader_understands_shows_how_its_output_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Table(tmp_path, ended(LINT, FAILED, exit_code=3, output="checking\n3 links lead nowhere\n\n")).runs()
+    assert "exit code 3: 3 links lead nowhere\n" in capsys.readouterr().out
+
+
 @over_table(
     ("required", "advisory", "code"),
     [

@@ -79,7 +79,7 @@ async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(
-        "goal set: it works\nWill be run at each stop: `grep -q \"a b\" 'x\\y'`. The project's checks"
+        "goal set: it works\nWill be run at each stop: `grep -q \"a b\" 'x\\y'`.\nBudget: 4"
     )
     assert "Budget: 4 continuations, 5 minutes of work, " in done.stdout
     told = stage.supervisor("retry", "--json")

@@ -38,6 +38,7 @@ from sidecar.kernel.gate import (
     Outcome,
 )
 from sidecar.kernel.goal import GateBaseline, Goal
+from sidecar.kernel.text import clean_line
 
 PYTEST_LINE = re.compile(r"(?:python3? -m )?pytest(?: -\S+)*")
 """A command to which tests can be added."""
@@ -280,9 +281,16 @@ def describe_checks(goal: Goal, project_state: ProjectState) -> str:
     return " ".join(said)
 
 
+COMMAND_SHOWN = 80
+"""Characters of a command in a line that names several."""
+
+
 def _name_commands(gates: Iterable[Gate]) -> str:
     """Name the first commands, and how many there are besides."""
-    names = [f"`{gate.command}`" + (f" in {gate.folder}" if gate.folder else "") for gate in gates]
+    names = [
+        f"`{clean_line(gate.command, COMMAND_SHOWN)}`" + (f" in {gate.folder}" if gate.folder else "")
+        for gate in gates
+    ]
     rest = [f"and {len(names) - NAMED_COMMANDS} more"] if len(names) > NAMED_COMMANDS else []
     return ", ".join((*names[:NAMED_COMMANDS], *rest))
 

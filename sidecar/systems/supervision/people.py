@@ -56,11 +56,15 @@ class SessionSelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Supervisor command that was typed in a shell instead of the host."""
+    """A Supervisor command that was typed in a shell instead of the host.
+
+    `environment`: the shell's, by which the checks of a new goal are named; they run in the host's.
+    """
 
     who: SessionSelector
     name: str
     arguments: str = ""
+    environment: dict[str, str] = {}
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
@@ -249,18 +253,20 @@ class CommandLineService:
                 if order.who.session
                 else f"no session is known for {where}. Start the host there once, or name one: --session"
             )
-        answer = await self._supervisor.tell(
-            CommandTyped(
-                key=session.key,
-                project=session.project,
-                name=order.name,
-                arguments=order.arguments,
-                prompt_id="",
-                origin=origin.seen,
-            )
+        typed = CommandTyped(
+            key=session.key,
+            project=session.project,
+            name=order.name,
+            arguments=order.arguments,
+            prompt_id="",
+            origin=origin.seen,
         )
+        answer = await self._supervisor.tell(typed)
         if not isinstance(answer, CommandReply):
             return CommandReply(text="")
+        if answer.work:
+            there = replace(typed, environment=order.environment)
+            answer = await self._supervisor.name_checks(there, answer, in_shell=True)
         if origin.giver is Giver.UNSURE and not answer.refused:
             told = order_message(order.name, order.arguments, origin, session)
             self._supervisor.steering.owe(session.key, [told])

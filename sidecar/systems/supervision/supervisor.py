@@ -136,7 +136,7 @@ class Supervisor:
                 answer = self._at_once(event)
                 if isinstance(answer, CommandReply) and answer.work:  # the agent sets to work after this
                     await self._bases.begin_goal(event)
-                    return await self._with_checks(event, answer)
+                    return await self.name_checks(event, answer)
                 return answer
             session = self._family.session_of(event)
         except OSError as error:
@@ -382,8 +382,13 @@ class Supervisor:
         context = self._services.messages.goal_context(goal.condition, goal.checks, total)
         return replace(reply, text=text, context=context)
 
-    async def _with_checks(self, event: HostEvent, reply: CommandReply) -> CommandReply:
-        """Say what will be run for the new goal and who is asked; an order of a shell has no environment."""
+    async def name_checks(
+        self, event: HostEvent, reply: CommandReply, *, in_shell: bool = False
+    ) -> CommandReply:
+        """Say what will be run for the new goal and who is asked, as far as the event's environment tells.
+
+        In a shell that is not the host's, so it does not tell who is asked.
+        """
         session = self._services.store.load(event.key)
         goal = active_goal(session) if session is not None else None
         if session is None or goal is None or not event.environment:
@@ -392,7 +397,7 @@ class Supervisor:
         catalog = await services.catalog.list(event.project, event.environment)
         checks = describe_checks(goal, ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog))
         settings, _ = services.configuration.load()
-        judge = services.judge.chosen(event.environment, settings)
+        judge = None if in_shell else services.judge.chosen(event.environment, settings)
         said = commands.describe_new_goal(session, goal, settings, checks, judge)
         more = reply.text.splitlines()[len(said.splitlines()) :]
         return replace(reply, text="\n".join((said, *more)))

@@ -29,6 +29,7 @@ from sidecar.systems.supervision.sessions import HEARD
 from support.cases import (
     KEY,
     PROJECT,
+    PYTEST,
     RUBRIC,
     after,
     gate_run,
@@ -354,3 +355,14 @@ def test_the_switch_says_what_holds_now(fakes: Fakes, people: CommandLineService
     assert people.toggle(SwitchRequest(on=True)) == "Supervisor is on for you, everywhere."
     assert people.toggle(SwitchRequest(on=False, project=PROJECT)) == f"Supervisor is off for {PROJECT}."
     assert fakes.switches.off(PROJECT) == "off for this project"
+
+
+async def test_a_goal_set_in_a_shell_names_the_checks_that_the_shell_finds_and_no_judge(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    fakes.store.save(session())
+    fakes.catalog.gates = (PYTEST,)
+    order = CommandRequest(who=HERE, name="goal", arguments="all tests pass", environment=dict(ENVIRONMENT))
+    said = (await people.order(order)).text.splitlines()
+    assert said[1] == "Will be run at each stop: `pytest -q`."
+    assert said[2].startswith("Budget: ")
