@@ -64,7 +64,7 @@ def test_a_premature_done_is_sent_back_with_the_failing_check_and_the_repaired_o
     (told,) = under.continuations()
     assert re.match(SENT_BACK, told)
     assert "test_a_tenth_is_taken_off" in told
-    assert f"```text\n{GOAL}\n```" in told
+    assert f"\n| {GOAL}\n" in told
     report = under.report()
     assert (report.host, report.status, report.exit_code) == ("opencode", "achieved", 0)
     assert "continuations 1/16" in report.text
