@@ -51,15 +51,16 @@ class Terminal(msgspec.Struct, frozen=True):
         folder: Path,
         cwd: Path,
         env: Mapping[str, str],
-        size: tuple[int, int] = (COLUMNS, ROWS),
+        columns: int = COLUMNS,
+        rows: int = ROWS,
     ) -> Iterator[Self]:
         """Run `command` in `cwd` with exactly `env` until the block ends; the socket lies in `folder`."""
         if shutil.which("tmux") is None:
             missing("tmux is not on PATH")
         terminal = cls(folder / "tmux.sock", env)
-        sized = ("-x", str(size[0]), "-y", str(size[1]))
+        size = ("-x", str(columns), "-y", str(rows))
         options = ("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";")
-        terminal._tmux(*options, "new-session", "-d", "-s", SESSION, *sized, "-c", str(cwd), "--", *command)
+        terminal._tmux(*options, "new-session", "-d", "-s", SESSION, *size, "-c", str(cwd), "--", *command)
         try:
             yield terminal
         finally:

@@ -245,7 +245,7 @@ def _play(scene: Scene, room: Room, host: str, columns: int) -> None:
             terminal.wait_for(shown, timeout=STATES_SEEN_S)
             if state != "judging":
                 terminal.wait_until_gone("To end it, type a prompt")  # it stands for three seconds more
-            _keep(PICTURES / f"{host}-{columns}-{state}.svg", terminal.drawn, columns)
+            _keep(PICTURES / f"{host}-{columns}-{state}.svg", terminal.coloured, columns)
 
 
 def _keep(path: Path, screen: str, columns: int) -> None:
