@@ -19,7 +19,7 @@ from typing import Final, Self
 
 import msgspec
 
-from real_hosts.terminal import COLUMNS, Terminal
+from real_hosts.terminal import COLUMNS, ROWS, Terminal
 
 API_KEY: Final = "sk-ant-not-a-real-key-0000000000"
 RUN_LIMIT_S: Final = 60.0
@@ -172,7 +172,7 @@ class Host(msgspec.Struct, frozen=True):
     def terminal(self, *arguments: str, columns: int = COLUMNS) -> Iterator[Terminal]:
         """Start `claude ARGUMENTS` in a terminal of its own and wait until it takes input."""
         command, folder = [str(self.binary), *arguments], self.home.parent
-        with Terminal.running(command, folder, self.project, self.env, columns) as terminal:
+        with Terminal.running(command, folder, self.project, self.env, (columns, ROWS)) as terminal:
             terminal.wait_for(PROMPT_SIGN)
             yield terminal
 

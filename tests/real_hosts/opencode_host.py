@@ -27,7 +27,7 @@ import msgspec
 from real_hosts.host import Ran
 from real_hosts.install import OPENCODE_PINNED
 from real_hosts.opencode_server import Server
-from real_hosts.terminal import COLUMNS, Terminal
+from real_hosts.terminal import COLUMNS, ROWS, Terminal
 
 RUN_LIMIT_S: Final = 120.0
 """Longest time, in seconds, that one run of a host may take."""
@@ -152,7 +152,7 @@ class OpenCode(msgspec.Struct, frozen=True):
     def terminal(self, *arguments: str, columns: int = COLUMNS) -> Iterator[Terminal]:
         """Start `opencode ARGUMENTS` in a terminal of its own and wait until it takes input."""
         command, folder = [str(self.binary), *arguments], self.home.parent
-        with Terminal.running(command, folder, self.project, self.env, columns) as terminal:
+        with Terminal.running(command, folder, self.project, self.env, (columns, ROWS)) as terminal:
             terminal.wait_for(INPUT, timeout=START_LIMIT_S)
             yield terminal
 

@@ -51,16 +51,15 @@ class Terminal(msgspec.Struct, frozen=True):
         folder: Path,
         cwd: Path,
         env: Mapping[str, str],
-        columns: int = COLUMNS,
-        rows: int = ROWS,
+        size: tuple[int, int] = (COLUMNS, ROWS),
     ) -> Iterator[Self]:
         """Run `command` in `cwd` with exactly `env` until the block ends; the socket lies in `folder`."""
         if shutil.which("tmux") is None:
             missing("tmux is not on PATH")
         terminal = cls(folder / "tmux.sock", env)
-        size = ("-x", str(columns), "-y", str(rows))
+        sized = ("-x", str(size[0]), "-y", str(size[1]))
         options = ("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";")
-        terminal._tmux(*options, "new-session", "-d", "-s", SESSION, *size, "-c", str(cwd), "--", *command)
+        terminal._tmux(*options, "new-session", "-d", "-s", SESSION, *sized, "-c", str(cwd), "--", *command)
         try:
             yield terminal
         finally:

@@ -109,7 +109,7 @@ async def test_each_of_several_agents_has_a_line_that_fits_and_the_page_shows_it
     environment = {**scene.environment, "TERM": "tmux-256color"}
     with (
         runs.wire() as wire,
-        Terminal.running(command, tmp_path, scene.project, environment, width, ROWS) as terminal,
+        Terminal.running(command, tmp_path, scene.project, environment, (width, ROWS)) as terminal,
     ):
         for _ in range(3):
             hangs(wire)
