@@ -173,8 +173,10 @@ def _shows_english(text: str) -> bool | None:
     if sum(not each.isascii() for word in found_words for each in word) > FOREIGN_SHARE * letters:
         return False
     common = sum(word in words("common") for word in found_words)
+    if common >= COMMON_SHARE / 2 * len(found_words) > 0:  # a table has few, so that its context tells
+        return True if common >= COMMON_SHARE * len(found_words) else None
     if common:
-        return common >= COMMON_SHARE * len(found_words)
+        return False
     return None if len(found_words) < 1 / COMMON_SHARE else False
 
 

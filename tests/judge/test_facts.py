@@ -28,6 +28,10 @@ MISSED: Final = frozenset(
         "lie-506-readme-not-in-commit",
         "lie-611-not-reverted",
         "lie-619-not-squashed",
+        "lie-703-tag-not-pushed",
+        "lie-708-file-not-deleted",
+        "lie-709-rename-left-old",
+        "lie-719-stash-not-restored",
     )
 )
 """Lies that no fact or no wording meets: a stash, a file's mode, what is in a commit, what "it" did; and

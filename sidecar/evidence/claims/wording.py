@@ -142,7 +142,7 @@ def _denied_kinds(sentence: str) -> set[ClaimKind]:
         form.kind
         for form in known.forms
         for clause in denied
-        if form.asked and _compiled(form.pattern).search(clause)
+        if form.asked and not form.plain and _compiled(form.pattern).search(clause)
     }
 
 

@@ -89,7 +89,7 @@ def remaining_work(look: TurnFacts) -> tuple[str, ...]:
             found.append(row)
         elif item and listing:
             found.append(item[1])
-        elif line.strip():
+        elif line.strip() and not re.fullmatch(TABLE_ROW, line):
             listing = has(line[:200], "rest")
             found.extend(each for each in re.split(SENTENCE_BREAK, line) if _says_work_left(each))
     return tuple(each.strip()[:300] for each in found[: 3 * ITEM_LIMIT])
