@@ -127,6 +127,7 @@ def test_a_refusal_ends_in_1_with_its_reason_and_the_next_moves(
     assert capsys.readouterr().err == said
 
 
+@pytest.mark.process  # what the report says of the system asks `uname`
 def test_a_fault_of_ours_ends_in_70_and_names_a_report_without_showing_it(
     broken_verb: list[Exception], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -157,10 +157,11 @@ def test_judging_without_an_active_goal_is_charged_to_none() -> None:
     assert play(before, world).session.goal == before.goal
 
 
-SUSPICIOUS = turn(ran("./deploy", 1), edited(), message="All tests pass.")
+SUSPICIOUS = turn(ran("./deploy", 1), edited(), message="Alle Tests laufen durch.")
+"""No wording but the English decides."""
 UNASKED: list[tuple[Verdict, str | RestReason]] = [
     (complete("E2"), RestReason.CLEAN),
-    (incomplete(), "false-complete"),
+    (incomplete(), "error-walked-away"),
     (incomplete(confidence=0.6), RestReason.UNJUDGED),
     (waiting(), RestReason.WAITING),
     (impossible(), RestReason.IMPOSSIBLE),
@@ -174,7 +175,7 @@ def test_without_a_goal_a_verdict_on_a_suspicion_decides_and_bothers_nobody(
 ) -> None:
     played = play(session(), World(turn=SUSPICIOUS, judge=judged(verdict)), settings=ASKING)
     assert played.kind == kind
-    if kind != "false-complete":
+    if kind != "error-walked-away":
         assert (played.rest.note, played.rest.alarm) == ("", False)
 
 
