@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -17,9 +17,11 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, AnyHostEvent
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.text import clean_text
-from sidecar.platform.host_terminal import HostTerminal
 from sidecar.systems.supervision.policy.activity import JudgingStep, describe_step
 from sidecar.systems.supervision.ports import Services
+
+if TYPE_CHECKING:
+    from sidecar.platform.host_terminal import HostTerminal
 
 GONE_PROCESS: Final = -1
 """Stands for a process that ended before it could be looked at."""
@@ -111,6 +113,8 @@ class HookHandler:
 
 def _terminal_of(event: AnyHostEvent) -> HostTerminal | None:
     """Return the terminal of a host that judges a stop and has no screen; None for all others."""
-    if isinstance(event, AgentStopped) and event.headless and event.host_pid and event.speaker > 0:
-        return HostTerminal(event.speaker)
-    return None
+    if not (isinstance(event, AgentStopped) and event.headless and event.host_pid and event.speaker > 0):
+        return None
+    from sidecar.platform.host_terminal import HostTerminal  # noqa: PLC0415 - not at start
+
+    return HostTerminal(event.speaker)
