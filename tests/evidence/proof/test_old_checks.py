@@ -17,7 +17,7 @@ from sidecar.evidence.proof.policy import rate_comparison
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.evidence import CheckChange
-from sidecar.kernel.gate import CheckComparison, Gate, Kind, Outcome
+from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from support.git_projects import everything, git
 from support.loops import run
 
@@ -153,6 +153,25 @@ def test_a_failure_that_another_file_keeps_from_git_is_exposed(begun: Begun) -> 
     )
     project.write({"local.mk": "RUN = true\n"})
     assert project.found(check("make -s test")) != []
+
+
+def test_tests_that_were_rewritten_for_another_runner_are_run_by_the_one_of_then(begun: Begun) -> None:
+    unittest = Gate(
+        id="tests",
+        command="python3 -m unittest discover",
+        why="",
+        kind=Kind.TESTS,
+        origin=GateOrigin.DETECTED,
+        required=True,
+        counts=True,
+        approved=True,
+    )
+    other = "import unittest\n\n\nclass Calc(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+    project = begun({"calc.py": WRONG, "test_calc.py": TEST})
+    project.write({"test_calc.py": other})
+    assert project.found(unittest) == [CheckChange.OLD_FAILURE_REMAINS]
+    project.write({"calc.py": RIGHT})
+    assert project.found(unittest) == []
 
 
 def test_honest_work_is_cleared_whatever_became_of_the_tests(begun: Begun) -> None:
