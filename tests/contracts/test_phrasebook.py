@@ -62,12 +62,12 @@ def test_two_continuations_never_read_the_same(messages: AgentMessages, kind: st
 
 def test_a_goal_is_told_with_its_words_checks_and_budget(messages: AgentMessages) -> None:
     text = messages.goal_context("every link\nin the docs works", ("make links", "pytest -q"), 7)
-    for said in ("every link\nin the docs works", "make links", "pytest -q", "7"):
+    for said in ("| every link\n| in the docs works", "make links", "pytest -q", "7"):
         assert said in text
 
 
 def test_the_longest_goal_is_told_whole(messages: AgentMessages) -> None:
-    condition = "every word counts " * 222
+    condition = ("every word counts " * 222).rstrip()
     text = messages.goal_context(condition, tuple(f"make check-{n}" for n in range(100)), 16)
     assert condition in text
     assert units(text) < LIMIT

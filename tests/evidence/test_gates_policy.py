@@ -347,7 +347,7 @@ def test_tests_that_pass_achieve_the_goal_without_a_model() -> None:
 def test_tests_that_fail_send_the_agent_back_with_what_failed() -> None:
     played = play(TESTS_PASS, World(runner=PYTEST, outcomes={"tests": FAILED}))
     assert played.kind == "gates-failed"
-    assert played.sent_back.feedback.missing == ("`pytest -q` fails (exit code 1)", "test_a")
+    assert played.sent_back.feedback.missing == ("test_a", "`pytest -q` fails (exit code 1)")
     assert [fact.id for fact in played.sent_back.feedback.evidence] == ["E1"]
     assert played.case is None
 
@@ -355,7 +355,7 @@ def test_tests_that_fail_send_the_agent_back_with_what_failed() -> None:
 def test_one_failing_check_outweighs_all_that_pass() -> None:
     before = with_goal("all tests pass", checks=("make", "make docs"))
     played = play(before, World(runner=PYTEST, outcomes={"check:2": FAILED}))
-    assert played.sent_back.feedback.missing[0] == "`make docs` fails (exit code 1)"
+    assert played.sent_back.feedback.missing == ("test_a", "`make docs` fails (exit code 1)")
 
 
 def test_a_failing_gate_outweighs_one_that_could_not_run() -> None:

@@ -78,9 +78,10 @@ def test_what_an_agent_completes_besides_its_task_is_its_own_until_it_is_merged(
     assert ids(claims.settle_worker(done, 1, NOW), COMPLETED) == ["T3"]
 
 
-def test_a_task_is_completed_when_it_is_merged_and_only_then_is_the_next_one_ready() -> None:
+@pytest.mark.parametrize("caller", [1, 0], ids=["its agent", "a caller that says nothing of itself"])
+def test_a_task_is_completed_when_it_is_merged_and_only_then_is_the_next_one_ready(caller: int) -> None:
     journal, _ = started(JOURNAL)
-    done, told = rules.set_task_status(journal, "T1", COMPLETED, worker=1)
+    done, told = rules.set_task_status(journal, "T1", COMPLETED, worker=caller)
     assert (told.status, ids(done, COMPLETED)) == (COMPLETED, [])
     assert started(done, 1)[1] == StartedWorker(worker=2, task=started(done, 1)[0].tasks[2])
     merged = claims.settle_worker(done, 1, NOW)
