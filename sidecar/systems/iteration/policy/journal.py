@@ -82,8 +82,8 @@ def set_task_status(
     """Set the status of a task; raises JournalError.
 
     What one of several agents at work (`worker`) completes is done, and stays in progress until its work is
-    merged (claims.py); the returned task is completed all the same. No agent changes a task of another one. Who
-    is not known to be one (0) completes a claimed task for the agent that has it.
+    merged (claims.py); the returned task is completed all the same. No agent changes a task of another one.
+    Who is not known to be one (0) completes a claimed task for the agent that has it.
     """
     task = find_task(journal, ident)
     changed = replace(task, status=status)
