@@ -35,7 +35,7 @@ WHY_LENGTH: Final = 200
 """Characters of a reason in a table."""
 SHORT_ID: Final = 8
 """Characters of a session's id in a table; the beginning of an id is enough to name it."""
-NOTHING_FOUND: Final = "no agent has stopped here yet. `--all` looks in every folder"
+NOTHING_FOUND: Final = "no agent has stopped here yet (`--all`: in every folder), or it was forgotten"
 RIGHT_MEANS: Final = "right: after it was sent back, a check that had failed passed, or files changed."
 
 SESSION_ARGUMENT = click.argument("session", default="")

@@ -30,5 +30,6 @@ def on(*, project: bool) -> None:
 
 def _switch_supervisor(*, on: bool, project: bool) -> None:
     refuse_agents()
-    folder = os.getcwd() if project else None  # noqa: PTH109 - sent as text
-    echo(call_sidecar("toggle", SwitchRequest(on=on, project=folder), str))
+    folder = os.getcwd()  # noqa: PTH109 - sent as text
+    request = SwitchRequest(on=on, project=folder if project else None, folder=folder)
+    echo(call_sidecar("toggle", request, str))

@@ -20,7 +20,7 @@ from sidecar.kernel.journal import Author
 from sidecar.servers import connection
 from sidecar.servers.tools.tool import Caller, RefusalError, UnknownToolError
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
-from sidecar.systems.supervision.people import SessionSelector
+from sidecar.systems.supervision.people import SessionSelector, no_session_message
 
 if TYPE_CHECKING:
     from sidecar.servers.control import Peer
@@ -96,7 +96,5 @@ class ToolsHandler:
             return Caller(project=asked.project, author=asked.author)
         found = self._people.find(SessionSelector(project=asked.project))
         if found is None:
-            raise BadInputError(
-                f"no session is known for {asked.project}. Start the host there once, or name one: --session"
-            )
+            raise BadInputError(no_session_message(asked.project))
         return Caller(bound=found.key, author=asked.author)

@@ -66,7 +66,7 @@ OFFER: Final = SystemOffer(
                 Section.CHECKS,
             ),
         ),
-        ("rubric", Verb("rubric:rubric", "Show, make, check, compare and try rubrics.", Section.CHECKS)),
+        ("rubric", Verb("rubric:rubric", "Show, init, check, diff and replay rubrics.", Section.CHECKS)),
         ("inbox", Verb("inbox:inbox", "Take stops as files, from agents that have no hooks.", Section.ALONE)),
         ("on", Verb("switch:on", "Switch Supervisor on, for a project or for you.", Section.GOAL)),
         ("off", Verb("switch:off", "Switch Supervisor off, for a project or for you.", Section.GOAL)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -120,10 +120,14 @@ class SessionReport(Struct, frozen=True, kw_only=True):
 
 
 class SwitchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Switch Supervisor on or off for a folder, or for the user where `project` is None."""
+    """Switch Supervisor on or off for a folder, or for the user where `project` is None.
+
+    `folder` is where it was typed, to say what holds there.
+    """
 
     on: bool
     project: str | None = None
+    folder: str = ""
 
 
 class HeldEditsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -251,7 +255,7 @@ class CommandLineService:
             raise BadInputError(
                 f"no session is known as {where}. Its folder's `supervisor status` knows its name."
                 if order.who.session
-                else f"no session is known for {where}. Start the host there once, or name one: --session"
+                else no_session_message(where)
             )
         typed = CommandTyped(
             key=session.key,
@@ -276,8 +280,10 @@ class CommandLineService:
         """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""
         self.check_order("on" if toggle.on else "off", toggle.project or "", pid)
         self._services.switches.turn(on=toggle.on, project=toggle.project)
-        where = toggle.project or "you, everywhere"
-        return f"Supervisor is {'on' if toggle.on else 'off'} for {where}."
+        said = f"Supervisor is {'on' if toggle.on else 'off'} for {toggle.project or 'you'}."
+        still = self._services.switches.off(toggle.folder) if toggle.on and toggle.folder else ""
+        more = "" if toggle.project else " --project"
+        return f"{said} Here it is {still}: supervisor on{more}" if still else said
 
     def held(self, asked: HeldEditsRequest) -> tuple[HeldEdit, ...]:
         """Return the edits that wait, of the user's files and of this folder's."""
@@ -356,6 +362,7 @@ class CommandLineService:
         host, _, ident = who.session.rpartition(":")
         host = HOST_ALIASES.get(host, host) or who.host
         keys = self._services.store.known()
+        ident = _whole_id(ident, keys)
         of_hosts = set() if host else {key.id for key in keys if key.host != MARKER}
         return [
             key
@@ -392,6 +399,24 @@ def _summarize(session: Session, activity: Activity) -> SessionSummary:
         doing=activity.state,
         since=activity.since,
         detail=activity.detail,
+    )
+
+
+SHORTEST_ID = 4
+"""Characters of the beginning of an id that may stand for it."""
+
+
+def _whole_id(ident: str, keys: Sequence[SessionKey]) -> str:
+    """Return the one known id that this is the beginning of; itself where there is none, or several."""
+    ids = {key.id for key in keys if len(ident) >= SHORTEST_ID and key.id.startswith(ident)}
+    return ids.pop() if len(ids) == 1 else ident
+
+
+def no_session_message(folder: str) -> str:
+    """Say that nothing is known of this folder, and what to do."""
+    return (
+        f"no agent has worked in {folder} yet, and this belongs to an agent's session. Start claude or "
+        "opencode there once, or name a session: --session"
     )
 
 

@@ -103,6 +103,7 @@ def test_an_origin_is_described_in_a_few_words() -> None:
         ("retry", "100", "/supervisor:retry 7"),
         ("off", "", "supervisor on"),
         ("on", "", "supervisor off"),
+        ("off", "/home/ann/shop", "in /home/ann/shop: supervisor on --project"),
     ],
 )
 def test_an_order_is_told_with_what_undoes_it(name: str, arguments: str, undo: str) -> None:

@@ -173,7 +173,7 @@ async def test_an_order_from_above_reaches_no_session_below(fakes: Fakes, people
     saved(fakes, "below", 2.0, project=f"{PROJECT}/packages/a")
     assert found(people, HERE) == "below"
     assert people.find(HERE) is None  # by which a tool called by hand finds its session
-    with pytest.raises(BadInputError, match="no session is known"):
+    with pytest.raises(BadInputError, match="no agent has worked in"):
         await people.order(CommandRequest(who=HERE, name="goal", arguments="clear"))
 
 
@@ -350,11 +350,25 @@ async def test_an_order_leaves_the_sessions_folder_as_it_is(fakes: Fakes, people
 
 
 def test_the_switch_says_what_holds_now(fakes: Fakes, people: CommandLineService) -> None:
-    assert people.toggle(SwitchRequest(on=False)) == "Supervisor is off for you, everywhere."
+    assert people.toggle(SwitchRequest(on=False)) == "Supervisor is off for you."
     assert fakes.switches.off(PROJECT) == "off for you"
-    assert people.toggle(SwitchRequest(on=True)) == "Supervisor is on for you, everywhere."
+    assert people.toggle(SwitchRequest(on=True)) == "Supervisor is on for you."
     assert people.toggle(SwitchRequest(on=False, project=PROJECT)) == f"Supervisor is off for {PROJECT}."
     assert fakes.switches.off(PROJECT) == "off for this project"
+    said = people.toggle(SwitchRequest(on=True, folder=PROJECT))
+    assert said == "Supervisor is on for you. Here it is off for this project: supervisor on --project"
+    people.toggle(SwitchRequest(on=False))
+    said = people.toggle(SwitchRequest(on=True, project=PROJECT, folder=PROJECT))
+    assert said == f"Supervisor is on for {PROJECT}. Here it is off for you: supervisor on"
+
+
+def test_the_beginning_of_an_id_names_a_session_where_it_is_the_only_one(
+    fakes: Fakes, people: CommandLineService
+) -> None:
+    for ident in ("ab12cd", "ab12ef"):
+        fakes.store.save(session(key=SessionKey("claude-code", ident)))
+    found = {named: people.session(named) for named in ("ab12c", "ab12", "ab1", "ab12ef")}
+    assert [one and one.key.id for one in found.values()] == ["ab12cd", None, None, "ab12ef"]
 
 
 async def test_a_goal_set_in_a_shell_names_the_checks_that_the_shell_finds_and_no_judge(

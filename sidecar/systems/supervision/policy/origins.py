@@ -77,6 +77,9 @@ def _undo(name: str, arguments: str, before: Session | None) -> str:
         return f"Type /supervisor:retry {(before and before.retry) or DEFAULT_BUDGET}"
     if name == "goal":
         return _undo_goal(arguments, goal)
+    if name in SWITCH_BACK:
+        back = SWITCH_BACK[name]
+        return f"Type in {arguments}: {back} --project" if arguments else f"Type in a shell: {back}"
     return UNDO.get(name, "Type in a shell: supervisor status")
 
 
@@ -92,9 +95,9 @@ def _undo_goal(arguments: str, goal: Goal | None) -> str:
     return f"Type /supervisor:goal {condition}"
 
 
+SWITCH_BACK: Final = {"off": "supervisor on", "on": "supervisor off"}
+"""What undoes a switch, for a project with `--project`."""
 UNDO: Final = {
-    "off": "Type in a shell: supervisor on",
-    "on": "Type in a shell: supervisor off",
     "accept": "Take the edit back",
     "trust": "Type in a shell: supervisor trust --revoke",
     "forget": "What it removed cannot be brought back",
