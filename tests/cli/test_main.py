@@ -19,9 +19,11 @@ import pytest
 
 import sidecar
 from sidecar import cli
+from sidecar.cli.command_words import CommandWords
 from sidecar.cli.screen import Screen
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.client import SidecarError
+from sidecar.platform.data import load_data
 from sidecar.platform.paths import user_paths
 from support.table import over_table
 from support.typed import typed
@@ -191,6 +193,8 @@ def test_a_wrong_word_is_named_with_the_help_to_ask_for(
         (("doctr",), "doctor"),
         (("rubric", "chek"), "check"),  # its module is imported late
         (("help", "goal", "sett"), "set"),
+        (("settings",), "config show"),
+        (("rubric", "make"), "rubric init"),
         (("xyzzy",), ""),
     ],
 )
@@ -198,7 +202,7 @@ def test_the_nearest_command_is_suggested_once(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], nearest: str
 ) -> None:
     typed(*words)
-    asked = re.findall(r"Did you mean '(\w+)'\?", capsys.readouterr().err)
+    asked = re.findall(r"Did you mean '([\w ]+)'\?", capsys.readouterr().err)
     assert asked == [nearest] * bool(nearest)
 
 
@@ -321,3 +325,8 @@ def test_a_state_folder_that_cannot_be_made_is_told_by_serve(tmp_path: Path) -> 
 @pytest.mark.process
 def test_stop_says_that_nothing_runs() -> None:
     assert supervisor("stop").stdout == "The sidecar: it was not running.\n"
+
+
+def test_every_word_means_a_command_that_is_there() -> None:
+    for meant in load_data("command_words", CommandWords).meant.values():
+        assert typed("help", *meant.split()) == 0
