@@ -114,14 +114,15 @@ class _RotatedFile(logging.FileHandler):
     """A file that is rotated when it is big; that of `logging.handlers` costs an idle sidecar 0.7 MiB."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self.stream is not None and self.stream.tell() >= SIZE:
-            self.close()  # and open it again below
-            with suppress(OSError):
+        with suppress(OSError):  # a full disk, also where the stream is asked for its size
+            if self.stream is not None and self.stream.tell() >= SIZE:
+                self.close()  # and open it again below
                 for number in range(KEPT_FILES, 1, -1):
                     with suppress(FileNotFoundError):
                         Path(f"{self.baseFilename}.{number - 1}").replace(f"{self.baseFilename}.{number}")
                 Path(self.baseFilename).replace(f"{self.baseFilename}.1")
-        super().emit(record)
+        with suppress(OSError):
+            super().emit(record)
 
 
 class _MessageFreeFormatter(logging.Formatter):
