@@ -229,7 +229,11 @@ def proved(world: World, played: Played, condition: str) -> bool:
     """Whether what really happened at this stop shows that the goal holds."""
     tree = world.moved or world.tree
     ran_all = [world.outcomes.get(name, Outcome.PASSED) for name in played.gates]
-    if any(outcome is not Outcome.PASSED for outcome in ran_all):
+    typed = [
+        outcome for name, outcome in zip(played.gates, ran_all, strict=True) if name.startswith("check:")
+    ]
+    other = {Outcome.PASSED, Outcome.COULD_NOT_RUN} if typed and played.case else {Outcome.PASSED}
+    if {*typed} - {Outcome.PASSED} or {*ran_all} - other:  # what was typed and passes is not outvoted
         return False
     if played.case is None:
         doubtful = world.findings or world.unseen or any(world.runs.get(name) for name in played.gates)
@@ -237,7 +241,9 @@ def proved(world: World, played: Played, condition: str) -> bool:
     if not isinstance(world.judge, JudgeAnswered) or not isinstance(world.judge.judgement.verdict, Complete):
         return False
     changed = [True] * bool(world.unseen) + [one is not SKIPPED for one in world.findings]
-    good = [tree == world.tree for _ in ran_all] + changed + _good(world.turn.calls)
+    good = (
+        [tree == world.tree and one is Outcome.PASSED for one in ran_all] + changed + _good(world.turn.calls)
+    )
     grave = {f"E{number}" for number, one in enumerate(good, start=1) if not one}
     grave &= {f"E{len(ran_all) + number}" for number in range(1, len(changed) + 1)}
     facts = {f"E{number}": value for number, value in enumerate(good, start=1)}
