@@ -371,6 +371,7 @@ class EventLogFile:
 
     def _watch(self, key: SessionKey, position: int) -> None:
         watched = self._watched.setdefault(key, _Watched(position))
+        watched.first = min(watched.first, position)  # another thread may have been told of a later one first
         watched.count += 1
         self._watched.move_to_end(key)
         while len(self._watched) > SESSIONS_WATCHED:

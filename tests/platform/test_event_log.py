@@ -81,6 +81,24 @@ def test_threads_append_at_once(tmp_path: Path) -> None:
     assert len(times(log)) == 200
 
 
+def test_a_session_that_begins_in_several_threads_at_once_has_lost_nothing(tmp_path: Path) -> None:
+    """The thread that got the first position need not be the first to be watched."""
+    incidents = Incidents()
+    log = event_log(tmp_path, incidents)
+    for key in [SessionKey("claude-code", f"s{number}") for number in range(150)]:
+        together = threading.Barrier(4)
+        at_once = [
+            threading.Thread(target=lambda: (together.wait(), log.append(event(key=key))))  # noqa: B023 - joined
+            for _ in range(4)
+        ]
+        for thread in at_once:
+            thread.start()
+        for thread in at_once:
+            thread.join()
+        log.tell_losses(key)
+        assert incidents.take(key) == ()
+
+
 # --- damage -------------------------------------------------------------------------------------------------
 
 
