@@ -31,18 +31,18 @@ def transcript(path: Path, text: str = LINES, at: float = 0.0) -> Path:
 
 def test_the_newest_transcript_of_the_folder_is_taken_or_the_one_that_is_named(tmp_path: Path) -> None:
     home = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
-    folder = tmp_path / "projects" / "-work-my-shop-v1-0"
+    folder = tmp_path / "projects" / "-srv-my-shop-v1-0"
     transcript(folder / "aaa.jsonl", at=1.0)
     transcript(folder / "bbb.jsonl", at=2.0)
     transcript(folder / "bbb" / "subagents" / "agent-1.jsonl", at=3.0)
-    newest = newest_claude_session("/work/my_shop/v1.0", home)
+    newest = newest_claude_session("/srv/my_shop/v1.0", home)
     assert newest is not None
-    assert (newest.key, newest.project) == (SessionKey("claude-code", "bbb"), "/work/my_shop/v1.0")
+    assert (newest.key, newest.project) == (SessionKey("claude-code", "bbb"), "/srv/my_shop/v1.0")
     assert (newest.began, newest.changed) == (1767225600.0, 2.0)
-    named = newest_claude_session("/work/my_shop/v1.0", home, "a")
+    named = newest_claude_session("/srv/my_shop/v1.0", home, "a")
     assert named is not None
     assert named.key.id == "aaa"
-    assert newest_claude_session("/work", home) is None
+    assert newest_claude_session("/srv", home) is None
     assert read_claude_transcript(folder / "aaa.jsonl").project == "/p"
 
 
