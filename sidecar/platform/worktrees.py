@@ -113,8 +113,9 @@ class Worktrees:
         """Remove a worktree, if it is there, with all that is in it."""
         await asyncio.to_thread(shutil.rmtree, self.place(name), ignore_errors=True)
         await _told(self._git, "worktree", "prune")
-        with suppress(OSError):
-            self._folder.rmdir()
+        if not self._changing.locked():  # else one is being made in it
+            with suppress(OSError):
+                self._folder.rmdir()
 
     async def names(self) -> list[str]:
         """Return the names of all branches of the session that end in a number."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ from sidecar.platform.worktrees import InTheWayError, Worktrees, find_worktrees
 from support.git_projects import commit_all, git, repository
 
 pytestmark = pytest.mark.process
+LIMIT_S = 60.0
+"""Bound of every wait here, in seconds."""
 
 Back = Callable[[], Awaitable[object]]
 
@@ -64,6 +67,30 @@ async def test_what_an_agent_left_is_committed_and_merged_into_the_users_branch(
     assert ((project / "b.txt").read_text(), await trees.names()) == ("b", [])
     assert git(project, "log", "-1", "--format=%s") == "work of T1-1\n"
     nothing_but_the_users_tree(project)
+
+
+async def test_a_worktree_may_be_made_while_the_last_other_one_is_removed(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    for pipe in (begun, go):
+        os.mkfifo(pipe)
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    waits = f'case "$*" in *"worktree add"*) echo > "{begun}"; read _ < "{go}";; esac'
+    slow.write_text(f'#!/bin/sh\n{waits}\nexec "{shutil.which("git")}" "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    trees = await found(project)
+    making = asyncio.create_task(trees.open("T2-2"))
+    async with asyncio.timeout(LIMIT_S):
+        await asyncio.to_thread(begun.read_text)
+        await trees.remove("T1-1")
+        assert (project.parent / "trees").exists()
+        await asyncio.to_thread(go.write_text, "\n")
+        assert (await making).is_dir()
+    await trees.close("T2-2", "m")
+    assert not (project.parent / "trees").exists()
 
 
 async def test_a_conflict_and_a_refusal_change_nothing_and_say_why(project: Path) -> None:
