@@ -59,6 +59,8 @@ class SessionRemover:
         """The key of a session that has a state or events. Raises BadInputError."""
         host, _, ident = named.rpartition(":")
         session = self._people.session(ident, SessionKey(host, ident) if host else None)
+        if session is not None and session.key.id != ident:  # what cannot be taken back is named whole
+            raise BadInputError(f"name the session whole to forget it: supervisor forget {session.key.id}")
         key = session.key if session is not None else SessionKey(host, ident)
         if session is None and not self._services.log.newest(EventFilter(session=key), 1):
             raise BadInputError(

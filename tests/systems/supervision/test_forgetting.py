@@ -61,6 +61,13 @@ async def test_a_session_without_a_state_is_named_with_its_host(fakes: Fakes) ->
     assert events(fakes, GONE) == 0
 
 
+async def test_the_beginning_of_an_id_is_not_enough_to_forget_a_session(fakes: Fakes) -> None:
+    fakes.store.save(replace(with_goal(), key=SessionKey(KEY.host, "demo-2")))
+    with pytest.raises(BadInputError, match="supervisor forget demo-2"):
+        remover(fakes).forget(ForgetRequest(session="demo"))
+    assert fakes.store.load(SessionKey(KEY.host, "demo-2")) is not None
+
+
 async def test_what_is_older_goes_with_sessions_that_were_not_seen_since(fakes: Fakes) -> None:
     fakes.clock.advance(1000.0)
     await fakes.tell(prompt(key=OTHER))
