@@ -721,7 +721,7 @@ async function happened(place, { type, properties }) {
   }
   const body = await judge(place, id)
   const failed = body && (await place.host.session.promptAsync({ path: { id }, body })).error
-  if (failed) say(place, "Supervisor could not send the agent back: the session takes no prompt", "warning")
+  if (failed) say(place, "Supervisor could not send the agent back: the session takes no prompt. Type one to go on", "warning")
 }
 
 // ---- what the host calls ---------------------------------------------------------------------------------------------

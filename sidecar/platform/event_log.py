@@ -35,7 +35,7 @@ from sidecar.kernel.log import (
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
 from sidecar.platform.files import FileFault, ensure_folder, exclusively, set_aside
-from sidecar.platform.incidents import Incidents
+from sidecar.platform.incidents import LOOK, Incidents
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import Clock
@@ -227,7 +227,7 @@ class EventLogFile:
             if key in self._watched and there < watched.count:
                 what = "was cut" if there else "was removed"
                 self._incidents.report(
-                    f"Supervisor: the record of this session {what}, and not by Supervisor.", key
+                    f"Supervisor: the record of this session {what}, and not by Supervisor. {LOOK}", key
                 )
                 watched.count = there
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from sidecar.kernel.session import SessionKey
 
+LOOK: Final = "Type in a shell: supervisor events"
+"""What a line says at its end, where only a look can tell more."""
 MAX_INCIDENTS: Final = 100
 """Incidents that wait to be told; older ones are in the log alone."""
 

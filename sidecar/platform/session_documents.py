@@ -31,7 +31,7 @@ from sidecar.platform.files import (
     write_readme,
     write_whole,
 )
-from sidecar.platform.incidents import Incidents
+from sidecar.platform.incidents import LOOK, Incidents
 from sidecar.platform.state import NO_DIGEST, ChainLink, DigestChain, document_digest
 
 VERSION: Final = 1
@@ -148,7 +148,7 @@ class SessionDocuments(Generic[K]):
                     if (written := self._written.get(stem)) is not None:
                         return self._restore(key, stem, written, str(aside))
                     self._chain(stem).end()
-                    self._report(f"{aside}. It was set aside, and nothing of it is in force", key)
+                    self._report(f"{aside}. It was set aside, and nothing of it is in force. {LOOK}", key)
                     return None, NO_DIGEST
                 found = now  # the writing process wrote between our reads of document and chain
 
@@ -158,13 +158,13 @@ class SessionDocuments(Generic[K]):
         write_whole(self._path(stem), written)
         chain = self._chain(stem)
         chain.enter(chain.last)
-        self._report(f"{why}. It is restored as Supervisor wrote it", key)
+        self._report(f"{why}. It is restored as Supervisor wrote it.", key)
         document = _parse_document(written)
         return self._body(key, document), document.digest
 
     def _report(self, what: str, key: SessionKey) -> None:
         if self._incidents is not None:
-            self._incidents.report(f"Supervisor: the {self._form.name} of this session: {what}.", key)
+            self._incidents.report(f"Supervisor: the {self._form.name} of this session: {what}", key)
 
     def save(self, kept: K, check: Callable[[K | None], None] | None = None) -> None:
         """Write the document. `check` gets the stored content first, and may raise."""

@@ -52,7 +52,7 @@ def _change_phrases(kind: str, old: tuple[Criterion, ...], new: tuple[Criterion,
         ("added", [one for one in new if one.id not in was]),
         ("changed", [one for one in new if one.id in was and one != was[one.id]]),
     )
-    return [f"{len(found)} {kind}{'' if len(found) == 1 else 's'} {word} ({_list_criterion_names(found)})"
+    return [f"{counted(len(found), kind)} {word} ({_list_criterion_names(found)})"
             for word, found in groups if found]  # fmt: skip
 
 
@@ -81,15 +81,18 @@ def rubric_change_message(rubric: Rubric) -> str:
 
 def describe_rubric(rubric: Rubric, project: str) -> str:
     """Describe what is in force and why, which files were passed over, and what is held."""
-    counts = (
-        f"{len(rubric.patterns)} patterns, {len(rubric.antipatterns)} antipatterns, "
-        f"{len(rubric.legitimate)} legitimate stops"
+    counts = ", ".join(
+        (
+            counted(len(rubric.patterns), "pattern"),
+            counted(len(rubric.antipatterns), "antipattern"),
+            counted(len(rubric.legitimate), "legitimate stop"),
+        )
     )
     why = _explain_origin(rubric.origin, project)
     lines = [
         f"Supervisor: rubric in force: {clean_line(rubric.origin)} ({why}; {counts})",
     ]
-    lines += [f"passed over: {clean_line(line)}" for line in rubric.rejected]
+    lines += [f"passed over: {clean_line('; '.join(rubric.rejected))}"] if rubric.rejected else []
     if rubric.held is None:
         return "\n".join([*lines, "Nothing is held."])
     return "\n".join(

@@ -201,6 +201,14 @@ def test_all_names_of_the_version_are_one() -> None:
 # --- what the host shows ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["cold.py", "opencode.js"])
+def test_what_a_plugin_says_by_itself_is_one_line_with_what_to_type(name: str) -> None:
+    source = (ROOT / "hooks" / name).read_text(encoding="utf-8")
+    texts = re.findall(r'["`]Supervisor (?:did|has|could) .*?["`]', source)
+    assert len(texts) > 1
+    assert [text for text in texts if not re.search(r"\bType\b", text) or "\\n" in text] == []
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
 def test_a_command_says_what_it_does_and_is_the_users_alone(path: Path) -> None:
     _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)

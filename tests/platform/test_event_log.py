@@ -246,7 +246,8 @@ def test_events_that_somebody_took_out_are_told_once(
     harm(tmp_path)
     log.tell_losses(KEY)
     log.tell_losses(KEY)
-    assert incidents.take(KEY) == (f"Supervisor: the record of this session {said}, and not by Supervisor.",)
+    (line,) = incidents.take(KEY)
+    assert line.startswith(f"Supervisor: the record of this session {said}, and not by Supervisor. Type in")
     assert log.append(event()) == last + 1
     log.tell_losses(KEY)
     assert incidents.take(KEY) == ()

@@ -15,6 +15,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped, HostEvent, SessionEnded
 from sidecar.kernel.origin import Ancestry, Giver, Origin
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.incidents import LOOK
 from sidecar.systems.supervision.policy.origins import describe_processes, is_below, judge_origin
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.steering import SteeringWatch
@@ -91,7 +92,7 @@ class HostProcesses:
         if second:
             seen = describe_processes(chain, at_work=False)
             said = f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
-            self._steering.owe(key, [f"Supervisor: {said}"])
+            self._steering.owe(key, [f"Supervisor: {said}. Not you? {LOOK}"])
         self._hosts[key] = (chain[0].pid, *known)[:MAX_HOSTS]
         self._hosts.move_to_end(key)
         while len(self._hosts) > MAX_SESSIONS:

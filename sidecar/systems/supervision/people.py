@@ -23,6 +23,7 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.incidents import LOOK
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.services import note_event
 from sidecar.rubric.policy import held_edit_message
@@ -328,7 +329,7 @@ class CommandLineService:
         if origin.giver is Giver.AGENT:
             why = refusal_of_agents(origin)
             self._note_order(name, "refused", origin)
-            self._services.incidents.report(f"Supervisor: refused `{name}`: {why}.")
+            self._services.incidents.report(f"Supervisor: refused `{name}`: {why}. {LOOK}")
             raise BadInputError(why)
         return origin
 

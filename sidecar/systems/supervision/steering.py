@@ -48,7 +48,7 @@ FORCE_MESSAGE: Final = (
 )
 GONE_MESSAGE: Final = (
     "Supervisor: there is no state of this session's earlier turns. If you had set a goal or switched "
-    "something, its files were removed: set it again"
+    "something, its files were removed. Type it again: /supervisor:goal"
 )
 MAX_REMEMBERED: Final = 200
 """Maximum number of sessions at work, of sessions with notices, and of reported held edits."""

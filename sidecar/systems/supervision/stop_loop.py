@@ -39,6 +39,7 @@ from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.services import note_event
 from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.policy.activity import STEP_WORDING, JudgingStep
+from sidecar.systems.supervision.policy.commands import not_judged_message
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
 from sidecar.systems.supervision.policy.sessions import rebase_ruling
@@ -332,9 +333,7 @@ class StopLoop:
         except SAVE_ERRORS as error:
             why = f"the state could not be saved: {getattr(error, 'strerror', None) or error}"
             log.warning("%s: %s", inquiry.stop.key.id, why)
-            return Rest(
-                reason=RestReason.UNJUDGED, detail=why, note=f"Supervisor: this stop was not judged: {why}."
-            )
+            return Rest(reason=RestReason.UNJUDGED, detail=why, note=not_judged_message(why))
         return ruling
 
     def _save_ruled(self, began: Session, ruled: Session) -> None:

@@ -30,6 +30,7 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
 from sidecar.kernel.origin import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
+from sidecar.platform.incidents import LOOK
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.on_use import built_on_use
 from sidecar.platform.ports import StaleSessionError
@@ -60,6 +61,9 @@ NOT_TYPED_REPLY = CommandReply(
     text="Supervisor: only what you type yourself can change a goal or a budget.", refused=True
 )
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
+
+SHADOW_MODE = "Supervisor: shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
+SETTINGS_WRONG = "Supervisor: settings have errors, defaults hold there: {}. Type: supervisor config edit"
 
 log = logging.getLogger(__name__)
 
@@ -147,11 +151,11 @@ class Supervisor:
     def _unheard(self, event: AnyHostEvent, speaker: Origin) -> HostAnswer:
         """Answer a process that may not speak for this session; the user is told."""
         if not isinstance(event, CommandTyped):
-            said = f"Supervisor: {speaker.seen}, spoke as this session and is not its host. It was not heard."
-            self.steering.owe(event.key, [said])
+            said = f"{speaker.seen}, spoke as this session and is not its host. It was not heard"
+            self.steering.owe(event.key, [f"Supervisor: {said}. {LOOK}"])
             return NoReply()
         why = f"refused `{event.name}`: {refusal_of_agents(speaker)}"
-        self.steering.owe(event.key, [f"Supervisor: {why}."])
+        self.steering.owe(event.key, [f"Supervisor: {why}. {LOOK}"])
         return CommandReply(text=f"Supervisor: {why}.", refused=True)
 
     def _see_saved(self, event: AnyHostEvent) -> None:
@@ -371,9 +375,9 @@ class Supervisor:
     ) -> CommandReply:
         text = reply.text
         if shadow:
-            text += "\nShadow mode: stops are judged and recorded, nothing is sent back."
+            text += f"\n{SHADOW_MODE}"
         if errors:
-            text += f"\nThe configuration has errors, defaults hold there: {errors[0]}"
+            text += f"\n{SETTINGS_WRONG.format(errors[0])}"
         goal = session.goal
         if not reply.work or goal is None:
             return replace(reply, text=text)
@@ -415,8 +419,7 @@ def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:
         text = f"Supervisor: refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
         return CommandReply(text=text, refused=True)
     if isinstance(event, AgentStopped):
-        note = f"Supervisor: this stop was not judged: {why}."
-        return Rest(reason=RestReason.UNJUDGED, detail=why, note=note)
+        return Rest(reason=RestReason.UNJUDGED, detail=why, note=commands.not_judged_message(why))
     return NoReply()
 
 

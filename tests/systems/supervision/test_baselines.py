@@ -160,7 +160,7 @@ async def test_what_else_is_said_with_a_new_goal_follows_its_three_lines() -> No
     fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
     reply = await fakes.reply(command("all tests pass"))
     assert [line.partition(":")[0] for line in reply.text.splitlines()] == [
-        "Supervisor", "No check decides this. To name one", "Judge", "Shadow mode",
+        "Supervisor", "No check decides this. To name one", "Judge", "Supervisor",
     ]  # fmt: skip
 
 

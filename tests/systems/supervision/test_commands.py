@@ -134,13 +134,13 @@ async def test_switched_off_a_goal_cannot_be_resumed(fakes: Fakes) -> None:
 async def test_in_shadow_mode_every_answer_says_so() -> None:
     fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
     reply = await fakes.reply(command("all tests pass"))
-    assert reply.text.count("\nShadow mode: stops are judged and recorded, nothing is sent back.")
+    assert reply.text.count("\nSupervisor: shadow mode: nothing is sent back, only recorded. ")
 
 
 async def test_errors_of_the_configuration_are_shown_with_every_answer() -> None:
     fakes = Fakes(configuration=FixedConfiguration(errors=("mode: no such mode", "another")))
     reply = await fakes.reply(command("status"))
-    assert reply.text.endswith("\nThe configuration has errors, defaults hold there: mode: no such mode")
+    assert "\nSupervisor: settings have errors, defaults hold there: mode: no such mode. Type:" in reply.text
 
 
 async def test_a_command_is_a_human_speaking(fakes: Fakes) -> None:

@@ -65,7 +65,8 @@ def test_an_unjudged_stop_leaves_the_goal_active_and_says_why() -> None:
     assert ruling == Rest(
         reason=RestReason.UNJUDGED,
         detail="the model is out of reach",
-        note="Supervisor: this stop was not judged: the model is out of reach. The goal stays active.",
+        note="Supervisor: this stop was not judged: the model is out of reach. The goal stays active.\n"
+        "Type: supervisor explain",
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from sidecar.kernel.effects import HostAnswer, NoReply, Rest, RestReason
 from sidecar.kernel.events import AnyHostEvent, SessionEnded, SessionOrigin
 from sidecar.kernel.settings import Settings
+from sidecar.systems.supervision.policy.commands import not_judged_message
 from support.cases import KEY, PROJECT, complete, incomplete, ran, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt, started
 from support.memory_stores import FixedConfiguration
@@ -52,7 +53,8 @@ async def test_a_judge_that_never_answers_lets_the_agent_rest_at_the_deadline(
     answer = await stop_that_takes_too_long(fakes, fakes.judge.asked, jump)
     assert answer.reason is RestReason.UNJUDGED
     assert answer.note == (
-        "Supervisor: this stop was not judged: judging took longer than 840 seconds. The goal stays active."
+        "Supervisor: this stop was not judged: judging took longer than 840 seconds. The goal stays active.\n"
+        "Type: supervisor explain"
     )
     assert fakes.judge.cancelled == 1
     assert fakes.goal().unjudged == "judging took longer than 840 seconds"
@@ -82,9 +84,7 @@ async def test_at_the_deadline_what_arrived_stays_charged(fakes: Fakes, jump: Ju
 async def test_a_continuation_that_cannot_be_saved_is_not_said(fakes: Fakes) -> None:
     fakes.transcripts.script(LIE)
     fakes.store.full = True
-    assert await fakes.rest() == Rest(
-        reason=RestReason.UNJUDGED, detail=FULL, note=f"Supervisor: this stop was not judged: {FULL}."
-    )
+    assert await fakes.rest() == Rest(reason=RestReason.UNJUDGED, detail=FULL, note=not_judged_message(FULL))
     assert fakes.store.load(KEY) is None
     assert fakes.story() == ["stop: unjudged"]
 
@@ -130,7 +130,7 @@ async def test_a_stop_without_a_readable_state_is_let_go_loudly(fakes: Fakes) ->
     answer = await fakes.rest()
     assert (answer.reason, answer.note) == (
         RestReason.UNJUDGED,
-        "Supervisor: this stop was not judged: the state could not be read (Permission denied).",
+        not_judged_message("the state could not be read (Permission denied)"),
     )
 
 

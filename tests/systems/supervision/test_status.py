@@ -31,11 +31,9 @@ def test_everything_that_was_spent_and_said_is_described() -> None:
         unjudged="no backend",
     )
     assert describe_session(session(goal=used, retry=5, pending=said()), SETTINGS) == (
-        "Supervisor: goal stalled: all tests pass\n"
+        "Supervisor: goal stalled: all tests pass (checks: make, make docs)\n"
         "continuations 3/5 (one more on its way), 7/60 seconds of work, 42/99 tokens, 11 tokens for judging\n"
-        "checks: make, make docs\n"
-        "last reason: a test fails\n"
-        "the last stop was not judged: no backend"
+        "last reason: a test fails; the last stop was not judged: no backend"
     )
 
 

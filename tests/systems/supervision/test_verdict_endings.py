@@ -100,7 +100,7 @@ def test_a_verdict_that_does_not_count_leaves_the_goal_active_and_says_so(verdic
     played = rule(verdict)
     assert (played.goal.status, played.rest.reason) == (GoalStatus.ACTIVE, RestReason.UNJUDGED)
     assert played.goal.unjudged == played.rest.detail != ""
-    assert played.rest.note.endswith("The goal stays active.")
+    assert played.rest.note.endswith("The goal stays active.\nType: supervisor explain")
     assert not played.rest.alarm
 
 

@@ -35,14 +35,22 @@ def describe_session(session: Session, settings: Settings) -> str:
     if goal is None or goal.status is GoalStatus.CLEARED:
         ended = goal is not None and goal.last_reason
         return f"{NO_GOAL}\nThe last one ended, {ended}: {goal.condition}" if goal and ended else NO_GOAL
-    lines = [f"Supervisor: goal {goal.status}: {goal.condition}", _describe_spending(goal, session, settings)]
-    if goal.checks:
-        lines.append(f"checks: {', '.join(goal.checks)}")
-    if goal.last_reason:
-        lines.append(f"last reason: {goal.last_reason}")
-    if goal.unjudged:
-        lines.append(f"the last stop was not judged: {goal.unjudged}")
-    return "\n".join(lines)
+    checks = f" (checks: {', '.join(goal.checks)})" if goal.checks else ""
+    last = (
+        goal.last_reason and f"last reason: {goal.last_reason}",
+        goal.unjudged and f"the last stop was not judged: {goal.unjudged}",
+    )
+    lines = (
+        f"Supervisor: goal {goal.status}: {goal.condition}{checks}",
+        _describe_spending(goal, session, settings),
+        "; ".join(filter(None, last)),
+    )
+    return "\n".join(filter(None, lines))
+
+
+def not_judged_message(why: str) -> str:
+    """Return one line about a stop that nobody could judge, and of which nothing is known."""
+    return f"Supervisor: this stop was not judged: {why}. Type in a shell: supervisor doctor"
 
 
 def _describe_spending(goal: Goal, session: Session, settings: Settings) -> str:

@@ -99,7 +99,7 @@ def _text_for_judge(inquiry: Inquiry, goal: Goal) -> Iterator[str]:
     return (f"please look: {fact.fact}" for fact in found[:TOLD_LIMIT])
 
 
-def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "") -> tuple[Inquiry, Ruling]:
+def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "supervisor explain") -> tuple[Inquiry, Ruling]:
     """Rest without a verdict: the goal stays as it is, and everyone can see why (law 5), and what is known.
 
     `remedy`: what to type so that the next stop is judged.
@@ -113,7 +113,7 @@ def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "") -> tuple[Inquiry
     lines = (
         f"Supervisor: this stop was not judged: {why}. The goal stays active.",
         known and f"Known: {known}.",
-        remedy and f"Type: {remedy}",
+        f"Type: {remedy}",
     )
     return inquiry, Rest(reason=RestReason.UNJUDGED, detail=why, note=screen_lines(lines))
 

@@ -29,8 +29,8 @@ from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjud
 
 JudgingStep = tuple[Inquiry, Effect | Ruling]
 
-TEST_JUDGE = "supervisor doctor"
-"""What a person types to see whether the judge answers."""
+EXPLAIN, TEST_JUDGE, RAISE_LIMIT = "supervisor explain", "supervisor doctor", "supervisor config edit"
+"""What a person types to see why, whether the judge answers, and to let it cost more."""
 JUDGE_STAGE, TASKS_STAGE = "judge", "tasks"
 """The stages in which a model is asked, and in which the tasks of a run decide instead."""
 
@@ -67,7 +67,7 @@ def handle_judge_failure(inquiry: Inquiry, failure: JudgeFailed, at: float) -> J
     return _go_on_or_rest(inquiry, failure.reason, at, TEST_JUDGE)
 
 
-def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = "") -> JudgingStep:
+def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = EXPLAIN) -> JudgingStep:
     """Handle a stop that nobody judged: a run goes on while its agents have something to do, others rest."""
     if lack := _work_left_in_run(inquiry, why):
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), lack, at)
@@ -100,12 +100,13 @@ def _daily_limit_reached(inquiry: Inquiry, why: str, at: float) -> JudgingStep:
     """Rest unjudged at the daily limit; rules and gates still judge, and the user is notified once a day."""
     said = f"the daily limit of judging is reached: {why}"
     day, session = inquiry.today.day, inquiry.session
-    inquiry, ruling = _go_on_or_rest(inquiry, said, at)
+    inquiry, ruling = _go_on_or_rest(inquiry, said, at, RAISE_LIMIT)
     if not isinstance(ruling, Rest) or ruling.note or session.told_limit == day:
         return inquiry, ruling
     inquiry = replace(inquiry, session=replace(inquiry.session, told_limit=day))
     return inquiry, replace(
-        ruling, note=f"Supervisor: {said}. Until tomorrow (UTC) only rules and gates judge."
+        ruling,
+        note=f"Supervisor: {said}. Until tomorrow (UTC) only rules and checks judge. Type: {RAISE_LIMIT}",
     )
 
 

@@ -151,7 +151,7 @@ def _skip_stop(inquiry: Inquiry, reason: RestReason) -> StopStep:
     ):
         return inquiry, Rest(reason=reason, detail=inquiry.turn.unfinished)
     inquiry = replace(inquiry, session=replace(inquiry.session, told_native=True))
-    note = "Supervisor: the host's own /goal is active; Supervisor steps back until it is cleared."
+    note = "Supervisor: the host's own /goal is active; Supervisor steps back. To clear it, type: /goal clear"
     return inquiry, Rest(reason=reason, note=note)
 
 
