@@ -110,9 +110,11 @@ def run_command(arguments: Sequence[str] | None = None, *, serve: Callable[[], i
     except click.ClickException as error:
         _show_click_error(error)
         return error.exit_code
-    except click.Abort:
+    except click.Abort as error:
+        from sidecar.cli.signals import INTERRUPTED_CODE  # noqa: PLC0415 - asyncio, which few need
+
         echo("supervisor: aborted", err=True)
-        return REFUSED
+        return INTERRUPTED_CODE if isinstance(error.__cause__, KeyboardInterrupt) else REFUSED
     except BrokenPipeError:  # standard output was closed, as in `supervisor status | head`
         _discard_output()
         return REFUSED

@@ -24,7 +24,10 @@ NEW_FILE: Final = f"#:schema ./{SCHEMA_FILE}\n# What may stand here: supervisor 
 
 @click.group()
 def config() -> None:
-    """Show, edit and describe your settings: the file config.toml."""
+    """Show, edit and describe your settings: the file config.toml.
+
+    To change one, such as the judge or a budget: supervisor config edit
+    """
 
 
 @config.command()

@@ -40,7 +40,9 @@ from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.project_python import find_environment, project_environment
 from sidecar.platform.secrets import SecretForms
 
-"""The exit code that shells report for a command ended by Ctrl-C."""
+DUTIES: Final = (
+    "required: no goal is achieved unless it passes. advises: failures that are new since the goal count."
+)
 FOLDER_ARGUMENT: Final = click.argument(
     "folder", default=".", type=click.Path(exists=True, file_okay=False, resolve_path=True)
 )
@@ -195,7 +197,10 @@ def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate
         screen.print('  [gate.tests]\n  command = "..."     in .supervisor/config.toml', markup=False)
     if waiting := [gate.id for gate in chosen if not gate.approved]:
         named = ", ".join(map(escape_unprintable, waiting))
-        screen.print(f"not approved: {named}. Type: supervisor trust", markup=False)
+        some = f", or for one alone: supervisor trust --only {waiting[0]}" if waiting[1:] else ""
+        screen.print(f"not approved: {named}. Type: supervisor trust{some}", markup=False)
+    if chosen:
+        screen.print(DUTIES, markup=False)
     for problem in catalog.problems:
         echo(f"supervisor: {escape_unprintable(problem)}", err=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import click
@@ -126,7 +127,7 @@ def refuse_agents() -> None:
     client = SidecarClient(user_paths())
     if client.greet() is None:
         return  # nobody is at work whom a sidecar watches
-    if why := client.call("permission", PermissionRequest(name=_command_name()), str):
+    if why := client.call("permission", PermissionRequest(name=_command_name(), folder=str(Path.cwd())), str):
         raise click.ClickException(why)
 
 

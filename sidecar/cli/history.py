@@ -215,6 +215,7 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
         table.add_row(*(Text(escape_unprintable(str(cell))) for cell in cells))
     Screen(highlight=False).print(table)
     if by == "check":
+        echo("Seconds: a run, on average and at most. Passes that were remembered do not count.")
         return
     echo(f"{RIGHT_MEANS}\nSeconds are those of judging; tokens and cents those of the judge.")
     workers = worker_spending(log, time.time() - days * DAY_S)

@@ -40,6 +40,10 @@ def status(session: str, *, exit_code: bool, as_json: bool) -> None:
     Exit codes with --exit-code: 0 achieved, 1 not achieved, 2 unverified, 3 no goal.
     """
     report = call_sidecar("report", session_reference(session), SessionReport)
+    if session and not report.session:
+        raise click.ClickException(
+            f"no session is known as {session}\n  - those of a folder: supervisor status"
+        )
     if as_json:
         echo_json(report)
     else:

@@ -45,7 +45,7 @@ class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sto
 
 
 class OrderGiven(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="order-given"):
-    """A command was typed in a host or a shell. `decided` is "done" or "refused"."""
+    """A command was typed in a host or a shell. `decided` is "done", "permitted" or "refused"."""
 
     name: str
     decided: str

@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.cli.checks import GateServices
 from sidecar.cli.gate_report import GatesExitCode, GatesReport, gates_exit_code
-from sidecar.cli.gates import GatesOptions, execute_gates, show_gates
+from sidecar.cli.gates import DUTIES, GatesOptions, execute_gates, show_gates
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Kind, Outcome
@@ -109,6 +109,7 @@ def test_a_table_tells_how_each_gate_ended(tmp_path: Path, capsys: pytest.Captur
         "tests advises failed 12, 3 skipped 1.2 test_total: 1 != 2",
         "lint advises passed (cached) 1.2",
         "1 passed, 1 failed",
+        DUTIES,
     ]
 
 
@@ -226,7 +227,7 @@ def test_a_list_says_once_with_what_the_gates_run(
         gates.append(ended(msgspec.structs.replace(LINT, id=tool, command=f"{tool} check"), PASSED))
     assert Table(tmp_path, *gates).shows() == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert told.endswith(f"Environment: {tmp_path}/.venv, ruff 0.17, mypy 2.4")
+    assert told.endswith(f"Environment: {tmp_path}/.venv, ruff 0.17, mypy 2.4 {DUTIES}")
 
 
 def test_json_is_one_object_of_a_known_schema_and_nothing_else(

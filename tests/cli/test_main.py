@@ -46,9 +46,9 @@ def supervisor(*arguments: str, **environment: str) -> subprocess.CompletedProce
 
 
 @pytest.fixture
-def broken_verb(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+def broken_verb(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     """The verb `doctor`, which raises what is put into the list."""
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
 
     @click.command()
     def broken() -> None:
@@ -122,16 +122,24 @@ def test_the_version_is_told() -> None:
     ],
 )
 def test_a_refusal_ends_in_1_with_its_reason_and_the_next_moves(
-    broken_verb: list[Exception], capsys: pytest.CaptureFixture[str], error: Exception, said: str
+    broken_verb: list[BaseException], capsys: pytest.CaptureFixture[str], error: Exception, said: str
 ) -> None:
     broken_verb.append(error)
     assert cli.run_command(["doctor"]) == 1
     assert capsys.readouterr().err == said
 
 
+def test_a_command_that_ctrl_c_ends_ends_in_130(
+    broken_verb: list[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken_verb.append(KeyboardInterrupt())
+    assert cli.run_command(["doctor"]) == 130
+    assert capsys.readouterr().err.strip() == "supervisor: aborted"
+
+
 @pytest.mark.process  # what the report says of the system asks `uname`
 def test_a_fault_of_ours_ends_in_70_and_names_a_report_without_showing_it(
-    broken_verb: list[Exception], capsys: pytest.CaptureFixture[str]
+    broken_verb: list[BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken_verb.append(KeyError("deep inside"))
     assert cli.run_command(["doctor"]) == 70
@@ -144,8 +152,9 @@ def test_a_fault_of_ours_ends_in_70_and_names_a_report_without_showing_it(
     assert "KeyError: 'deep inside'" in text
 
 
+@pytest.mark.process  # as above
 def test_a_fault_of_ours_is_shown_where_debugging_is_wanted(
-    broken_verb: list[Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    broken_verb: list[BaseException], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SUPERVISOR_DEBUG", "1")
     broken_verb.append(KeyError("deep inside"))
@@ -154,7 +163,7 @@ def test_a_fault_of_ours_is_shown_where_debugging_is_wanted(
 
 
 def test_a_fault_without_a_place_for_its_report_still_ends_in_70(
-    broken_verb: list[Exception],
+    broken_verb: list[BaseException],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -194,6 +203,7 @@ def test_a_wrong_word_is_named_with_the_help_to_ask_for(
         (("rubric", "chek"), "check"),  # its module is imported late
         (("help", "goal", "sett"), "set"),
         (("settings",), "config show"),
+        (("judge",), "config edit"),
         (("rubric", "make"), "rubric init"),
         (("xyzzy",), ""),
     ],

@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from sidecar.cli import run_command
 from sidecar.cli.status import MOST_OTHERS, _decisions_table, other_sessions
 from sidecar.kernel.log import RecordEntry
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
@@ -25,6 +26,14 @@ def test_a_reason_is_text_and_neither_markup_nor_an_order_to_the_terminal(detail
     entry = RecordEntry(at=0.0, event="stop", decided="continue", detail=detail)
     Console(file=paper, width=200).print(_decisions_table((entry,)))
     assert shown in paper.getvalue()
+
+
+def test_an_unknown_session_that_was_named_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sidecar.cli.status.call_sidecar", lambda *_: SessionReport())
+    assert run_command(["status", "--session", "nobody"]) == 1
+    assert capsys.readouterr().err.startswith("supervisor: no session is known as nobody\n  - ")
 
 
 def summary(ident: str, doing: str = "resting", **fields: str) -> SessionSummary:

@@ -140,9 +140,10 @@ class HeldEditsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class PermissionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Asks whether the calling process may do what only the user may."""
+    """Asks whether the calling process may do what only the user may. `folder`: where it was typed."""
 
     name: str
+    folder: str = ""
 
 
 class CommandLineService:
@@ -301,8 +302,9 @@ class CommandLineService:
 
     def permission(self, asked: PermissionRequest, pid: int = 0) -> str:
         """Say why a process may not do this, "" where it may. An agent that asks is told to the user."""
+        name = asked.name[:NAME_LENGTH]
         try:
-            self._origin(asked.name[:NAME_LENGTH], pid)
+            self._note_order(name, "permitted", self._origin(name, pid), asked.folder)
         except BadInputError as error:
             return str(error)
         return ""
@@ -318,7 +320,7 @@ class CommandLineService:
     def check_order(self, name: str, arguments: str, pid: int) -> None:
         """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
         origin = self._origin(name, pid)
-        self._note_order(name, "permitted", origin)
+        self._note_order(name, "permitted", origin, arguments)
         if origin.giver is Giver.UNSURE:
             self._services.incidents.report(order_message(name, arguments, origin, None))
 
@@ -333,9 +335,9 @@ class CommandLineService:
             raise BadInputError(why)
         return origin
 
-    def _note_order(self, name: str, decided: str, origin: Origin) -> None:
-        """Append an order that is no session's to the log."""
-        order, services = OrderGiven(name=name, decided=decided), self._services
+    def _note_order(self, name: str, decided: str, origin: Origin, about: str = "") -> None:
+        """Append an order that is no session's to the log. `about`: the folder that it is about."""
+        order, services = OrderGiven(name=name, decided=decided, detail=about), self._services
         note_event(services.log, services.clock, SUPERVISION, order, origin=origin.seen)
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:

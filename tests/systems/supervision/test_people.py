@@ -14,13 +14,14 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.log import LoggedEvent, StopJudged
+from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven, StopJudged
 from sidecar.kernel.origin import Process
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.systems.supervision.people import (
     NO_SESSION_HINT,
     CommandLineService,
     CommandRequest,
+    PermissionRequest,
     SessionSelector,
     SwitchRequest,
 )
@@ -349,7 +350,9 @@ async def test_an_order_leaves_the_sessions_folder_as_it_is(fakes: Fakes, people
     )
 
 
-def test_the_switch_says_what_holds_now(fakes: Fakes, people: CommandLineService) -> None:
+def test_the_switch_says_what_holds_now_and_the_log_where_it_was_turned(
+    fakes: Fakes, people: CommandLineService
+) -> None:
     assert people.toggle(SwitchRequest(on=False)) == "Supervisor is off for you."
     assert fakes.switches.off(PROJECT) == "off for you"
     assert people.toggle(SwitchRequest(on=True)) == "Supervisor is on for you."
@@ -360,6 +363,11 @@ def test_the_switch_says_what_holds_now(fakes: Fakes, people: CommandLineService
     people.toggle(SwitchRequest(on=False))
     said = people.toggle(SwitchRequest(on=True, project=PROJECT, folder=PROJECT))
     assert said == f"Supervisor is on for {PROJECT}. Here it is off for you: supervisor on"
+    assert people.permission(PermissionRequest(name="config edit", folder=PROJECT)) == ""
+    orders = [event.data for event in fakes.log.newest(EventFilter(kinds=("order-given",)), 3)]
+    assert [f"{one.name} {one.detail}" for one in orders if isinstance(one, OrderGiven)] == [
+        "off ", f"on {PROJECT}", f"config edit {PROJECT}",
+    ]  # fmt: skip
 
 
 def test_the_beginning_of_an_id_names_a_session_where_it_is_the_only_one(
