@@ -12,6 +12,7 @@ import click
 from sidecar.cli.demo_hosts import play_claude, play_opencode
 from sidecar.cli.demo_story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, DemoStory
 from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
+from sidecar.cli.printing import echo
 from sidecar.cli.scripted.agent import HookAnswer, ScriptedAgent
 from sidecar.cli.scripted.project import (
     REPAIRED_SOURCE,
@@ -24,6 +25,9 @@ from sidecar.platform.installation import plugin_root
 from sidecar.platform.processes import run_process
 
 COMMAND_SECONDS = 60.0
+NEXT = (
+    "Next, in a project of yours: supervisor install claude-code (or opencode). It says what to type there."
+)
 
 
 @click.command()
@@ -47,6 +51,8 @@ def demo(host: str, svg: str | None) -> None:
     story.ends(well=achieved)
     if svg:
         story.draw(svg)
+    elif achieved and host == "none":
+        echo(NEXT)
     sys.exit(0 if achieved else 1)
 
 

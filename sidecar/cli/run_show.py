@@ -128,8 +128,10 @@ class RunTerminalView(RunView):
 
     def _judged(self, what: StopJudged) -> None:
         words = what.note or f"{what.decision}: {what.reason} {what.detail}"
-        said = _escape_line(words.removeprefix("Supervisor: "), REASON_LENGTH)
-        self._print(f"{self._mark(what)}[bold yellow]supervisor[/] {said}")
+        first, *more = (line.removeprefix("Supervisor: ") for line in words.splitlines() or [""])
+        self._print(f"{self._mark(what)}[bold yellow]supervisor[/] {_escape_line(first, REASON_LENGTH)}")
+        for line in more:
+            self._print(f"  {_escape_line(line, REASON_LENGTH)}")
 
     def _ended(self, what: RunFinished) -> None:
         self.close()
