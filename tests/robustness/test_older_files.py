@@ -1,0 +1,73 @@
+"""Files as version 0.1.0 wrote them are in force as they were: an upgrade sets nothing aside.
+
+`version_0_1_0` holds what its last commit left of a session that was sent back once: the state folder without
+snapshots and without what names a home; the event log as SQL.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.log import EventFilter, UnreadableEvent
+from sidecar.kernel.session import SessionKey
+from sidecar.systems.supervision.ports import Services
+from sidecar.wiring.governance import build_locks
+from sidecar.wiring.supervision import build_services
+
+LEFT = Path(__file__).parent / "version_0_1_0"
+KEY = SessionKey("claude-code", "0f1e2d3c-0001-4000-8000-000000000010")
+SHOP, OTHER = "/home/user/shop", "/home/user/other"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "state"
+    shutil.copytree(LEFT, folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "supervisor").mkdir(parents=True)
+    (folder / "config.toml").rename(tmp_path / "config" / "supervisor" / "config.toml")
+    with closing(sqlite3.connect(folder / "events.sqlite3")) as log:
+        log.executescript((folder / "events.sql").read_text(encoding="utf-8"))
+    return folder
+
+
+@pytest.fixture
+def services(state: Path) -> Services:
+    return build_services(state)
+
+
+def test_goal_budget_and_tasks_of_a_session_go_on(services: Services) -> None:
+    session, journal = services.store.load(KEY), services.journals.load(KEY)
+    assert session is not None
+    assert session.goal is not None
+    assert (session.goal.condition, session.goal.status) == ("all tests pass", GoalStatus.ACTIVE)
+    assert (session.retry, session.goal.spent.tokens, session.pending is not None) == (7, 120, True)
+    assert journal is not None
+    assert [task.content for task in journal.tasks] == ["write the parser"]
+    services.store.save(session)  # its chain is as we would have written it
+    assert services.incidents.take(KEY) == ()
+
+
+def test_settings_approvals_and_switches_hold(services: Services, state: Path) -> None:
+    settings, problems = services.configuration.load()
+    assert (settings.max_attempts, settings.judge.daily_cents, problems) == (5, 200, ())
+    assert services.switches.off(OTHER) == "off for this project"
+    assert services.switches.off(SHOP) == ""
+    assert set(TrustFile(state, services.steering).approvals(SHOP)) == {"docs", "lint", "tests"}
+    assert services.incidents.take(KEY) == ()
+
+
+def test_every_event_is_read_and_the_audit_is_whole(services: Services, state: Path) -> None:
+    events = services.log.read(EventFilter(), after=0, limit=100)
+    assert len(events) == 7
+    assert not [event for event in events if isinstance(event.data, UnreadableEvent)]
+    built = build_locks(state, services.log, services.clock)
+    assert built.audit.verify().faults == ()
+    assert [lock.project for lock in built.locks.held()] in ([], [SHOP])  # its shell may be gone
