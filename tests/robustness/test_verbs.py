@@ -201,6 +201,29 @@ def test_what_doctor_says_to_type_repairs_it(stage: Stage, harm: Callable[[Stage
     assert wrong.keys().isdisjoint(_errors(stage))
 
 
+def test_a_runtime_that_is_gone_is_recorded_anew_by_what_doctor_says_to_type(
+    stage: Stage, tmp_path: Path
+) -> None:
+    (tmp_path / "opencode").write_text("#!/bin/sh\necho 1.17.9\n", encoding="utf-8")
+    (tmp_path / "opencode").chmod(0o755)
+    path = f"{tmp_path}:{SUPERVISOR.parent}:/usr/bin:/bin"
+    (stage.sessions.parent / "runtime").write_text("/nowhere/supervisor\n", encoding="utf-8")
+
+    def about_runtime() -> dict[str, str]:
+        done = stage.supervisor("doctor", "--no-probe", "--json", PATH=path)
+        found = (one for one in json.loads(done.stdout)["findings"] if "runtime" in one["what"])
+        return {one["what"]: one["remedy"] for one in found if one["level"] == "error"}
+
+    (remedy,) = about_runtime().values()
+    done = subprocess.run(
+        ["/bin/sh", "-c", remedy],
+        env={**stage.scene.environment, "PATH": path},
+        cwd=stage.scene.project, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert about_runtime() == {}
+
+
 def _errors(stage: Stage) -> dict[str, str]:
     """What doctor calls an error, with what to type, but for what a machine without hosts lacks."""
     done = stage.supervisor("doctor", "--no-probe", "--json", PATH="/usr/bin:/bin")

@@ -29,7 +29,7 @@ from sidecar.platform.services import note_event
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.activity import Activity, describe_activity, find_activity, goal_runs
 from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, describe_session, session_exit_code
-from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
+from sidecar.systems.supervision.policy.origins import SWITCH_BACK, order_message, refusal_of_agents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
@@ -320,7 +320,7 @@ class CommandLineService:
     def check_order(self, name: str, arguments: str, pid: int) -> None:
         """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
         origin = self._origin(name, pid)
-        self._note_order(name, "permitted", origin, arguments)
+        self._note_order(name, "permitted", origin, arguments if name in SWITCH_BACK else "")
         if origin.giver is Giver.UNSURE:
             self._services.incidents.report(order_message(name, arguments, origin, None))
 
