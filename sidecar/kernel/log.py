@@ -267,7 +267,6 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     since: float | None = None
     before: float | None = None
-    positions: tuple[int, ...] = ()
 
 
 def event_kind(data: type[Struct]) -> str:

@@ -403,8 +403,6 @@ def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
         parts.append(("at >= ?", (wanted.since,)))
     if wanted.before is not None:
         parts.append(("at < ?", (wanted.before,)))
-    if wanted.positions:
-        parts.append(("position IN (SELECT value FROM json_each(?))", (str(list(wanted.positions)),)))
     return " AND ".join(part for part, _ in parts), tuple(value for _, values in parts for value in values)
 
 

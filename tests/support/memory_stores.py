@@ -361,5 +361,4 @@ def _selects(wanted: EventFilter, event: LoggedEvent) -> bool:
         and (not wanted.kinds or event.kind in wanted.kinds)
         and (wanted.since is None or event.at >= wanted.since)
         and (wanted.before is None or event.at < wanted.before)
-        and (not wanted.positions or event.position in wanted.positions)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import errno
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import asdict, replace
 
-from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
@@ -28,10 +28,7 @@ from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.state import read_usable_state
 from sidecar.systems.governance.locks import EXPIRED
 from sidecar.systems.governance.policy.chain import (
-    FORGET_TOOL,
     Head,
-    Removed,
-    RemovedRun,
     Seal,
     Verification,
     line_digest,
@@ -120,33 +117,6 @@ class Audit:
         events = takewhile(lambda event: event.position <= last, self.events())
         return verify_lines(map(audit_line, events), head)
 
-    def forget(
-        self, wanted: EventFilter, *, lock: str = "", held: Collection[str] = (), origin: str = ""
-    ) -> int:
-        """Remove entries and return how many; one more says which. Those of locks in `held` stay.
-
-        What says that entries were removed stays, too. It is appended first: after a kill it names what is
-        still there, which is no fault.
-        """
-        ensure_folder(self._folder)
-        with exclusively(self._folder):
-            gone = {
-                event.position: entry
-                for event in self.events(lock, wanted)
-                if isinstance(entry := event.data, AuditEntry)
-                and entry.tool != FORGET_TOOL
-                and entry.lock not in held
-            }
-            if gone:
-                output = Raw(msgspec.json.encode(Removed(removed=_runs(gone.values()))))
-                said = f"removed {len(gone)}"
-                entry = AuditEntry(
-                    tool=FORGET_TOOL, lock=lock, mode=Mode.FULL, agent="person", output=output, result=said
-                )
-                self._append(entry, None, "", origin)
-                self._log.forget(EventFilter(kinds=(AUDIT_KIND,), positions=tuple(gone)))
-        return len(gone)
-
     def _append(self, entry: AuditEntry, session: SessionKey | None, project: str, origin: str) -> AuditEntry:
         event = LoggedEvent(
             at=self._clock.now(), system=SYSTEM, session=session, project=project, origin=origin, data=entry
@@ -226,16 +196,6 @@ def seal_lines(lines: tuple[bytes, ...], now: float, lock: str = "") -> bytes:
         lock=lock,
     )
     return b"".join(line + b"\n" for line in (*lines, msgspec.json.encode(seal)))
-
-
-def _runs(entries: Iterable[AuditEntry]) -> tuple[RemovedRun, ...]:
-    """Return entries, which are in their order, as runs of numbers without a gap."""
-    runs: list[RemovedRun] = []
-    for entry in entries:
-        follows = bool(runs) and runs[-1].last == entry.number - 1
-        first = runs.pop().first if follows else entry.number
-        runs.append(RemovedRun(first=first, last=entry.number, digest=entry.digest))
-    return tuple(runs)
 
 
 def _one_line(value: Raw) -> Raw:

@@ -53,7 +53,7 @@ class SessionRemover:
         answer = f"Supervisor: forgotten: {said} with state, journal and kept files."
         kept = self._services.log.count(replace(wanted, kinds=(AUDIT_KIND,)))
         stay = f"{kept} audit entr{'y stays' if kept == 1 else 'ies stay'}"
-        return f"{answer} {stay}; `supervisor audit forget` removes them." if kept else answer
+        return f"{answer} {stay}; `supervisor uninstall --purge` removes them." if kept else answer
 
     def _key(self, named: str) -> SessionKey:
         """The key of a session that has a state or events. Raises BadInputError."""

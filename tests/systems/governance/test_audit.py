@@ -14,13 +14,11 @@ from msgspec import Raw
 
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import ContextLock
-from sidecar.kernel.log import EventFilter, LoggedEvent, SessionNoted
+from sidecar.kernel.log import EventFilter
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import LOG_FILE, EventLogFile
-from sidecar.platform.incidents import Incidents
 from sidecar.systems.governance.audit import Audit, audit_line
 from sidecar.systems.governance.policy.chain import verify_export
-from support.logs import event_log
 from support.memory_stores import ManualClock
 
 KEY = SessionKey("claude-code", "s1")
@@ -169,63 +167,3 @@ def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(desk: D
     assert (broken.tool, broken.mode, broken.result, broken.agent) == ("lock", Mode.SAFE, "broken", "person")
     assert desk.audit.append_lock(lock, "expired", agent="person").agent == "supervisor"
     assert len(desk.log.read(EventFilter(session=KEY, project="/p"))) == 2
-
-
-# --- removing -----------------------------------------------------------------------------------------------
-
-
-def test_what_is_removed_on_order_is_named_and_any_other_gap_is_a_fault(desk: Desk) -> None:
-    desk.write("gov-1", "gov-2", "gov-1", "gov-1", "gov-2")
-    assert desk.audit.forget(EventFilter(), lock="gov-1", origin="zsh") == 3
-    assert desk.numbers == [2, 5, 6]
-    (said,) = [one for one in desk.audit.of("gov-1") if one.tool == "forget"]
-    runs = json.loads(bytes(said.output))["removed"]
-    assert [(run["first"], run["last"]) for run in runs] == [(1, 1), (3, 4)]
-    assert (desk.faults, desk.audit.verify().forgotten) == ([], 3)
-    assert verify_export(desk.audit.export()).faults == ()
-    desk.write("gov-3", "gov-3")
-    assert desk.faults == []
-    desk.change("DELETE FROM events WHERE position = 5")
-    assert desk.faults == ["3 missing"]
-
-
-def test_what_is_older_goes_but_not_of_a_lock_that_is_held_nor_what_names_it(desk: Desk) -> None:
-    desk.write("gov-1", "gov-2")
-    desk.clock.advance(100.0)
-    before = EventFilter(before=desk.clock.now())
-    desk.write("gov-1")
-    assert desk.audit.forget(before, held={"gov-2"}) == 1
-    desk.clock.advance(100.0)
-    assert desk.audit.forget(EventFilter(before=desk.clock.now())) == 2
-    assert desk.audit.forget(EventFilter()) == 0
-    assert (desk.numbers, desk.faults, desk.audit.verify().forgotten) == ([4, 5], [], 3)
-
-
-def test_where_the_order_cannot_be_written_nothing_is_removed(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk.write("gov-1")
-
-    def full(*_: object) -> int:
-        raise OSError("no room")
-
-    monkeypatch.setattr(desk.log, "append", full)
-    with pytest.raises(OSError, match="no room"):
-        desk.audit.forget(EventFilter())
-    assert (desk.numbers, desk.faults) == ([1], [])
-
-
-def test_entries_that_another_process_removes_are_no_loss_of_the_record_and_hide_none(tmp_path: Path) -> None:
-    incidents = Incidents()
-    desk, log = Desk(tmp_path), event_log(tmp_path, incidents)
-    noted = LoggedEvent(at=0.0, system="supervision", session=KEY, data=SessionNoted(what="x"))
-    log.append(noted)
-    Audit(log, desk.clock, tmp_path).append(entry(), session=KEY)
-    desk.audit.forget(EventFilter())
-    log.tell_losses(KEY)
-    assert incidents.take(KEY) == ()
-    log.append(noted)
-    desk.write("gov-1")
-    desk.change("DELETE FROM events WHERE position = 1")
-    log.tell_losses(KEY)
-    assert "was cut" in incidents.take(KEY)[0]

@@ -17,8 +17,6 @@ from sidecar.kernel.session import SessionKey
 from sidecar.systems.governance.audit import audit_line, chain_entry, seal_lines
 from sidecar.systems.governance.policy.chain import (
     Head,
-    Removed,
-    RemovedRun,
     Verification,
     verify_export,
     verify_lines,
@@ -141,43 +139,6 @@ def test_every_tampering_of_a_long_audit_is_found_and_names_the_entry(times: int
 
 
 # --- what is no fault, and what is --------------------------------------------------------------------------
-
-
-def removal(*runs: RemovedRun) -> AuditEntry:
-    output = Raw(msgspec.json.encode(Removed(removed=runs)))
-    return AuditEntry(tool="forget", lock="", mode=Mode.FULL, output=output)
-
-
-def run(lines: list[bytes], first: int, last: int) -> RemovedRun:
-    return RemovedRun(first=first, last=last, digest=msgspec.json.decode(lines[last - 1], type=Head).digest)
-
-
-def test_exactly_the_gaps_that_an_order_names_are_bridged() -> None:
-    entries = [entry(number) for number in range(1, 10)]
-    lines, _ = chained(entries)
-    named = [run(lines, 1, 2), run(lines, 4, 4), run(lines, 5, 6)]
-    lines, head = chained([*entries, removal(*named)])
-    left = [lines[at] for at in (2, 6, 7, 8, 9)]
-    assert verify_lines(left, head) == Verification(entries=5, first=3, forgotten=5)
-    assert verify_lines(lines, head).faults == ()  # killed before they were removed
-    assert found(left[:1] + left[2:], head) == [(2, 4, "missing")]  # one more than was named
-    assert found(left[1:], head) == [(1, 1, "missing")]
-    assert (2, 4, "missing") in found(left[:4], head)  # without the entry that names them
-    lines, head = chained([*entries, removal(replace_digest(named[0]), *named[1:])])
-    assert found([lines[at] for at in (2, 6, 7, 8, 9)], head) == [(1, 1, "missing")]
-
-
-def replace_digest(run: RemovedRun) -> RemovedRun:
-    return RemovedRun(first=run.first, last=run.last, digest="0" * 64)
-
-
-def test_text_in_an_entry_that_looks_like_an_order_bridges_nothing() -> None:
-    entries = [entry(number) for number in range(1, 5)]
-    lines, _ = chained(entries)
-    removed = {"removed": [{"first": 2, "last": 2, "digest": run(lines, 2, 2).digest}]}
-    fake = Raw(msgspec.json.encode({"tool": "forget", "output": removed}))
-    lines, head = chained([*entries, replace(entry(5), input=fake, output=Raw(msgspec.json.encode(removed)))])
-    assert found([lines[0], *lines[2:]], head) == [(2, 2, "missing")]
 
 
 def test_the_head_may_be_one_behind_and_no_more() -> None:

@@ -81,7 +81,7 @@ async def test_the_audit_stays_which_is_said_with_the_order_that_removes_it(fake
     for key in (KEY, KEY, OTHER):
         fakes.log.append(LoggedEvent(at=fakes.clock.now(), system="governance", session=key, data=entry))
     said = remover(fakes).forget(ForgetRequest(session=KEY.id))
-    assert said.endswith("kept files. 2 audit entries stay; `supervisor audit forget` removes them.")
+    assert said.endswith("kept files. 2 audit entries stay; `supervisor uninstall --purge` removes them.")
     said = remover(fakes).forget(ForgetRequest(before=fakes.clock.now() + 1.0))
     assert "3 audit entries stay" in said
     assert len(fakes.log.read(EventFilter(kinds=(AUDIT_KIND,)))) == 3

@@ -1,9 +1,8 @@
 """Verifies the lines of an audit.
 
 Entries are numbered from 1, and each line holds the digest of the one before it and, at its end, its own:
-SHA-256 of the line without that last field. What was removed on order is named by an entry of the tool
-`forget`; any other number that is missing is a fault. Who can write the state folder could make a whole new
-chain: only a signature, or an export in other hands, shows that.
+SHA-256 of the line without that last field. A number that is missing is a fault. Who can write the state
+folder could make a whole new chain: only a signature, or an export in other hands, shows that.
 """
 
 from __future__ import annotations
@@ -13,13 +12,10 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Annotated, Final
 
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.structs import read_json
-
-FORGET_TOOL: Final = "forget"
-"""The tool of an entry that says which entries were removed."""
 
 _TAIL: Final = len(',"digest":""}') + 64
 
@@ -31,20 +27,6 @@ class Head(Struct, frozen=True, kw_only=True):
     number: int = 0
     digest: str = ""
     at: float = 0.0
-
-
-class RemovedRun(Struct, frozen=True, kw_only=True):
-    """Entries that were removed, from `first` to `last`. `digest` is that of the last one."""
-
-    first: int
-    last: int
-    digest: str
-
-
-class Removed(Struct, frozen=True, kw_only=True):
-    """The output of an entry of the tool `forget`."""
-
-    removed: tuple[RemovedRun, ...]
 
 
 class Seal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,11 +52,10 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """The result. `first` is the least number; `forgotten` counts what was removed on order."""
+    """The result. `first` is the least number."""
 
     entries: int
     first: int = 0
-    forgotten: int = 0
     faults: tuple[Fault, ...] = ()
 
 
@@ -88,8 +69,7 @@ def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> V
     links: dict[int, _Line] = {}
     faults: list[Fault] = []
     changed: list[int] = []
-    removed: dict[int, RemovedRun] = {}
-    place = last = forgotten = 0
+    place = last = 0
     for place, line in enumerate(lines, 1):
         link = _read_line(place, line)
         if link is None:
@@ -103,7 +83,6 @@ def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> V
                 what = f"out of order: entry {last} stands before it"
                 faults.append(Fault(line=place, number=link.number, what=what))
             links[link.number], last = link, link.number
-            removed |= _removed_runs(link)
     ordered = [_Line(), *(links[number] for number in sorted(links))]
     for before, link in pairwise(ordered):
         gap = range(before.number + 1, link.number)
@@ -111,16 +90,12 @@ def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> V
             if link.previous != before.digest:
                 what = f"changed: it does not follow entry {before.number}, so one of the two was replaced"
                 faults.append(Fault(line=link.line, number=link.number, what=what))
-        elif part or sum(before.line < at < link.line for at in changed) >= len(gap):
-            continue
-        elif _is_bridged(gap, link.previous, removed):
-            forgotten += len(gap)
-        else:
+        elif not part and sum(before.line < at < link.line for at in changed) < len(gap):
             faults.append(Fault(line=link.line, number=gap[0], what=f"missing: {_named(gap)}"))
     faults += _faults_at_end(ordered[-1], changed, head)
     faults.sort(key=lambda fault: fault.line)
     first = ordered[1].number if links else 0
-    return Verification(entries=place, first=first, forgotten=forgotten, faults=tuple(faults))
+    return Verification(entries=place, first=first, faults=tuple(faults))
 
 
 def verify_export(data: bytes) -> Verification:
@@ -144,8 +119,6 @@ class _Line(Struct, frozen=True, kw_only=True):
     number: Annotated[int, Meta(ge=0, le=1 << 53)] = 0
     previous: str = ""
     digest: str = ""
-    tool: str = ""
-    output: Raw = Raw(b"null")
 
 
 def _read_line(place: int, line: bytes) -> _Line | None:
@@ -154,23 +127,6 @@ def _read_line(place: int, line: bytes) -> _Line | None:
         return None
     read = read_json(line, _Line)
     return None if read is None else replace(read, line=place)
-
-
-def _removed_runs(entry: _Line) -> dict[int, RemovedRun]:
-    """Return what an entry says was removed, by the last number of each run."""
-    said = read_json(entry.output, Removed) if entry.tool == FORGET_TOOL else None
-    return {run.last: run for run in said.removed} if said else {}
-
-
-def _is_bridged(gap: range, previous: str, removed: dict[int, RemovedRun]) -> bool:
-    """Whether all of a gap was removed on order, and the entry behind it followed the last one removed."""
-    at, run = gap[-1], removed.get(gap[-1])
-    if run is None or run.digest != previous:
-        return False
-    while run is not None and at >= gap[0]:
-        at = run.first - 1
-        run = removed.get(at)
-    return at == gap[0] - 1
 
 
 def _faults_at_end(last: _Line, changed: list[int], head: Head) -> list[Fault]:
