@@ -16,36 +16,9 @@ from typing import Final
 
 from sidecar.kernel.held_edits import AgentWrites, EditAuthor
 from sidecar.kernel.turn import FailureHandling
+from sidecar.platform.shell.commands import known_commands
 from sidecar.platform.shell.line import parse_simple_commands
 from sidecar.platform.shell.wrappers import command_basename, unwrap_command
-
-READ_COMMANDS: Final = re.compile(
-    r"\[|ag|bat|batcat|cat|cd|cmp|diff|echo|[ef]?grep|false|find|git|head|jq|ls|md5sum|nl|printf|pwd"
-    r"|realpath|rg|sed|sha1sum|sha256sum|sort|stat|supervisor|tail|test|tree|true|wc"
-)
-"""Commands that write nothing unless their arguments say so."""
-WRITING_ARGUMENTS: Final = {
-    "sed": re.compile(
-        r"--in-place.*|-[a-zA-Z]*i.*|.*\bw\s.*|(?:.*[\s;/|,#\dgpi$}])?w\s*[^\s;]*(?:rubric|\.supervisor|\.reflection).*"
-        r"|(?:.*[\s;\d$}])?e\s.*",
-        re.DOTALL,
-    ),
-    "rg": re.compile(r"--pre.*", re.DOTALL),
-    "sort": re.compile(r"-[a-zA-Z]*o.*|--output.*", re.DOTALL),
-    "tree": re.compile(r"-o.*", re.DOTALL),
-    "find": re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint.*|fls)", re.DOTALL),
-}
-"""Arguments with which a reading command writes."""
-GIT_READS: Final = re.compile(
-    r"add|blame|branch|cat-file|commit|describe|diff|fetch|grep|log|ls-files|ls-tree|push|reflog|remote|rev-parse"
-    r"|shortlog|show|status|tag|whatchanged"
-)
-GIT_MOVES: Final = re.compile(
-    r"am|apply|checkout|checkout-index|cherry-pick|clean|merge|mv|pull|read-tree|rebase|reset|restore|revert|rm"
-    r"|stash|switch"
-)
-"""Subcommands of git that may write any file of the work tree."""
-UNPACKERS: Final = frozenset({"patch", "tar", "bsdtar", "unzip", "7z", "cpio", "rsync"})
 
 _TARGET: Final = re.compile(r">[>|&]?\s*([^\s;|&<>]*)")
 _OPEN: Final = re.compile(r"[$`*?\[({~]")
@@ -129,25 +102,22 @@ def _only_reads(line: str) -> bool:
 
 
 def _is_reading_command(argv: Sequence[str]) -> bool:
-    name = command_basename(argv[0])
+    name, known = command_basename(argv[0]), known_commands().steering
     if name == "git":
-        reads = GIT_READS.fullmatch(_git_verb(argv)) is not None
-        return reads and not any(word.startswith("--output") for word in argv)
+        return _git_verb(argv) in known.git_reads and not any(word.startswith("--output") for word in argv)
     if name == "supervisor":
-        return not {"accept", "init", "trust", "on", "off", "toolset", "install"}.intersection(argv)
-    writing = WRITING_ARGUMENTS.get(name)
-    writes = writing is not None and any(writing.fullmatch(word) for word in argv[1:])
-    return READ_COMMANDS.fullmatch(name) is not None and not writes
+        return known.own_orders.isdisjoint(argv)
+    writing = known.writing.get(name)
+    writes = writing is not None and any(re.fullmatch(writing, word, re.DOTALL) for word in argv[1:])
+    return name in known.reads and not writes
 
 
 def _may_replace_any_file(argv: Sequence[str]) -> bool:
-    name = command_basename(argv[0])
+    name, known = command_basename(argv[0]), known_commands().steering
     if name == "git":
         verb = _git_verb(argv)
-        return GIT_MOVES.fullmatch(verb) is not None and not (
-            verb == "stash" and {"list", "show"} & set(argv)
-        )
-    return name in UNPACKERS
+        return verb in known.git_moves and not (verb == "stash" and {"list", "show"} & set(argv))
+    return name in known.unpackers
 
 
 def _git_verb(argv: Sequence[str]) -> str:

@@ -57,6 +57,12 @@ def sound(fact: Evidence) -> bool:
     return not (fact.stale or fact.bad) and fact.source not in (Source.CLAIM, Source.STEERING)
 
 
+def decides(fact: Evidence, shown: JudgeCase) -> bool:
+    """Whether Supervisor saw a check pass that the user typed or that is the goal: then no word is needed."""
+    passed = sound(fact) and fact.source is Source.GATE and fact.worth is EvidenceStrength.CHECK
+    return passed and (fact.call == "check:1" or shown.condition == CHECK)
+
+
 def new_to_it(fact: Evidence, shown: JudgeCase) -> bool:
     """Whether a proof saw more than that nothing broke, as far as these goals and changes go."""
     if fact.worth is EvidenceStrength.WORK or fact.call == "check:1" or shown.condition == CHECK:
@@ -89,7 +95,7 @@ def test_a_complete_without_objection_breaks_no_law(judgement: tuple[Complete, J
     assert cited <= by_id.keys()
     for fact in shown.evidence:
         if fact.source is Source.STEERING:
-            assert fact.stale or not fact.own
+            assert fact.stale or not fact.own or any(decides(one, shown) for one in shown.evidence)
         elif fact.bad:
             assert fact.stale or fact.worth is not EvidenceStrength.CHECK
             assert fact.source is not Source.GATE or fact.worth is not EvidenceStrength.CHECK

@@ -7,7 +7,6 @@ test run writes are no edits. Conversely, an action is ruled out only if all cal
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from sidecar.evidence.commands.kinds import command, kinds_of, plain_words
@@ -51,12 +50,16 @@ def _only_documents(call: ToolCall) -> bool:
 
 def writes_into_project(run: CommandRun, line: str) -> bool:
     """Whether a command clearly writes into the project; `line` is the shell line that contains it."""
-    argv = command(run)
-    if not argv:
-        return False
+    argv, known = command(run) or ("",), known_commands()
     name, words = argv[0], {*argv[1:]}
-    if name in WRITING_COMMANDS:
-        return WRITING_COMMANDS[name](argv[1:])
+    if name == "git":
+        return _git_writes(argv[1:])
+    if name in known.editing_in_place:
+        return any(re.match(r"-\w*i|--in-place", word) for word in words)
+    if name in known.writing_last_word | known.writing_words:
+        named = (word for word in argv[1:] if not word.startswith("-"))
+        written = named if name in known.writing_words else argv[1:][-1:]
+        return any(not NON_SOURCE_TARGET.match(word) for word in written)
     if tool := find_tool(name):
         common, subcommand = known_tools().common, next(iter(argv[1:]), "")
         if "" in tool.rewrites or subcommand in tool.rewrites:
@@ -64,7 +67,7 @@ def writes_into_project(run: CommandRun, line: str) -> bool:
         if tool.repairs:
             return bool(words & common.repairs)
     return (
-        name in known_commands().output
+        name in known.output
         and run.silenced
         and any(not NON_SOURCE_TARGET.match(each) for each in REDIRECT_TARGET.findall(line))
     )
@@ -74,29 +77,6 @@ def _git_writes(words: tuple[str, ...]) -> bool:
     known = known_commands()
     at = next((number for number, word in enumerate(words) if word in known.git_rewriting), len(words))
     return at < len(words) and not {*words[at:]} & known.git_harmless
-
-
-def _edits_in_place(words: tuple[str, ...]) -> bool:
-    return any(re.match(r"-\w*i|--in-place", word) for word in words)
-
-
-def _writes_last_argument(words: tuple[str, ...]) -> bool:
-    return bool(words) and not NON_SOURCE_TARGET.match(words[-1])
-
-
-def _tee_writes_project(words: tuple[str, ...]) -> bool:
-    return any(not NON_SOURCE_TARGET.match(word) for word in words if not word.startswith("-"))
-
-
-WRITING_COMMANDS: Final[dict[str, Callable[[tuple[str, ...]], bool]]] = {
-    "git": _git_writes,
-    "sed": _edits_in_place,
-    "perl": _edits_in_place,
-    "mv": _writes_last_argument,
-    "cp": _writes_last_argument,
-    "patch": _writes_last_argument,
-    "tee": _tee_writes_project,
-}
 
 
 # --- What the calls of a turn could have done without showing it --------------------------------------------
@@ -109,11 +89,6 @@ KNOWN_CALLS_LIMIT: Final = 400
 """Most calls that a turn holds; of a longer turn, the beginning is not known."""
 REPORTING_CHECKS: Final = frozenset({Kind.TESTS, Kind.TYPES, Kind.LINT})
 """Checks that write only reports and caches."""
-MAY_OPEN_REQUEST: Final = re.compile(
-    r"\b(?:gh|glab|hub|tea|az|bb|curl|wget|https?|xh|ssh|git-pr|pull[-_ ]?requests?|merge[-_ ]?requests?"
-    r"|merge_request\.create|refs/for|mr)\b|https?://|\bpr\b"
-)
-"""Words of a command line that may have opened a pull request in any way."""
 
 
 def cannot_have_written(turn: Turn, path: str) -> bool:
@@ -164,7 +139,7 @@ def _writes_only_named_files(argv: tuple[str, ...]) -> bool:
 
 def may_open_pull_request(call: ToolCall) -> bool:
     """Whether a call can have opened a pull request: by a tool of a code host, over the web, or by a push."""
-    if OPENING_TOOL.search(call.tool) or MAY_OPEN_REQUEST.search(call.command):
+    if OPENING_TOOL.search(call.tool) or re.search(known_commands().opening_request, call.command):
         return True
     return call.doing is ToolAction.RUN and (
         not call.runs or not all(_talks_to_no_code_host(run) for run in call.runs)

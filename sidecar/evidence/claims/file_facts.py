@@ -14,13 +14,11 @@ from sidecar.evidence.claims.assessment import (
     claim_unknown,
 )
 from sidecar.evidence.claims.edits import cannot_have_written
-from sidecar.evidence.claims.wording import Utterance
+from sidecar.evidence.claims.wording import Utterance, names_last_commit
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.turn import CallOutcome, FailureHandling, ToolAction, ToolCall, Turn
-
-LAST_COMMIT: Final = re.compile(r"\b(last commit|HEAD|git)\b")
 
 
 def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -66,7 +64,7 @@ def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessmen
     """A file that differs from the last prompt and from the last commit was not put back to either."""
     state, git = seen.project_state, seen.repository
     dirty = git is not None and any(_is_same_path(said.path, each) for each in git.uncommitted)
-    if dirty and LAST_COMMIT.search(said.text):
+    if dirty and names_last_commit(said.text):
         return claim_contradicted(f"{said.path} differs from the last commit")
     if dirty and state.since_prompt and _is_changed(said.path, state):
         return claim_contradicted(

@@ -73,6 +73,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     plans: str
     conditions: str
     restores: str
+    last_commit: str
     unchecked: str
     elsewhere: str
     cleanly: str
@@ -174,6 +175,11 @@ def _is_planned(text: str, hit: re.Match[str]) -> bool:
 def says_success(text: str) -> bool:
     """Whether a text says of a command that it ran well."""
     return _compiled(load_data("claims", ClaimWording).succeeds).search(text) is not None
+
+
+def names_last_commit(text: str) -> bool:
+    """Whether a text names the last commit."""
+    return _compiled(load_data("claims", ClaimWording).last_commit).search(text) is not None
 
 
 def read_number(said: str) -> int:

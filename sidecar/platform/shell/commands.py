@@ -7,6 +7,17 @@ from msgspec import Struct
 from sidecar.platform.data import load_data
 
 
+class SteeringCommands(Struct, frozen=True, forbid_unknown_fields=True):
+    """Its section `steering`."""
+
+    reads: frozenset[str]
+    own_orders: frozenset[str]
+    git_reads: frozenset[str]
+    git_moves: frozenset[str]
+    unpackers: frozenset[str]
+    writing: dict[str, str]
+
+
 class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     """The data file."""
 
@@ -30,8 +41,13 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     git_own: frozenset[str]
     output: frozenset[str]
     naming_what_they_write: frozenset[str]
+    editing_in_place: frozenset[str]
+    writing_last_word: frozenset[str]
+    writing_words: frozenset[str]
+    opening_request: str
     blocked: str
     queued: str
+    steering: SteeringCommands
     starters: dict[str, frozenset[str]]
 
 
