@@ -22,7 +22,7 @@ from sidecar.judging.rules.permission_seeking import (
 )
 from sidecar.judging.rules.promised_next_step import find_narration, find_promised_next_step
 from sidecar.judging.wording import has, opens
-from sidecar.kernel.turn import CallOutcome
+from sidecar.kernel.turn import CallOutcome, ToolAction
 
 CLOSING_SENTENCES: Final = 6
 """Sentences at the end of a message that say why the agent stops."""
@@ -124,7 +124,9 @@ def _waiting_outside_sign(look: TurnFacts) -> bool | None:
 
 def _impossible_sign(look: TurnFacts) -> bool | None:
     """It says so where it closes or, with a goal that something tried speaks against, anywhere."""
-    tried = look.goal and any(call.outcome is CallOutcome.FAILED for call in look.turn.calls)
+    runs = [call for call in look.turn.calls if call.doing is ToolAction.RUN]
+    failed = any(call.outcome is CallOutcome.FAILED for call in look.turn.calls)
+    tried = look.goal and (failed or (not look.worked and len(runs) > 1))
     told = look.message.text if tried else "\n".join(_closing_sentences(look))
     if not (has(told, "impossible") or (look.goal and look.given_up)):
         return None
