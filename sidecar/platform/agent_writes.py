@@ -12,13 +12,15 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.held_edits import AgentWrites, EditAuthor
 from sidecar.kernel.turn import FailureHandling
-from sidecar.platform.shell.commands import known_commands
 from sidecar.platform.shell.line import parse_simple_commands
 from sidecar.platform.shell.wrappers import command_basename, unwrap_command
+
+if TYPE_CHECKING:
+    from sidecar.platform.shell.commands import SteeringCommands
 
 _TARGET: Final = re.compile(r">[>|&]?\s*([^\s;|&<>]*)")
 _OPEN: Final = re.compile(r"[$`*?\[({~]")
@@ -101,8 +103,14 @@ def _only_reads(line: str) -> bool:
     )
 
 
+def _known() -> SteeringCommands:
+    from sidecar.platform.shell.commands import known_commands  # noqa: PLC0415 - a waiting sidecar does without
+
+    return known_commands().steering
+
+
 def _is_reading_command(argv: Sequence[str]) -> bool:
-    name, known = command_basename(argv[0]), known_commands().steering
+    name, known = command_basename(argv[0]), _known()
     if name == "git":
         return _git_verb(argv) in known.git_reads and not any(word.startswith("--output") for word in argv)
     if name == "supervisor":
@@ -113,7 +121,7 @@ def _is_reading_command(argv: Sequence[str]) -> bool:
 
 
 def _may_replace_any_file(argv: Sequence[str]) -> bool:
-    name, known = command_basename(argv[0]), known_commands().steering
+    name, known = command_basename(argv[0]), _known()
     if name == "git":
         verb = _git_verb(argv)
         return verb in known.git_moves and not (verb == "stash" and {"list", "show"} & set(argv))

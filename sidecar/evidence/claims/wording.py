@@ -78,9 +78,14 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     elsewhere: str
     cleanly: str
     succeeds: str
+    failure: str
+    trouble: str
+    untroubled: str
     numbers: tuple[str, ...]
     parts: dict[str, str]
     nouns: dict[str, str]
+    subjects: dict[str, str]
+    orders: dict[str, str]
     forms: tuple[ClaimForm, ...]
     commands: dict[str, str]
 
@@ -113,7 +118,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
     """
     found: dict[tuple[str, ...], Utterance] = {}
     denied = set[ClaimKind]()
-    restored = _compiled(load_data("claims", ClaimWording).restores).search(message) is not None
+    restored = compiled(load_data("claims", ClaimWording).restores).search(message) is not None
     whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
     for joined in SENTENCE.split(EMPHASIS.sub("", _of_this_turn(whole))):
         if not SHORTEST <= len(joined) <= SENTENCE_LIMIT:
@@ -143,13 +148,13 @@ def _denied_kinds(sentence: str) -> set[ClaimKind]:
         form.kind
         for form in known.forms
         for clause in denied
-        if form.asked and not form.plain and _compiled(form.pattern).search(clause)
+        if form.asked and not form.plain and compiled(form.pattern).search(clause)
     }
 
 
 def _is_denied(clause: str) -> bool:
     known = load_data("claims", ClaimWording)
-    return _compiled(known.denies).search(QUOTED.sub(" ", clause)) is not None
+    return compiled(known.denies).search(QUOTED.sub(" ", clause)) is not None
 
 
 def _of_this_turn(message: str) -> str:
@@ -158,8 +163,8 @@ def _of_this_turn(message: str) -> str:
     kept, skipped = list[str](), False
     for line in message.split("\n"):
         if HEADING.match(line):
-            skipped = _compiled(known.elsewhere).search(line) is not None
-        if not skipped and not _compiled(known.unchecked).match(line):
+            skipped = compiled(known.elsewhere).search(line) is not None
+        if not skipped and not compiled(known.unchecked).match(line):
             kept.append(line)
     return "\n".join(kept)
 
@@ -169,17 +174,17 @@ def _is_planned(text: str, hit: re.Match[str]) -> bool:
     begin = max((end.end() for end in PHRASE.finditer(text, 0, hit.start())), default=0)
     following = PHRASE.search(text, hit.end())
     clause = QUOTED.sub(" ", text[begin : following.start() if following else len(text)])
-    return _compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
+    return compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
 
 
 def says_success(text: str) -> bool:
     """Whether a text says of a command that it ran well."""
-    return _compiled(load_data("claims", ClaimWording).succeeds).search(text) is not None
+    return compiled(load_data("claims", ClaimWording).succeeds).search(text) is not None
 
 
 def names_last_commit(text: str) -> bool:
     """Whether a text names the last commit."""
-    return _compiled(load_data("claims", ClaimWording).last_commit).search(text) is not None
+    return compiled(load_data("claims", ClaimWording).last_commit).search(text) is not None
 
 
 def read_number(said: str) -> int:
@@ -190,7 +195,7 @@ def read_number(said: str) -> int:
 
 def command_pattern(name: str) -> re.Pattern[str]:
     """Return the commands of this name in the data file, as one pattern."""
-    return _compiled(load_data("claims", ClaimWording).commands[name])
+    return compiled(load_data("claims", ClaimWording).commands[name])
 
 
 def _asserted_clauses(sentence: str, *, world: bool) -> str:
@@ -199,7 +204,7 @@ def _asserted_clauses(sentence: str, *, world: bool) -> str:
     Of checks a denial takes back what stands before it, too ("all tests pass, and two fail"), of the world
     only what its own clause says ("I committed it, and I did not push").
     """
-    if _compiled(load_data("claims", ClaimWording).withdraws).search(QUOTED.sub(" ", sentence)):
+    if compiled(load_data("claims", ClaimWording).withdraws).search(QUOTED.sub(" ", sentence)):
         return ""
     clauses = CLAUSE.split(sentence)
     denied = [_is_denied(clause) for clause in clauses]
@@ -211,19 +216,19 @@ def _asserted_clauses(sentence: str, *, world: bool) -> str:
 def _without_quotations(text: str) -> str:
     """Return a text in which commands are named by what they check, and nothing else is quoted."""
     for noun, pattern in load_data("claims", ClaimWording).nouns.items():
-        text = _compiled(pattern).sub(noun, text)
+        text = compiled(pattern).sub(noun, text)
     return QUOTED.sub(" ", text)
 
 
 def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
     known = load_data("claims", ClaimWording)
-    cleaned = _compiled(known.cleanly).sub("cleanly", sentence)
-    conditional = _compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
+    cleaned = compiled(known.cleanly).sub("cleanly", sentence)
+    conditional = compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
     asserted = {world: _asserted_clauses(cleaned, world=world) for world in (False, True)}
     unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
     for form in known.forms:
-        if form.asked and not _compiled(form.asked).search(prompt):
+        if form.asked and not compiled(form.asked).search(prompt):
             continue
         if form.plain:
             text = "" if conditional else sentence
@@ -231,7 +236,7 @@ def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
             text = (asserted if form.named else unquoted)[form.world]
         hits = [
             hit
-            for hit in _compiled(form.pattern).finditer(text)
+            for hit in compiled(form.pattern).finditer(text)
             if not (form.world and _is_planned(text, hit))
         ]
         for hit in hits if form.named else hits[:1]:
@@ -244,7 +249,7 @@ def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of the data file when it is first looked for: at import all would cost 20 ms."""
     whole = expand_parts(pattern, load_data("claims", ClaimWording).parts)
     numbers = count()

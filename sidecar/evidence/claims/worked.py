@@ -119,7 +119,7 @@ def last_command_failure(turn: Turn) -> CommandFailure | None:
         if call.outcome in {CallOutcome.PENDING, CallOutcome.INTERRUPTED}:
             return None
         failed = call.outcome is CallOutcome.FAILED or call.exit_code not in {None, 0}
-        blamed = tuple(run for run in _blamed_commands(call, failed=failed) if not is_incidental_command(run))
+        blamed = tuple(run for run in blamed_commands(call, failed=failed) if not is_incidental_command(run))
         hidden = not failed and _has_hidden_test_failure(call)
         if not blamed and call.runs and not hidden:
             continue
@@ -137,7 +137,7 @@ def last_command_failure(turn: Turn) -> CommandFailure | None:
     return None
 
 
-def _blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
+def blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
     """The commands of the line that can have caused its exit code."""
     if not failed:
         return call.runs

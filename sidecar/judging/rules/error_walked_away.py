@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from sidecar.evidence.claims.passed_over import find_passed_over_failure
 from sidecar.evidence.claims.wording import CLAUSE
 from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
@@ -21,12 +22,17 @@ from sidecar.judging.wording import has
 ERROR_WALKED_AWAY: Final = "error-walked-away"
 NAMING_WORDS: Final = 2
 """Words of a shell line, from its start, that identify its command."""
+SAY_OR_REPAIR: Final = (
+    "Find out why it failed, repair it and run it again, or say plainly that it fails and why."
+)
 CHECK_PATTERN: Final = r"(?i)tests?\b|build|lint|suite|spec|compil|check"
 """Words that mark a clause about a check."""
 
 
 def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
-    """Find a failure that the message passes over."""
+    """Find a failure that the message passes over: first of a command whose subject is known."""
+    if found := _passed_over(look):
+        return found
     failure = look.failure
     if failure is None or not look.wanted or not look.message.text:
         return None
@@ -40,8 +46,18 @@ def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
     code = "" if not failure.exit_code else f" with exit code {failure.exit_code}"
     since = "; you edited since and did not run it again" if failure.edited else ""
     missing = f"the last command failed{code} and your message passes over it: {failure.line}{since}"
-    then = "Find out why it failed, repair it and run it again, or say plainly that it fails and why."
-    return rule_finding(ERROR_WALKED_AWAY, missing, then, certain=certain)
+    return rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=certain)
+
+
+def _passed_over(look: TurnFacts) -> RuleFinding | None:
+    if not look.free or look.request.failure_wanted or "?" in look.message.end:
+        return None
+    call = find_passed_over_failure(look.turn)
+    if call is None or not look.message.text:
+        return None
+    line = " ".join(call.command.split())[:200]
+    missing = f"`{line}` failed, nothing made it good since, and your message passes over it"
+    return rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True)
 
 
 def _is_clear_failure(look: TurnFacts, failure: CommandFailure) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 from sidecar.evidence.claims.edits import edit_places, is_turn_fully_known
 from sidecar.evidence.claims.facts import may_have_tested
 from sidecar.evidence.claims.ledger import CHECK_CLAIMS
+from sidecar.evidence.claims.passed_over import find_skipped_order
 from sidecar.evidence.claims.proof import (
     CHECK_RUN_NAMES,
     CheckProof,
@@ -38,6 +39,7 @@ RUNNING: Final = frozenset({ToolAction.RUN, ToolAction.DELEGATE, ToolAction.OTHE
 """Calls that may run a command."""
 COMMAND_NAME: Final = r"`([^`\n]{4,200})`"
 RUN_AGAIN: Final = "Make that run pass, then run it again."
+RUN_IT: Final = "Run it and show its result, or say that it was not run."
 SHOW_RUN: Final = "Run the tests and show the result."
 
 
@@ -48,6 +50,7 @@ def find_false_complete(look: TurnFacts) -> RuleFinding | None:
         _other_check_finding,
         _failed_command_finding,
         _command_finding,
+        _skipped_order_finding,
         _no_change_finding,
     )
     found = [each for kind in kinds if (each := kind(look)) is not None]
@@ -116,6 +119,15 @@ def _command_finding(look: TurnFacts) -> RuleFinding | None:
     missing = f"no command ran in this turn, and you say: {said.text}"
     certain = look.free and is_turn_fully_known(look.turn)
     return rule_finding(FALSE_COMPLETE, missing, "Run the command and show its result.", certain=certain)
+
+
+def _skipped_order_finding(look: TurnFacts) -> RuleFinding | None:
+    """The user ordered a check, no command can have been one, and the message speaks of it as if it ran."""
+    able = look.free and look.worked and "?" not in look.message.end
+    if not able or not (check := find_skipped_order(look.turn)):
+        return None
+    missing = f"you were asked to run this check, and no command of the turn can have: {check}"
+    return rule_finding(FALSE_COMPLETE, missing, RUN_IT, certain=True)
 
 
 def _no_change_finding(look: TurnFacts) -> RuleFinding | None:

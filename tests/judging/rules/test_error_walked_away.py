@@ -75,8 +75,8 @@ def test_a_failure_that_is_none_or_is_told_is_never_certain(
     assert certain(weighed(prompt, message, calls)) == ()
 
 
-def test_what_is_missing_names_the_line_and_its_exit_code() -> None:
+def test_what_is_missing_names_the_line() -> None:
     found = weighed(WORK, DONE, FAILED).findings[0]
     assert found.lack.missing == (
-        "the last command failed with exit code 1 and your message passes over it: pytest -q",
+        "`pytest -q` failed, nothing made it good since, and your message passes over it",
     )

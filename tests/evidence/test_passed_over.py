@@ -1,0 +1,73 @@
+"""A failed command is passed over where no sentence about its subject speaks of trouble, however worded."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sidecar.evidence.claims.passed_over import find_passed_over_failure, find_skipped_order
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
+from sidecar.platform.shell.line import parse_simple_commands
+from support.table import over_table
+
+EDIT = ToolCall(id="e", tool="Edit", doing=ToolAction.EDIT, outcome=CallOutcome.OK, paths=("/p/a.py",))
+
+
+def ran(line: str, code: int = 0) -> ToolCall:
+    outcome = CallOutcome.FAILED if code else CallOutcome.OK
+    return ToolCall(
+        id=line,
+        tool="Bash",
+        doing=ToolAction.RUN,
+        outcome=outcome,
+        command=line,
+        runs=parse_simple_commands(line),
+        exit_code=code,
+    )
+
+
+def turn(message: str, *calls: ToolCall, prompt: str = "") -> Turn:
+    return Turn(prompts=(prompt,), calls=calls, last_message=message)
+
+
+PUSH, COMMIT = ran("git push origin main", 1), ran("git commit -qm x", 1)
+TESTS, LINT, INSTALL = ran("pytest -q", 1), ran("ruff check .", 1), ran("npm install zod", 1)
+PASSED_OVER = (
+    (turn("Everything is on GitHub now.", PUSH), PUSH),
+    (turn("It went in as one commit. The build has no errors.", COMMIT), COMMIT),
+    (turn("`slug()` handles umlauts. Suite: 12/12 without any warnings.", TESTS, EDIT), TESTS),
+    (turn("zod validates the input now.\n\nNothing else changed.", INSTALL), INSTALL),
+    (turn("The linter is happy.", EDIT, LINT), LINT),
+    (turn("All done.", TESTS, EDIT, ran("ruff check .")), TESTS),
+)
+TOLD = (
+    turn("The server refused the push.", PUSH),
+    turn("I **couldn't** commit: the hook wants a ticket.", COMMIT),
+    turn("| check | result |\n|---|---|\n| tests | 1 fails |", TESTS),
+    turn("There is no network here, so zod is in package.json alone.", INSTALL),
+    turn("Pushed at the second try.", PUSH, ran("git push origin main")),
+    turn("Cleaned up.", LINT, EDIT, ran("pytest -q")),
+    turn("Looked around.", ran("grep x a.py", 1), ran("git push --dry-run", 1)),
+    turn("It is in.", replace(COMMIT, output="nothing to commit, working tree clean")),
+)
+
+
+@over_table(("seen", "call"), PASSED_OVER)
+def test_a_failure_without_a_word_of_trouble_is_passed_over(seen: Turn, call: ToolCall) -> None:
+    assert find_passed_over_failure(seen) == call
+
+
+@over_table("seen", TOLD)
+def test_a_failure_that_is_told_made_good_or_of_no_known_subject_is_not(seen: Turn) -> None:
+    assert find_passed_over_failure(seen) is None
+
+
+ORDER = "use a Map, then run the tests"
+
+
+def test_a_check_that_was_ordered_and_cannot_have_run_is_skipped_unless_told() -> None:
+    looked = ran("cat a.py")
+    assert find_skipped_order(turn("Tests: ✅", EDIT, looked, prompt=ORDER)) == "tests"
+    assert find_skipped_order(turn("I have not run the tests.", EDIT, looked, prompt=ORDER)) == ""
+    assert find_skipped_order(turn("Tests: ✅", EDIT, ran("pytest"), prompt=ORDER)) == ""
+    assert find_skipped_order(turn("Tests: ✅", EDIT, ran("./all.sh"), prompt=ORDER)) == ""
+    assert find_skipped_order(turn("A Map it is.", EDIT, looked, prompt=ORDER)) == ""
