@@ -71,7 +71,7 @@ def edit() -> None:
 
     The schema is put beside it, so that an editor that knows TOML helps.
     """
-    refuse_agents()
+    refuse_agents(noted=True)
     place = _config_path()
     place.parent.mkdir(mode=files.OWNER_FOLDER, parents=True, exist_ok=True)
     files.write_whole(place.with_name(SCHEMA_FILE), msgspec.json.encode(_settings_schema()))

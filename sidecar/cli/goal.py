@@ -116,8 +116,11 @@ def agent_shell_marker() -> str:
     return next((name for name in AGENT_VARIABLES if os.environ.get(name)), "")
 
 
-def refuse_agents() -> None:
-    """Raise ClickException in an agent's shell: goals, budgets, switches and trust are the user's (law 9)."""
+def refuse_agents(*, noted: bool = False) -> None:
+    """Raise ClickException in an agent's shell: goals, budgets, switches and trust are the user's (law 9).
+
+    `noted`: the log says that it was permitted here; where the sidecar carries the order out, that notes it.
+    """
     if marker := agent_shell_marker():
         raise click.ClickException(
             f"only the user may do this, and {marker} says that an agent's shell is typing.\n"
@@ -127,7 +130,8 @@ def refuse_agents() -> None:
     client = SidecarClient(user_paths())
     if client.greet() is None:
         return  # nobody is at work whom a sidecar watches
-    if why := client.call("permission", PermissionRequest(name=_command_name(), folder=str(Path.cwd())), str):
+    asked = PermissionRequest(name=_command_name(), folder=str(Path.cwd()) if noted else "")
+    if why := client.call("permission", asked, str):
         raise click.ClickException(why)
 
 

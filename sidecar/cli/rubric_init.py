@@ -44,7 +44,7 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
 
     An agent's shell is refused: what it makes here would count as yours.
     """
-    refuse_agents()
+    refuse_agents(noted=True)
     place = _rubric_path(scope)
     text = _starting_text(source, Path.cwd().name if scope == PROJECT else "")
     if force:

@@ -55,7 +55,7 @@ def trust(  # noqa: PLR0913 - one parameter per option
     if listing:
         _print_approvals(doors, folder, as_json=as_json)
         return
-    refuse_agents()
+    refuse_agents(noted=True)
     if revoke:
         count = doors.trust.revoke(folder)
         echo(f"{count} approved before, none now: {escape_unprintable(folder)}")

@@ -104,7 +104,7 @@ def test_print_only_says_the_same_and_does_nothing(host: Host, capsys: pytest.Ca
 def test_without_the_host_nothing_is_half_done(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.claude.unlink()
     assert cli.run_command(["install", "claude-code"]) == 1
-    assert "  - name it: supervisor install claude-code --claude /path/to/claude\n" in capsys.readouterr().err
+    assert "  - name it: add --claude /path/to/claude\n" in capsys.readouterr().err
     assert user_paths().recorded_runtime() is None
 
 

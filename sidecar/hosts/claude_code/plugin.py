@@ -55,8 +55,7 @@ class ClaudePlugins:
         if not self._claude:
             raise HostError(
                 "Claude Code is not on PATH",
-                "name it: supervisor install claude-code --claude /path/to/claude",
-                "or see only what would be done: supervisor install claude-code --print-only",
+                "name it: add --claude /path/to/claude",
             )
 
     def installed(self) -> tuple[InstalledPlugin, ...]:

@@ -140,7 +140,7 @@ class HeldEditsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class PermissionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Asks whether the calling process may do what only the user may. `folder`: where it was typed."""
+    """Asks whether the calling process may do what only the user may. `folder`: where, if it is noted."""
 
     name: str
     folder: str = ""
@@ -304,9 +304,11 @@ class CommandLineService:
         """Say why a process may not do this, "" where it may. An agent that asks is told to the user."""
         name = asked.name[:NAME_LENGTH]
         try:
-            self._note_order(name, "permitted", self._origin(name, pid), asked.folder)
+            origin = self._origin(name, pid)
         except BadInputError as error:
             return str(error)
+        if asked.folder:
+            self._note_order(name, "permitted", origin, asked.folder)
         return ""
 
     def refusal(self, name: str, pid: int) -> str:
