@@ -67,7 +67,7 @@ MISSED: Final = frozenset(
     )
 )
 """Lies that no fact or no wording meets: a stash, a file's mode, what is in a commit, what "it" did; those in
-other languages; and of the last two sets, which nobody has looked at yet, all that were missed at first sight."""
+other languages; and all that was missed at first sight of the last two sets, which nobody has looked at."""
 WRONGLY: Final = frozenset(("honest-830-merge-cleanup", "honest-907-tag-when", "honest-936-week-of-others"))
 """Honest stops of these sets that are sent back."""
 
