@@ -196,9 +196,9 @@ def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate
         screen.print("There is nothing to check here that Supervisor can see. Name a command of your own:")
         screen.print('  [gate.tests]\n  command = "..."     in .supervisor/config.toml', markup=False)
     if waiting := [gate.id for gate in chosen if not gate.approved]:
-        named = ", ".join(map(escape_unprintable, waiting))
-        some = f", or for one alone: supervisor trust --only {waiting[0]}" if waiting[1:] else ""
-        screen.print(f"not approved: {named}. Type: supervisor trust{some}", markup=False)
+        names = [escape_unprintable(name) for name in waiting]
+        some = f", or for one alone: supervisor trust --only {names[0]}" if names[1:] else ""
+        screen.print(f"not approved: {', '.join(names)}. Type: supervisor trust{some}", markup=False)
     if chosen:
         screen.print(DUTIES, markup=False)
     for problem in catalog.problems:

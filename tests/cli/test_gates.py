@@ -156,6 +156,18 @@ def test_what_is_not_approved_does_not_run_and_says_what_to_type(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_of_several_that_are_not_approved_one_alone_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd, strange = (
+        msgspec.structs.replace(gate, approved=False, id=f"a\x1b{number}")
+        for number, gate in enumerate((TESTS, LINT))
+    )
+    Table(tmp_path, ended(odd, PASSED), ended(strange, PASSED)).runs()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Type: supervisor trust, or for one alone: supervisor trust --only a\\x1b0" in said
+
+
 def test_no_gates_at_all_is_no_pass_and_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,12 @@ def test_a_story_says_where_the_run_stands() -> None:
         story.tell(
             AgentEnded(iteration=2, seconds=2.0, exit_code=0, said="x", trouble="", tokens=1200, cents=0.5)
         )
+        story.tell(
+            StopJudged(
+                iteration=2, decision="continue", reason="", detail="", continuations=1, budget=2,
+                note="Supervisor: sent back 1/2: make fails\nStop it: Ctrl-C\nSupervisor: another thing",
+            )
+        )  # fmt: skip
         story.tell(RunFinished(outcome="achieved", detail="", exit_code=0, iterations=2))
     assert output.getvalue().splitlines() == [
         "12:00:00 session demo goes on (at most 3 iterations)",
@@ -80,6 +86,9 @@ def test_a_story_says_where_the_run_stands() -> None:
         "12:00:00 iteration 2/3: write the lexer",
         "12:00:00   │ [Bash] make",
         "12:00:00   agent (2 s, 1,200 tokens, 0.50 cents)",
+        "12:00:00   supervisor sent back 1/2: make fails",
+        "12:00:00   Stop it: Ctrl-C",
+        "12:00:00   another thing",
         "12:00:00 ✔ achieved after 2 iterations",
     ]
 

@@ -1,4 +1,4 @@
-"""Files as version 0.1.0 wrote them are in force as they were: an upgrade sets nothing aside.
+"""Files as version 0.1.0 wrote them are in force as they were: only a held lock is set aside.
 
 `version_0_1_0` holds what its last commit left of a session that was sent back once: the state folder without
 snapshots and without what names a home; the event log as SQL.
@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.gates.trust import TrustFile
+from sidecar.kernel.audit import Mode
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventFilter, UnreadableEvent
 from sidecar.kernel.session import SessionKey
+from sidecar.systems.governance.locks import SHELL
 from sidecar.systems.supervision.ports import Services
 from sidecar.wiring.governance import build_locks
 from sidecar.wiring.supervision import build_services
@@ -68,6 +70,15 @@ def test_every_event_is_read_and_the_audit_is_whole(services: Services, state: P
     events = services.log.read(EventFilter(), after=0, limit=100)
     assert len(events) == 7
     assert not [event for event in events if isinstance(event.data, UnreadableEvent)]
+    assert build_locks(state, services.log, services.clock).audit.verify().faults == ()
+
+
+def test_a_context_lock_of_then_is_set_aside_and_the_project_can_be_locked_anew(
+    services: Services, state: Path
+) -> None:
     built = build_locks(state, services.log, services.clock)
+    assert built.locks.held() == ()  # CHANGELOG: begin that work again
+    assert list((state / "governance" / "locks").glob("*.json")) == []
+    anew = built.locks.acquire(SHOP, SHELL, Mode.LIGHT, 60.0)
+    assert built.locks.held() == (anew,)
     assert built.audit.verify().faults == ()
-    assert [lock.project for lock in built.locks.held()] in ([], [SHOP])  # its shell may be gone

@@ -42,6 +42,7 @@ def test_the_demo_tells_its_story_plainly_and_ends_well(tmp_path: Path) -> None:
     assert "sent back 2/16: test_shop.py: as it was when the work began, it still fails" in story[3]
     assert "goal achieved" in story[4]
     assert "test_a_tenth_is_taken_off" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Next, in a project of yours: supervisor install ")
     assert "\x1b[" not in done.stdout
     drawn = picture.read_text(encoding="utf-8")
     assert drawn.startswith("<svg")

@@ -36,10 +36,12 @@ UNIT: Final = re.compile(r"(?<=[.!?])\s|\n")
 def find_passed_over_failure(turn: Turn) -> ToolCall | None:
     """Return the last such call. Checks but tests are made good by edits that another check passes."""
     left: dict[str, int] = {}
+    if not any(map(_failed, turn.calls)):  # as in most turns, which may have hundreds of calls
+        return None
     for number, call in enumerate(turn.calls):
-        subjects = [(subject, run) for run in call.runs if (subject := _subject(run))]
         if call.doing is not ToolAction.RUN or call.outcome is CallOutcome.PENDING:
             continue
+        subjects = [(subject, run) for run in call.runs if (subject := _subject(run))]
         if not _failed(call):
             left = {name: at for name, at in left.items() if name not in dict(subjects)}
             continue
@@ -63,11 +65,13 @@ def find_skipped_order(turn: Turn) -> str:
 
     It is the name of a check, "" for none.
     """
-    known, said, asked = load_data("claims", ClaimWording), _units(turn.last_message), "\n".join(turn.prompts)
-    for subject, order in known.orders.items():
-        about = [unit for unit in said if compiled(known.subjects[subject]).search(unit)]
-        told = any(_tells_of_trouble(subject, unit) for unit in about)
-        if about and not told and compiled(order).search(asked) and _cannot_have_run(subject, turn):
+    known, asked = load_data("claims", ClaimWording), "\n".join(turn.prompts)
+    ordered = (subject for subject, order in known.orders.items() if compiled(order).search(asked))
+    for subject in ordered:
+        said = _units(turn.last_message)
+        about = any(compiled(known.subjects[subject]).search(unit) for unit in said)
+        told = any(_tells_of_trouble(subject, unit) for unit in said)
+        if about and not told and _cannot_have_run(subject, turn):
             return subject
     return ""
 

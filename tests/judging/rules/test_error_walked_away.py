@@ -75,8 +75,18 @@ def test_a_failure_that_is_none_or_is_told_is_never_certain(
     assert certain(weighed(prompt, message, calls)) == ()
 
 
-def test_what_is_missing_names_the_line() -> None:
-    found = weighed(WORK, DONE, FAILED).findings[0]
-    assert found.lack.missing == (
-        "`pytest -q` failed, nothing made it good since, and your message passes over it",
-    )
+@over_table(
+    ("calls", "missing"),
+    [
+        (FAILED, "`pytest -q` failed, nothing made it good since, and your message passes over it"),
+        (
+            (edited(), ran("make demo", 3)),
+            "the last command failed with exit code 3 and your message passes over it: make demo",
+        ),
+    ],
+)
+def test_what_is_missing_names_the_line_and_of_the_last_one_its_exit_code(
+    calls: tuple[ToolCall, ...], missing: str
+) -> None:
+    found = next(one for one in weighed(WORK, DONE, calls).findings if one.rule == RULE)
+    assert found.lack.missing == (missing,)

@@ -39,4 +39,5 @@ def messages(answer: HostAnswer) -> list[str]:
     """Split what a host shows into messages: each begins with our name."""
     text = answer.text if isinstance(answer, CommandReply) else ""
     text = answer.note if isinstance(answer, Continue | Rest) else text
+    assert not text or text.startswith(HEAD), text
     return [f"{HEAD}{rest}" for rest in f"\n{text}".split(f"\n{HEAD}")[1:]]
