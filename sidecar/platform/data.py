@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,8 @@ import sidecar
 T = TypeVar("T", bound=msgspec.Struct)
 PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 """A part of a pattern, by its name."""
+ONE_AT_A_TIME: Final = threading.Lock()
+"""msgspec builds what it knows of a Struct at its first use; two threads that do so at once crash Python."""
 
 
 def load_data(name: str, kind: type[T]) -> T:
@@ -23,7 +26,8 @@ def load_data(name: str, kind: type[T]) -> T:
     The files are ours: one that is missing or does not fit is a bug, and raises OSError, TOMLDecodeError or
     msgspec.ValidationError.
     """
-    data: T = _load(name, kind)
+    with ONE_AT_A_TIME:
+        data: T = _load(name, kind)
     return data
 
 

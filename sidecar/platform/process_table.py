@@ -12,6 +12,8 @@ from sidecar.kernel.origin import Ancestry, Process
 MAX_ANCESTORS: Final = 64
 """Processes above each other that are read; real chains have fewer than 20."""
 TABLE: Final = Path("/proc")
+GONE: Final = frozenset("ZXx")
+"""States of a process that has ended and was not yet waited for: its children already have another parent."""
 
 
 class ProcessTable:
@@ -32,7 +34,9 @@ class ProcessTable:
         try:
             line = (self._table / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
             name = line[line.index("(") + 1 : line.rindex(")")]
-            _, parent, _, leader, terminal, *rest = line[line.rindex(")") + 2 :].split()
+            state, parent, _, leader, terminal, *rest = line[line.rindex(")") + 2 :].split()
+            if state in GONE:
+                return None
             started = _boot_time(self._table) + int(rest[14]) / os.sysconf("SC_CLK_TCK")
             return Process(
                 pid=pid,

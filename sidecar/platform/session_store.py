@@ -39,6 +39,9 @@ class _Glance(Struct, frozen=True):
     session: _Seen
 
 
+_GLANCE: Final = msgspec.json.Decoder(_Glance)
+
+
 _Glanced = tuple[_Seen | None, tuple[int, ...]]
 """What a document says, None if it is unusable, and what changes with its file: number, time, size."""
 
@@ -105,7 +108,7 @@ class SessionFiles(_RevisionedFiles[Session]):
 def _read_key_and_time(path: Path) -> _Seen | None:
     """Key and time of a document, None if it is unusable. Only `load` checks digests."""
     try:
-        seen = msgspec.json.decode(read_whole(path, STATE_LIMIT), type=_Glance).session
+        seen = _GLANCE.decode(read_whole(path, STATE_LIMIT)).session
         return seen if f"{file_stem(seen.key)}.json" == path.name else None
     except (OSError, UnusableFileError, BadInputError, *UNDECODABLE_ERRORS):
         return None

@@ -105,7 +105,7 @@ def test_a_claude_inside_the_project_is_not_run(claude: Path, tmp_path: Path) ->
     project = str(claude.parent.parent)
     with pytest.raises(HostError, match="not on PATH") as caught:
         ClaudePlugins({"PATH": str(claude.parent), "HOME": str(tmp_path.parent)}, project)
-    assert any("--print-only" in move for move in caught.value.moves)
+    assert any("--claude" in move for move in caught.value.moves)
 
 
 def test_a_claude_that_is_named_and_missing_is_an_error(tmp_path: Path) -> None:

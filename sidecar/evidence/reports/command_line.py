@@ -129,6 +129,9 @@ class _Package(Struct, frozen=True):
     scripts: dict[str, object] = {}
 
 
+_PACKAGE: Final = msgspec.json.Decoder(_Package)
+
+
 def find_package_script(call: ToolCommand, folder: Path) -> PackageScript | None:
     """Return the script that this call runs, None if it runs none. `bun test` is a command of bun itself."""
     if not is_package_manager(call.name) or not call.arguments:
@@ -160,7 +163,7 @@ def _script_with_arguments(manager: str, text: str, more: tuple[str, ...]) -> Pa
 def _read_package_scripts(folder: Path) -> dict[str, object]:
     try:
         with (folder / "package.json").open("rb") as file:
-            return msgspec.json.decode(file.read(PACKAGE_LIMIT), type=_Package).scripts
+            return _PACKAGE.decode(file.read(PACKAGE_LIMIT)).scripts
     except (OSError, msgspec.DecodeError, RecursionError, ValueError):
         return {}
 

@@ -214,6 +214,8 @@ def test_the_table_of_this_machine_shows_who_is_above_whom() -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as child:
         found = table.find(child.pid)
         child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it ended, and nobody has asked how
+        assert table.find(child.pid) is None
     assert found is not None
     assert (found.parent, found.leader, found.terminal) == (os.getpid(), child.pid, False)
     assert 0 <= found.started - chain[0].started < 100_000

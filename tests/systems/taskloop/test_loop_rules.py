@@ -306,7 +306,10 @@ def test_no_history_completes_on_a_failing_gate_or_moves_but_by_the_table(data: 
                 passed = GOOD in given_report.gates and not {BAD, UNRUN, CRITICAL} & set(given_report.gates)
                 clean = passed and not given_report.outside and not given_report.weakened
                 assert (ruled.action is Action.COMPLETE) is clean
-                assert loop.iteration == before.iteration + 1 <= limits.max_iterations
+                assert loop.iteration == before.iteration + 1
+                # a completed task that is begun again may be at its limit: a report that fails ends it
+                ended = ruled.action in (Action.COMPLETE, Action.FAIL, Action.HALT)
+                assert ended or loop.iteration < limits.max_iterations
             case LoopState.EXECUTING:
                 loop = ask_for_escalation(loop, "stuck", 2.0).loop
             case LoopState.ACTIVATING_BUG_COUNCIL:
