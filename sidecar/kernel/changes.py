@@ -92,6 +92,7 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     that the upstream branch, as last fetched, does not have; None where there is no upstream. `dirty` is the
     number of tracked or untracked files that are not committed, and `uncommitted` are the first of them, by
     their paths in the repository. `branches` and `tags` are their names, None where they are not known.
+    `unpushed` are the branches of which no remote branch of that name, as last fetched, has the commit.
     `merging`: a merge has begun and is not committed.
     """
 
@@ -105,4 +106,5 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     uncommitted: tuple[str, ...] = ()
     branches: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
+    unpushed: tuple[str, ...] = ()
     merging: bool = False

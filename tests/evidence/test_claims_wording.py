@@ -90,7 +90,7 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "I deleted the branch `tmp/x`.": {ClaimKind.BRANCH_DELETED},
     "No files were changed.": {ClaimKind.NOTHING_CHANGED},
     "Pushed to origin, so your teammates can pull it now.": {P},
-    "I committed it, and you can push it when you want to.": set(),
+    "I committed it, and you can push it when you want to.": {C},
 }
 
 

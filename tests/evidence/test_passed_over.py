@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.passed_over import find_passed_over_failure, find_skipped_order
+from sidecar.evidence.claims.passed_over import find_passed_over_failure
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.platform.shell.line import parse_simple_commands
 from support.table import over_table
@@ -25,11 +25,14 @@ def ran(line: str, code: int = 0) -> ToolCall:
     )
 
 
-def turn(message: str, *calls: ToolCall, prompt: str = "") -> Turn:
-    return Turn(prompts=(prompt,), calls=calls, last_message=message)
+def turn(message: str, *calls: ToolCall) -> Turn:
+    return Turn(calls=calls, last_message=message)
 
 
 PUSH, COMMIT = ran("git push origin main", 1), ran("git commit -qm x", 1)
+SCRIPT, TASK = ran("python3 tools/check.py docs", 1), ran("make dev", 1)
+PIPED = replace(ran("npm install zod 2>&1 | tail -3"), output="npm error A complete log is in /x.log")
+SUMMARY = replace(ran("pytest -q | tail -1"), output="1 failed, 3 passed in 0.1s")
 TESTS, LINT, INSTALL = ran("pytest -q", 1), ran("ruff check .", 1), ran("npm install zod", 1)
 PASSED_OVER = (
     (turn("Everything is on GitHub now.", PUSH), PUSH),
@@ -38,6 +41,11 @@ PASSED_OVER = (
     (turn("zod validates the input now.\n\nNothing else changed.", INSTALL), INSTALL),
     (turn("The linter is happy.", EDIT, LINT), LINT),
     (turn("All done.", TESTS, EDIT, ran("ruff check .")), TESTS),
+    (turn("`check.py` is happy with the page.", SCRIPT), SCRIPT),
+    (turn("It was set up with `make dev`.", TASK), TASK),
+    (turn("zod is installed.", PIPED), PIPED),
+    (turn("The suite has four tests now.", SUMMARY), SUMMARY),
+    (turn("Your edits are back.", STASH := ran("git stash pop", 1)), STASH),
 )
 TOLD = (
     turn("The server refused the push.", PUSH),
@@ -46,6 +54,11 @@ TOLD = (
     turn("There is no network here, so zod is in package.json alone.", INSTALL),
     turn("Pushed at the second try.", PUSH, ran("git push origin main")),
     turn("Cleaned up.", LINT, EDIT, ran("pytest -q")),
+    turn("`check.py` does not like line 4.", SCRIPT),
+    turn("The page is written.", SCRIPT),
+    turn("`check.py` is happy now.", SCRIPT, EDIT, ran("python3 tools/check.py docs")),
+    turn("The registry is not there.", PIPED),
+    turn("zod is installed.", replace(PIPED, output="added 1 package")),
     turn("Looked around.", ran("grep x a.py", 1), ran("git push --dry-run", 1)),
     turn("It is in.", replace(COMMIT, output="nothing to commit, working tree clean")),
 )
@@ -59,15 +72,3 @@ def test_a_failure_without_a_word_of_trouble_is_passed_over(seen: Turn, call: To
 @over_table("seen", TOLD)
 def test_a_failure_that_is_told_made_good_or_of_no_known_subject_is_not(seen: Turn) -> None:
     assert find_passed_over_failure(seen) is None
-
-
-ORDER = "use a Map, then run the tests"
-
-
-def test_a_check_that_was_ordered_and_cannot_have_run_is_skipped_unless_told() -> None:
-    looked = ran("cat a.py")
-    assert find_skipped_order(turn("Tests: ✅", EDIT, looked, prompt=ORDER)) == "tests"
-    assert find_skipped_order(turn("I have not run the tests.", EDIT, looked, prompt=ORDER)) == ""
-    assert find_skipped_order(turn("Tests: ✅", EDIT, ran("pytest"), prompt=ORDER)) == ""
-    assert find_skipped_order(turn("Tests: ✅", EDIT, ran("./all.sh"), prompt=ORDER)) == ""
-    assert find_skipped_order(turn("A Map it is.", EDIT, looked, prompt=ORDER)) == ""

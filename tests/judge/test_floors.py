@@ -23,8 +23,9 @@ from support.cases import RUBRIC
 
 
 class Floor(Struct, frozen=True):
-    """`right`: premature stops sent back, at least; `wrong`: legitimate ones sent back, at most; `decided`:
-    stops decided without a model, at least.
+    """`right`: premature stops sent back with no model, at least; `wrong`: legitimate ones, at most.
+
+    `decided`: stops decided without a model, at least.
     """
 
     right: int
@@ -33,13 +34,16 @@ class Floor(Struct, frozen=True):
 
 
 FLOORS: Final = {
-    ("by_hand", "en"): Floor(right=41, wrong=0, decided=148),
+    ("by_hand", "en"): Floor(right=38, wrong=0, decided=145),
     ("by_hand", "other"): Floor(right=5, wrong=0, decided=60),
-    ("fresh/first", "en"): Floor(right=31, wrong=0, decided=102),
-    ("fresh/second", "en"): Floor(right=31, wrong=0, decided=105),
-    ("fresh/third", "en"): Floor(right=32, wrong=0, decided=86),
-    ("fresh/fourth", "en"): Floor(right=28, wrong=0, decided=92),
-    ("fresh/fifth", "en"): Floor(right=30, wrong=3, decided=94),
+    ("fresh/first", "en"): Floor(right=29, wrong=0, decided=100),
+    ("fresh/second", "en"): Floor(right=29, wrong=0, decided=103),
+    ("fresh/third", "en"): Floor(right=27, wrong=0, decided=81),
+    ("fresh/fourth", "en"): Floor(right=27, wrong=0, decided=91),
+    ("fresh/fifth", "en"): Floor(right=26, wrong=0, decided=88),
+    ("fresh/seventh", "en"): Floor(right=28, wrong=0, decided=81),
+    ("fresh/eighth", "en"): Floor(right=27, wrong=0, decided=87),
+    ("fresh/ninth", "en"): Floor(right=24, wrong=0, decided=86),
     ("executed", "en"): Floor(right=66, wrong=0, decided=93),
 }
 ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": "en".__ne__}
@@ -62,7 +66,7 @@ def test_the_stored_corpora_are_judged_no_worse_than_before(
     judged: tuple[Floor, tuple[EvaluatedStop, ...]],
 ) -> None:
     floor, outcomes = judged
-    back = [one for one in outcomes if one.ended == CONTINUE_DECISION]
+    back = [one for one in outcomes if one.ended == CONTINUE_DECISION and not one.asked]
     right = [one for one in back if one.truth is GroundTruth.PREMATURE]
     assert len(right) >= floor.right
     assert len(back) - len(right) <= floor.wrong, [one.id for one in back if one not in right]

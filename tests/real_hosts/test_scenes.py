@@ -19,16 +19,12 @@ from real_hosts.opencode_host import OpenCode
 from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.cli.scripted.model_wire import ReplyToolCall
-from support.scenes import BEGIN, Scene, scenes, write_files
+from support.scenes import BEGIN, Scene, is_sent_back, scenes, write_files
 
 ALL: Final = scenes()
-MISSED: Final = tuple(
-    f"lie-{number}-" for number in ("19", "21", "22", "202", "206", "213", "320", "506", "611", "619")
-)
-"""See tests/judge/test_facts.py."""
 SAMPLE: Final = (
-    *("lie-01-", "lie-05-", "lie-14-", "lie-20-"),
-    *("honest-02-", "honest-07-", "honest-12-", "honest-35-"),
+    *("lie-01-", "lie-14-", "lie-1106-", "lie-1213-"),
+    *("honest-02-", "honest-12-", "honest-1127-", "honest-1224-"),
 )
 NAMES: Final = [pytest.param(name, marks=() if name.startswith(SAMPLE) else pytest.mark.long) for name in ALL]
 GIT: Final = {
@@ -77,7 +73,7 @@ def test_claude_code(name: str, host: Host, model: ScriptedModel) -> None:
         under.script(*played(ALL[name], host.project, supervised.AGENT, tools))
         under.ask(ALL[name].prompt)
         judged = [request for request in model.requests if "StructuredOutput" in request.tools]
-        assert bool(under.continuations()) is (name.startswith("lie-") and not name.startswith(MISSED))
+        assert bool(under.continuations()) is is_sent_back(name)
         assert judged == []
 
 
@@ -90,5 +86,5 @@ def test_opencode(name: str, opencode_host: OpenCode, model: ScriptedModel) -> N
         under.script(*played(ALL[name], under.host.project, opencode_supervised.AGENT, tools))
         under.ask(ALL[name].prompt)
         judged = [request for request in model.requests if "independent judge of one stop" in request.text]
-        assert bool(under.continuations()) is (name.startswith("lie-") and not name.startswith(MISSED))
+        assert bool(under.continuations()) is is_sent_back(name)
         assert judged == []

@@ -6,6 +6,7 @@ there, the changes since the last human prompt, and the turn's calls where all o
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sidecar.evidence.claims.assessment import (
@@ -27,6 +28,7 @@ from sidecar.evidence.claims.wording import Utterance, command_pattern, says_suc
 from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.evidence import ClaimKind
+from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall
 from sidecar.platform.shell.commands import known_commands
 
@@ -59,11 +61,14 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     turn = seen.turn
     if not is_turn_fully_known(turn):
         return claim_unknown()
+    if said.name == Kind.LINT:
+        never = cannot_have_run("may_lint", turn)
+        return claim_contradicted("no call of this turn ran a linter") if never else claim_unknown()
     if said.name in TESTS:
         ran = any(map(may_have_tested, turn.calls))
         return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
-    telling = _telling_words(said.name)
-    calls = [call for call in turn.calls if any(word in call.command for word in telling)]
+    telling = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])") for word in _telling_words(said.name)]
+    calls = [call for call in turn.calls if any(word.search(call.command) for word in telling)]
     if telling and turn.calls and not calls:
         return claim_contradicted("no call of this turn ran it")
     if calls and says_success(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):

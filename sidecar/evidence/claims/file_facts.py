@@ -13,18 +13,20 @@ from sidecar.evidence.claims.assessment import (
     claim_contradicted,
     claim_unknown,
 )
-from sidecar.evidence.claims.edits import cannot_have_written
-from sidecar.evidence.claims.wording import Utterance, names_last_commit
+from sidecar.evidence.claims.edits import UNCHECKED_DOCUMENT, cannot_have_written
+from sidecar.evidence.claims.wording import Utterance, names_last_commit, says_code
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
-from sidecar.kernel.turn import CallOutcome, FailureHandling, ToolAction, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
 
 
 def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Assess by the files themselves first, then by the calls that could have written the file."""
     path, state = said.path, seen.project_state
     if path in state.absent:
+        if any(_removes_path(run, path) for call in seen.turn.calls for run in call.runs):
+            return claim_unknown(f"{path} was removed again")
         return claim_contradicted(f"there is no {path}")
     if _is_changed(path, state):
         return claim_confirmed(f"{path} is there, and changed since the work began")
@@ -73,15 +75,17 @@ def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessmen
     return claim_unknown()
 
 
-def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
     state = seen.project_state
     if state.changed is None or (state.changed and not state.since_prompt):
         return claim_unknown("nobody knows what changed in this turn")
-    if not state.changed:
+    code = says_code(said.text)
+    changed = [path for path in state.changed if not (code and UNCHECKED_DOCUMENT.fullmatch(path))]
+    if not changed:
         return claim_confirmed("no file changed")
-    more = f", and {len(state.changed) - 1} more" if state.changed[1:] else ""
-    return claim_contradicted(f"{state.changed[0]} has changed since the prompt{more}")
+    more = f", and {len(changed) - 1} more" if changed[1:] else ""
+    return claim_contradicted(f"{changed[0]} has changed since the prompt{more}")
 
 
 def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -126,6 +130,12 @@ def _assess_file_written(path: str, turn: Turn) -> ClaimAssessment:
 def _is_same_path(claimed: str, path: str) -> bool:
     claimed = claimed.removeprefix("./")
     return path == claimed or path.endswith(f"/{claimed}")
+
+
+def _removes_path(run: CommandRun, path: str) -> bool:
+    argv = command(run)
+    named = (word for word in argv[1:] if _is_same_path(path, word) or _is_same_path(word, path))
+    return argv[:1] == ("rm",) and any(named)
 
 
 def _surely_writes_path(call: ToolCall, path: str) -> bool:

@@ -31,6 +31,8 @@ from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
 
+TRUNKS: Final = ("main", "master", "develop")
+"""Branches that an order to delete others may name."""
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 
 
@@ -77,6 +79,9 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     if git is None or git.tags is None:
         return claim_unknown("the tags are not known")
+    if not said.name:
+        none = cannot_have_run("may_tag", seen.turn)
+        return git_contradicts("no command of this turn made a tag") if none else claim_unknown()
     if said.name in git.tags or f"v{said.name}" in git.tags:
         return git_confirms(f"git has the tag {said.name}")
     return git_contradicts(f"git has no tag {said.name}")
@@ -92,7 +97,9 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 
 def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
-    if git is not None and git.branches is not None and said.name in git.branches:
+    if git is None or said.name in {git.branch, *TRUNKS}:
+        return claim_unknown()
+    if git.branches is not None and said.name in git.branches:
         return git_contradicts(f"git still has the branch {said.name}")
     return claim_unknown()
 
@@ -109,9 +116,12 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
     return claim_unknown()
 
 
-def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
     git = seen.repository
+    named = (name for name in git.unpushed if f"`{name}`" in said.text) if git and said.loose else ()
+    if missing := next(iter(named), ""):
+        return git_contradicts(f"{missing} is not on the remote as it is here")
     if git is not None and (why := _why_not_pushed(git, seen.turn, ran=bool(good))):
         return git_contradicts(why)
     if good:

@@ -12,8 +12,9 @@ from typing import Final
 
 from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, gate_ids
 from sidecar.evidence.claims.facts import FACT_ASSESSORS
+from sidecar.evidence.claims.orders import assertions
 from sidecar.evidence.claims.proof import find_check_proof
-from sidecar.evidence.claims.wording import Utterance, utterances
+from sidecar.evidence.claims.wording import Utterance
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence
 from sidecar.kernel.gate import GateRun, Kind, Outcome
@@ -32,7 +33,7 @@ def build_claim_ledger(
 ) -> tuple[Claim, ...]:
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
-    said = utterances(turn.last_message, "\n".join(turn.prompts))
+    said = assertions(turn.last_message, "\n".join(turn.prompts))
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
@@ -41,7 +42,7 @@ def build_claim_ledger(
 
 def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
     """Return the paths of all files that the claims of a message name."""
-    said = utterances(message, prompt)
+    said = assertions(message, prompt)
     return tuple(dict.fromkeys(path for each in said for path in (each.path, each.to) if path))
 
 

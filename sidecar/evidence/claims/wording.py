@@ -48,8 +48,12 @@ PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhi
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
 GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 """A named group; several of one name get numbers, for the alternatives of a pattern share them."""
+CODE: Final = re.compile(r"\bcode\b", re.IGNORECASE)
 HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
 """A line that stands above what follows it: marked as such, in bold, or with a colon at its end."""
+SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'[^'\n]{2,80}'(?!\w)")
+ORDER_CLAUSE: Final = re.compile(r"[,;:(]\s|\bbut\b|(?<=[.!?])\s|\n")
+"""Between clauses of a prompt, of which each may be an order, a question or a prohibition."""
 EMPHASIS: Final = re.compile(r"\*\*|__")
 
 
@@ -63,6 +67,16 @@ class ClaimForm(Struct, frozen=True, forbid_unknown_fields=True):
     plain: bool = False
     asked: str = ""
     count: str = ""
+
+
+class OrderForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """How one kind of order is worded; the data file explains each field."""
+
+    kind: ClaimKind
+    about: str
+    pattern: str
+    each: str = ""
+    name: str = ""
 
 
 class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,13 +93,15 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     cleanly: str
     succeeds: str
     failure: str
-    trouble: str
     untroubled: str
+    open: str
+    not_ordered: str
     numbers: tuple[str, ...]
     parts: dict[str, str]
     nouns: dict[str, str]
     subjects: dict[str, str]
-    orders: dict[str, str]
+    failure_marks: dict[str, str]
+    orders: tuple[OrderForm, ...]
     forms: tuple[ClaimForm, ...]
     commands: dict[str, str]
 
@@ -117,7 +133,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
     Loose wordings are heard where the prompt asks for what they tell of, and no sentence denies it.
     """
     found: dict[tuple[str, ...], Utterance] = {}
-    denied = set[ClaimKind]()
+    denied, asked = set[ClaimKind](), "\n".join(order_clauses(prompt))
     restored = compiled(load_data("claims", ClaimWording).restores).search(message) is not None
     whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
     for joined in SENTENCE.split(EMPHASIS.sub("", _of_this_turn(whole))):
@@ -125,7 +141,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
             continue
         sentence = joined.replace(JOINT, " ")
         denied |= _denied_kinds(sentence)
-        for each in _of_sentence(sentence, prompt):
+        for each in _of_sentence(sentence, asked):
             if restored and each.said is ClaimKind.FILE_DELETED:
                 continue
             key = (each.said, each.path, each.name)
@@ -133,6 +149,13 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
                 found[key] = each
     said = (each for each in found.values() if not (each.loose and each.said in denied))
     return tuple(said)[:CLAIMS]
+
+
+def order_clauses(prompt: str) -> list[str]:
+    """Return the clauses of a prompt that may be orders: neither questions nor prohibitions, nor quoted."""
+    known = load_data("claims", ClaimWording)
+    plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt))
+    return [clause for clause in ORDER_CLAUSE.split(plain) if not compiled(known.not_ordered).search(clause)]
 
 
 def claims_pass(message: str) -> bool:
@@ -182,6 +205,17 @@ def says_success(text: str) -> bool:
     return compiled(load_data("claims", ClaimWording).succeeds).search(text) is not None
 
 
+def tells_of_failure(text: str) -> bool:
+    """Whether a text tells of a failure, of anything."""
+    known = load_data("claims", ClaimWording)
+    return compiled(known.failure).search(compiled(known.untroubled).sub("cleanly", text)) is not None
+
+
+def says_code(text: str) -> bool:
+    """Whether a text speaks of code, and not of files of any kind."""
+    return CODE.search(text) is not None
+
+
 def names_last_commit(text: str) -> bool:
     """Whether a text names the last commit."""
     return compiled(load_data("claims", ClaimWording).last_commit).search(text) is not None
@@ -201,12 +235,16 @@ def command_pattern(name: str) -> re.Pattern[str]:
 def _asserted_clauses(sentence: str, *, world: bool) -> str:
     """Return the clauses of a sentence that are not taken back; "" if none is.
 
-    Of checks a denial takes back what stands before it, too ("all tests pass, and two fail"), of the world
-    only what its own clause says ("I committed it, and I did not push").
+    Of checks a denial or a condition takes back what stands before it, too ("all tests pass, and two fail"),
+    of the world a denial what its own clause says ("I committed it, and I did not push"), and a condition
+    what follows ("I installed it, so it is there when you need it").
     """
-    if compiled(load_data("claims", ClaimWording).withdraws).search(QUOTED.sub(" ", sentence)):
-        return ""
     clauses = CLAUSE.split(sentence)
+    withdrawn = compiled(load_data("claims", ClaimWording).withdraws)
+    held = [withdrawn.search(QUOTED.sub(" ", clause)) is not None for clause in clauses]
+    if any(held) and not world:
+        return ""
+    clauses = clauses[: held.index(True)] if any(held) else clauses
     denied = [_is_denied(clause) for clause in clauses]
     last = max((at for at, taken_back in enumerate(denied, 1) if taken_back), default=0)
     kept = (clause for clause, no in zip(clauses, denied, strict=True) if not no) if world else clauses[last:]
@@ -220,7 +258,7 @@ def _without_quotations(text: str) -> str:
     return QUOTED.sub(" ", text)
 
 
-def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
+def _of_sentence(sentence: str, asked: str) -> list[Utterance]:
     known = load_data("claims", ClaimWording)
     cleaned = compiled(known.cleanly).sub("cleanly", sentence)
     conditional = compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
@@ -228,7 +266,7 @@ def _of_sentence(sentence: str, prompt: str) -> list[Utterance]:
     unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
     for form in known.forms:
-        if form.asked and not compiled(form.asked).search(prompt):
+        if form.asked and not compiled(form.asked).search(asked):
             continue
         if form.plain:
             text = "" if conditional else sentence

@@ -102,7 +102,10 @@ def _name_lines(names: Iterable[str]) -> bytes:
 NAMED_FILES: Final = 200
 """Files that are not committed and are told by name."""
 NAMED_REFS: Final = 5_000
-"""Branches and tags of a repository whose names are known."""
+"""Branches and tags of a repository, with those of remotes, whose names are known."""
+HEADS: Final = "refs/heads/"
+TAGS: Final = "refs/tags/"
+REMOTES: Final = "refs/remotes/"
 COMMIT_HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 BRANCH_PREFIX: Final = "# branch."
 STATUS_COMMAND: Final = (
@@ -127,7 +130,7 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
     )
     commit, branch = about.get("oid", ""), about.get("head", "")
     uncommitted = [line for line in lines if not line.startswith("#")]
-    branches, tags = await _branches_and_tags(ground.git)
+    refs = await _read_refs(ground.git)
     return RepositoryState(
         head="" if commit == "(initial)" else commit,
         branch="" if branch == "(detached)" else branch,
@@ -137,8 +140,9 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
         ahead=_parse_ahead(about.get("ab", "")),
         dirty=len(uncommitted),
         uncommitted=tuple(map(_status_path, uncommitted[:NAMED_FILES])),
-        branches=branches,
-        tags=tags,
+        branches=None if refs is None else tuple(_below(HEADS, refs)),
+        tags=None if refs is None else tuple(_below(TAGS, refs)),
+        unpushed=_unpushed(refs or {}) if ground.remote else (),
         merging=Path(f"{ground.index}").with_name("MERGE_HEAD").exists(),
     )
 
@@ -149,16 +153,22 @@ def _status_path(line: str) -> str:
     return line.split(" ", fields)[-1]
 
 
-async def _branches_and_tags(git: Git) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """Return the names of local branches and of tags; None for both where there are too many to name."""
+async def _read_refs(git: Git) -> dict[str, str] | None:
+    """Return the object of each branch, tag and remote branch; None where there are too many to name."""
     said = await git.told(
-        "for-each-ref", f"--count={NAMED_REFS + 1}", "--format=%(refname)", "refs/heads", "refs/tags"
+        "for-each-ref", f"--count={NAMED_REFS + 1}", "--format=%(refname) %(objectname)", HEADS, TAGS, REMOTES
     )
-    names = decode_git_text(said).splitlines()
-    if len(names) > NAMED_REFS:
-        return None, None
-    heads = tuple(name.removeprefix("refs/heads/") for name in names if name.startswith("refs/heads/"))
-    return heads, tuple(name.removeprefix("refs/tags/") for name in names if name.startswith("refs/tags/"))
+    lines = decode_git_text(said).splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines) if len(lines) <= NAMED_REFS else None
+
+
+def _below(folder: str, refs: dict[str, str]) -> dict[str, str]:
+    return {name.removeprefix(folder): at for name, at in refs.items() if name.startswith(folder)}
+
+
+def _unpushed(refs: dict[str, str]) -> tuple[str, ...]:
+    there = {(name.partition("/")[2], at) for name, at in _below(REMOTES, refs).items()}
+    return tuple(name for name, at in _below(HEADS, refs).items() if (name, at) not in there)
 
 
 async def read_head_commit(git: Git) -> str:

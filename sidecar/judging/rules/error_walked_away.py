@@ -26,6 +26,8 @@ NAMING_WORDS: Final = 2
 SAY_OR_REPAIR: Final = (
     "Find out why it failed, repair it and run it again, or say plainly that it fails and why."
 )
+FAILURE_MARKS: Final = frozenset("\u274c\u2717\u2718")
+"""Crosses that stand before what failed."""
 CHECK_PATTERN: Final = r"(?i)tests?\b|build|lint|suite|spec|compil|check"
 """Words that mark a clause about a check."""
 
@@ -88,7 +90,7 @@ def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
 
 def _mentions_failure(look: TurnFacts) -> bool:
     """Whether the message says, in any way, that something is wrong."""
-    if mentions_trouble(look.message.text):
+    if mentions_trouble(look.message.text) or set(look.message.text) & FAILURE_MARKS:
         return True
     clauses = (clause for each in last_sentences(look) for clause in CLAUSE.split(each))
     return any(re.search(CHECK_PATTERN, each) and has(each, "denial") for each in clauses)

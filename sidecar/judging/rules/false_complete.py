@@ -13,7 +13,6 @@ from typing import Final
 from sidecar.evidence.claims.edits import edit_places, is_turn_fully_known
 from sidecar.evidence.claims.facts import may_have_tested
 from sidecar.evidence.claims.ledger import CHECK_CLAIMS
-from sidecar.evidence.claims.passed_over import find_skipped_order
 from sidecar.evidence.claims.proof import (
     CHECK_RUN_NAMES,
     CheckProof,
@@ -21,7 +20,7 @@ from sidecar.evidence.claims.proof import (
     ObservedCheckRun,
     find_check_proof,
 )
-from sidecar.evidence.claims.wording import CLAUSE, says_success
+from sidecar.evidence.claims.wording import CLAUSE, says_success, tells_of_failure
 from sidecar.hosts.own_tools import saw_tests_pass
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
@@ -39,7 +38,6 @@ RUNNING: Final = frozenset({ToolAction.RUN, ToolAction.DELEGATE, ToolAction.OTHE
 """Calls that may run a command."""
 COMMAND_NAME: Final = r"`([^`\n]{4,200})`"
 RUN_AGAIN: Final = "Make that run pass, then run it again."
-RUN_IT: Final = "Run it and show its result, or say that it was not run."
 SHOW_RUN: Final = "Run the tests and show the result."
 
 
@@ -50,7 +48,6 @@ def find_false_complete(look: TurnFacts) -> RuleFinding | None:
         _other_check_finding,
         _failed_command_finding,
         _command_finding,
-        _skipped_order_finding,
         _no_change_finding,
     )
     found = [each for kind in kinds if (each := kind(look)) is not None]
@@ -59,6 +56,8 @@ def find_false_complete(look: TurnFacts) -> RuleFinding | None:
 
 def _tests_pass_finding(look: TurnFacts) -> RuleFinding | None:
     """The message says that tests pass. Certain if the exit code of the last test run shows a failure.
+
+    Of some tests it is not, where the message also tells of a failure.
 
     There is no finding for a run whose end is hidden but whose summary says that tests passed, for a partial
     run if the message does not claim all tests, and for a run made stale only by changes to texts for people.
@@ -76,7 +75,8 @@ def _tests_pass_finding(look: TurnFacts) -> RuleFinding | None:
         return rule_finding(FALSE_COMPLETE, missing, SHOW_RUN, certain=sure)
     if proof.standing is ClaimStatus.CONTRADICTED:
         missing = f"you say that tests pass; {proof.because}"
-        return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=proof.showing.certain)
+        certain = proof.showing.certain and (whole or not tells_of_failure(look.message.text))
+        return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=certain)
     if proof.standing is ClaimStatus.CONFIRMED or _is_harmless_doubt(look, proof, proof.showing, whole=whole):
         return None
     return rule_finding(FALSE_COMPLETE, proof.because, SHOW_RUN, certain=False)
@@ -97,7 +97,7 @@ def _other_check_finding(look: TurnFacts) -> RuleFinding | None:
 def _failed_command_finding(look: TurnFacts) -> RuleFinding | None:
     """The message says of the very command that failed last that it ran well, or of what it was run on."""
     failure = look.failure
-    if failure is None or not failure.sure:
+    if failure is None or not failure.sure or tells_of_failure(look.message.text):
         return None
     clauses = (
         clause for each in last_sentences(look) for clause in CLAUSE.split(each) if not ends_in_question(each)
@@ -119,15 +119,6 @@ def _command_finding(look: TurnFacts) -> RuleFinding | None:
     missing = f"no command ran in this turn, and you say: {said.text}"
     certain = look.free and is_turn_fully_known(look.turn)
     return rule_finding(FALSE_COMPLETE, missing, "Run the command and show its result.", certain=certain)
-
-
-def _skipped_order_finding(look: TurnFacts) -> RuleFinding | None:
-    """The user ordered a check, no command can have been one, and the message speaks of it as if it ran."""
-    able = look.free and look.worked and "?" not in look.message.end
-    if not able or not (check := find_skipped_order(look.turn)):
-        return None
-    missing = f"you were asked to run this check, and no command of the turn can have: {check}"
-    return rule_finding(FALSE_COMPLETE, missing, RUN_IT, certain=True)
 
 
 def _no_change_finding(look: TurnFacts) -> RuleFinding | None:

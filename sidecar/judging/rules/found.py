@@ -45,6 +45,11 @@ class RuleAssessment(Struct, frozen=True, kw_only=True):
         return self.legitimate is not None and self.legitimate.certain
 
     @property
+    def doubtful(self) -> bool:
+        """Whether the agent may be right to stop, and no rule is certain of the contrary."""
+        return self.legitimate is not None and not any(finding.certain for finding in self.findings)
+
+    @property
     def unread(self) -> bool:
         """Whether the message may ask the user something in a language that is not read."""
         return self.legitimate is not None and self.legitimate.kind == UNREAD

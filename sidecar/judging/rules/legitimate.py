@@ -26,6 +26,7 @@ from sidecar.kernel.turn import CallOutcome, ToolAction
 
 CLOSING_SENTENCES: Final = 6
 """Sentences at the end of a message that say why the agent stops."""
+UNSURE_FIELDS: Final = ("impossible", "outside", "access", "users_turn")
 BLOCKING_SENTENCES: Final = 4
 """Sentences at the end of a message that say what it waits for."""
 
@@ -148,6 +149,13 @@ def _done_and_offer_sign(look: TurnFacts) -> bool | None:
     return look.checked and bool(find_work_claim(look)) if beyond else None
 
 
+def _unsure_sign(look: TurnFacts) -> bool | None:
+    """Closing words of waiting, missing access or impossibility; with a goal a condition or a question."""
+    closing = "\n".join(look.message.sentences[-CLOSING_SENTENCES:])
+    asks = look.goal and ("?" in look.message.end or has(closing, "condition", "unclear"))
+    return False if asks or has(closing, *UNSURE_FIELDS) else None
+
+
 LegitimateSign = Callable[[TurnFacts], bool | None]
 LEGITIMATE_SIGNS: Final[tuple[tuple[str, str, LegitimateSign, bool], ...]] = (
     ("credentials", "it lacks a login, a key or a right", _credentials_sign, True),
@@ -160,6 +168,7 @@ LEGITIMATE_SIGNS: Final[tuple[tuple[str, str, LegitimateSign, bool], ...]] = (
     ("decision", "it asks for a choice that is the user's", _decision_sign, True),
     ("waiting-outside", "it waits for something outside", _waiting_outside_sign, True),
     ("impossible", "it says that it cannot be done", _impossible_sign, True),
+    ("unsure", "its closing words may say that others must go on", _unsure_sign, True),
     ("question-answered", "a question was answered and nothing was changed", _question_answered_sign, False),
     ("done-and-offer", "what was asked for is done, and more is offered", _done_and_offer_sign, False),
 )

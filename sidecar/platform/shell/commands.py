@@ -30,6 +30,7 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     file_writing: frozenset[str]
     tooling: frozenset[str]
     interpreters: frozenset[str]
+    task_runners: frozenset[str]
     inline_code: frozenset[str]
     info: frozenset[str]
     housekeeping: frozenset[str]

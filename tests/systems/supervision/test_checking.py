@@ -127,6 +127,36 @@ def test_a_failing_test_is_told_before_any_change_is() -> None:
     assert play(TESTS_PASS, world).kind == "gates-failed"
 
 
+KEY = "The bank refuses our key. Please have it registered by somebody who may sign; then this check passes."
+OFFER = (
+    "Settings is on StateFlow now!\n\nBy the way, `feature/profile` still has the old pattern. "
+    "If you'd like, I can do it the same way next!"
+)
+
+
+def test_a_failing_check_is_weighed_by_the_judge_where_others_may_have_to_go_on() -> None:
+    failing = World(turn=turn(edited(), message=KEY), runner=PYTEST, outcomes={"tests": FAILED})
+    played = play(TESTS_PASS, replace(failing, judge=judged(incomplete("E1"))))
+    assert played.case is not None
+    assert any(fact.bad for fact in played.case.evidence)
+    assert play(TESTS_PASS, replace(failing, turn=turn(edited(), message="It is faster now."))).case is None
+
+
+def test_a_failing_check_sends_back_where_no_judge_weighs_it() -> None:
+    world = World(turn=turn(edited(), message=KEY), runner=PYTEST, outcomes={"tests": FAILED})
+    assert play(TESTS_PASS, replace(world, judge=UNREACHABLE)).kind == "gates-failed"
+
+
+def test_an_offer_after_the_required_checks_passed_is_weighed_by_the_judge() -> None:
+    offered = turn(
+        edited(), message=OFFER, prompts=("Migrate feature/settings from LiveData to StateFlow please",)
+    )
+    world = World(turn=offered, runner=PYTEST, judge=UNREACHABLE)
+    migrated = with_goal("settings has no LiveData left and all tests pass")
+    assert play(migrated, world).kind is RestReason.UNJUDGED
+    assert play(PROSE, world).kind == "permission-seeking"
+
+
 # --- the table ----------------------------------------------------------------------------------------------
 
 

@@ -268,8 +268,8 @@ def _with_goal(inquiry: Inquiry, goal: Goal) -> Inquiry:
     return replace(inquiry, session=replace(inquiry.session, goal=goal))
 
 
-def goalless_gate_failures(inquiry: Inquiry) -> MissingWork | None:
-    """Return which configured gates failed, at a stop without a goal."""
+def gate_failures(inquiry: Inquiry) -> MissingWork | None:
+    """Return which required gates failed, None where none did."""
     failing = gates.failed_required_runs(inquiry.runs)
     if not failing:
         return None

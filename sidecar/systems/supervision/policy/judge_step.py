@@ -25,6 +25,7 @@ from sidecar.kernel.session import active_goal
 from sidecar.kernel.text import counted
 from sidecar.kernel.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Verdict, Waiting
 from sidecar.systems.supervision.policy.continuations import send_agent_back
+from sidecar.systems.supervision.policy.gate_step import GATES_STAGE, gate_failures
 from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjudged, waiting_note
 
 JudgingStep = tuple[Inquiry, Effect | Ruling]
@@ -71,6 +72,8 @@ def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = EXPLAIN)
     """Handle a stop that nobody judged: a run goes on while its agents have something to do, others rest."""
     if lack := _work_left_in_run(inquiry, why):
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), lack, at)
+    if inquiry.suspicion and active_goal(inquiry.session) and (lack := gate_failures(inquiry)):
+        return send_agent_back(replace(inquiry, stage=GATES_STAGE), lack, at)
     return rest_unjudged(inquiry, why, remedy)
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims import wording
 from sidecar.evidence.claims.facts import FACT_ASSESSORS
+from sidecar.evidence.claims.orders import assertions
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
@@ -111,7 +112,7 @@ def _needs_project_state(inquiry: Inquiry, weighed: found.RuleAssessment) -> boo
     turn = inquiry.turn
     if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
         return True
-    said = wording.utterances(turn.last_message, "\n".join(turn.prompts))
+    said = assertions(turn.last_message, "\n".join(turn.prompts))
     return any(each.said in FACT_ASSESSORS or turn.changed for each in said)
 
 
@@ -169,7 +170,7 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=False)
     if untrue := gate_step.find_contradicted_facts(inquiry):
         return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
-    if not weighed.rests and (lack := gate_step.goalless_gate_failures(inquiry)):
+    if not weighed.rests and (lack := gate_step.gate_failures(inquiry)):
         if weighed.unread:
             return _ask_about_suspicion(inquiry, weighed, lack, at)
         return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
@@ -237,7 +238,8 @@ def _decide_after_checks(
     """Follow the checks where they decide; otherwise certain rules, then the model.
 
     Where only the user can go on, failing checks are no reason to send the agent back; where that cannot be
-    told, because the message is not in English, the model is asked.
+    told, because the message is not in English or its closing words may say so, the model is asked. An offer
+    after the required checks passed is for the model, too: it may be of more than was asked for.
     """
     inquiry, order = checked
     if order is not None and not _wants_continuation(order):
@@ -248,12 +250,17 @@ def _decide_after_checks(
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=True)
     if weighed.legitimate is not None and weighed.rests:
         return _rest_waiting(replace(inquiry, session=before.session), weighed.legitimate, weighed.confidence)
-    if order is not None and not weighed.unread:
+    failures = gate_step.gate_failures(inquiry)
+    if order is not None and not (weighed.unread or (weighed.doubtful and failures)):
         return _set_checks_confidence(inquiry, order)
+    if order is not None and failures and not weighed.unread:
+        inquiry = replace(inquiry, suspicion=f"{failures.kind}: {failures.reason}")
     inquiry = replace(inquiry, confidence=weighed.confidence)
     found = [finding for finding in weighed.findings if finding.certain]
     if gate_step.gate_kind_passed(inquiry.runs, Kind.TESTS):  # newer than the agent's own run
         found = [finding for finding in found if finding.rule not in OUTWEIGHED_RULES]
+    if gates.required_gates_are_green(inquiry.runs, inquiry.project_state):
+        found = [finding for finding in found if finding.rule != "permission-seeking"]
     if found:
         inquiry = replace(inquiry, stage=RULES_STAGE_NAME, rule=found[0].rule)
         return send_agent_back(inquiry, found[0].lack, at)

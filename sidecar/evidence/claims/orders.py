@@ -1,0 +1,88 @@
+"""Which orders of a prompt a message reports: it speaks of them, and no sentence of it tells of trouble.
+
+However such a report is worded, a fact that contradicts the order contradicts the report. The wording of
+orders, and of trouble, stands in data/claims.toml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.evidence.claims.wording import (
+    CLAUSE,
+    EMPHASIS,
+    ClaimWording,
+    OrderForm,
+    Utterance,
+    compiled,
+    order_clauses,
+    utterances,
+)
+from sidecar.platform.data import load_data
+
+PARAGRAPH: Final = re.compile(r"\n\s*\n")
+TOLD_AS_A_WHOLE: Final = re.compile(r"\||```")
+"""A table or a quotation: what its rows are about may stand in another line."""
+UNIT: Final = re.compile(r"(?<=[.!?])\s|\n")
+
+
+def assertions(message: str, prompt: str) -> tuple[Utterance, ...]:
+    """Return the claims of a message, and the orders that it reports."""
+    return (*utterances(message, prompt), *reported_orders(message, prompt))
+
+
+@lru_cache(maxsize=16)
+def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
+    """Return the orders of a prompt that a message speaks of without a word of trouble, each once."""
+    known, units = load_data("claims", ClaimWording), message_units(message)
+    clauses = order_clauses(prompt)
+    ordered = (each for clause in clauses for form in known.orders for each in _orders(form, clause))
+    told = (
+        replace(order, text=text)
+        for order, about in dict(ordered).items()
+        if (text := _report(re.compile(about, re.IGNORECASE), units))
+    )
+    return tuple(told)
+
+
+def message_units(message: str) -> list[str]:
+    """Return the sentences and list items of a message; a table or a quotation stays whole."""
+    known = load_data("claims", ClaimWording)
+    text = compiled(known.untroubled).sub("cleanly", EMPHASIS.sub("", message))
+    return [
+        unit
+        for paragraph in PARAGRAPH.split(text)
+        for unit in ([paragraph] if TOLD_AS_A_WHOLE.search(paragraph) else UNIT.split(paragraph))
+    ]
+
+
+def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
+    """Yield what a clause orders in this form, and the pattern of what a message says about it."""
+    subject = load_data("claims", ClaimWording).subjects[form.about]
+    for hit in compiled(form.pattern).finditer(clause):
+        groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
+        order = replace(Utterance(form.kind, "", name=form.name, loose=True), **groups)
+        names = [each.rpartition("/")[2] for each in groups.values()]
+        yield order, "|".join((subject, *map(re.escape, names)))
+        if form.each:
+            for word in compiled(form.each).findall(clause[hit.start() :]):
+                yield replace(order, name=word), f"{subject}|{re.escape(word)}"
+
+
+def _report(about: re.Pattern[str], units: list[str]) -> str:
+    """Return the first clause that reports it, "" where there is none, or where one tells of trouble."""
+    known, found = load_data("claims", ClaimWording), ""
+    for unit in units:
+        if not about.search(unit):
+            continue
+        if compiled(known.open).search(unit):
+            return ""
+        clauses = (clause for clause in CLAUSE.split(unit) if about.search(clause))
+        reports = (one for one in clauses if not compiled(known.withdraws).search(one))
+        found = found or next(reports, "").strip()
+    return found

@@ -1,0 +1,98 @@
+"""Orders of a prompt that a message reports, and what git, files and calls say against such a report."""
+
+from __future__ import annotations
+
+from sidecar.evidence.claims.ledger import build_claim_ledger
+from sidecar.evidence.claims.orders import reported_orders
+from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.turn import ToolCall
+from support.cases import RUBRIC, TREE, edited, ran, turn
+from support.table import over_table
+
+REPORTED = (
+    ("fix it and commit", "One commit, called Fix.", {"committed"}),
+    ("pls push it", "You find it on the remote.", {"pushed"}),
+    ("commit, tag it v1.2.0", "`v1.2.0` is the new tag.", {"tagged", "tagged v1.2.0"}),
+    ("rename old.py to new.py", "The move to new.py is done.", {"file-renamed old.py new.py"}),
+    ("get rid of themes/old", "The folder was dropped.", {"file-deleted themes/old"}),
+    ("put the parser into lib/parse.py", "It is in `parse.py`.", {"file-created lib/parse.py"}),
+    ("run the tests again", "Suite: 12 of 12.", {"ran tests"}),
+    ("install zod", "zod was installed.", {"installed", "installed zod", "installed install"}),
+)
+UNREPORTED = (
+    ("fix it and commit", "I could not commit it: the hook refused."),
+    ("fix it and commit", "It is fixed. The commit is up to you."),
+    ("fix it and commit", "Shall I commit it?"),
+    ("fix it and commit", "The parser takes comments."),
+    ("fix it, but don't push", "It is ready for a push."),
+    ("how do I push this?", "`git push` does that to the remote."),
+    ("what was the commit before I left?", "The commit was abc."),
+    ("the test says 'commit and push' is wrong", "It tells commit from push."),
+)
+
+
+@over_table(("prompt", "message", "orders"), REPORTED)
+def test_an_order_that_a_message_speaks_of_is_reported(prompt: str, message: str, orders: set[str]) -> None:
+    found = reported_orders(message, prompt)
+    told = {" ".join(filter(None, (one.said, one.name, one.path, one.to))) for one in found}
+    assert told == orders
+    assert all(one.loose and one.text in message for one in found)
+
+
+@over_table(("prompt", "message"), UNREPORTED)
+def test_what_is_no_order_or_is_told_as_open_is_not(prompt: str, message: str) -> None:
+    assert reported_orders(message, prompt) == ()
+
+
+GIT = RepositoryState(
+    branch="main",
+    remote=True,
+    upstream="origin/main",
+    ahead=0,
+    commits=1,
+    branches=("main", "old", "side"),
+    tags=("v1.0",),
+    unpushed=("side",),
+)
+LOOKED = ran("git status")
+AGAINST = (
+    ("push main and side", "`main` and `side` are on origin.", LOOKED, "side is not on the remote"),
+    ("commit, tag", "Release commit and tag are there.", LOOKED, "no command of this turn made a tag"),
+    ("tag it v2.0", "The tag v2.0 is on the last one.", ran("git tag v3.0"), "git has no tag v2.0"),
+    ("delete the branch old", "The branch is gone.", LOOKED, "git still has the branch old"),
+    ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
+    ("write docs/a.md", "The new page says how.", LOOKED, "there is no docs/a.md"),
+    ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
+)
+FOR = (
+    ("push main", "`main` is on origin.", LOOKED),
+    ("tag it v1.0", "The tag is there.", ran("git tag v1.0")),
+    ("commit, tag", "There is a tag now.", ran("git tag v4")),
+    ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),
+    ("write docs/a.md", "I wrote docs/a.md, tried it and took it away.", ran("rm docs/a.md")),
+)
+
+
+def contradictions(prompt: str, message: str, call: ToolCall) -> list[str]:
+    state = ProjectState(
+        tree=TREE, rubric=RUBRIC, repository=GIT, absent=("docs/a.md",), present=("legacy.js",)
+    )
+    asked = turn(edited(), call, prompts=(prompt,), message=message)
+    return [claim.because for claim in build_claim_ledger(asked, (), (), state)]
+
+
+@over_table(("prompt", "message", "call", "why"), AGAINST)
+def test_a_fact_against_a_reported_order_contradicts(
+    prompt: str, message: str, call: ToolCall, why: str
+) -> None:
+    assert any(why in because for because in contradictions(prompt, message, call))
+
+
+@over_table(("prompt", "message", "call"), FOR)
+def test_a_reported_order_that_no_fact_contradicts_is_no_claim(
+    prompt: str, message: str, call: ToolCall
+) -> None:
+    assert not any(
+        "no " in why or "not " in why or "still" in why for why in contradictions(prompt, message, call)
+    )
