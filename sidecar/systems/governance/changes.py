@@ -19,24 +19,20 @@ from msgspec import Struct
 
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.changes import FileChange
+from sidecar.kernel.governance import ErrorType
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
 from sidecar.platform.processes import run_process
 from sidecar.platform.scratch import scratch_folder
+from sidecar.systems.governance.policy.work import TroubleError
 
 DIFF_LENGTH: Final = 60_000
 """Characters of the diff that is shown."""
 KEPT_LIMIT: Final = 64 << 20
 """Bytes of one kept change."""
 FILE_LIMIT: Final = 8 << 20
+TOLD: Final = 5
+"""Points that a message names."""
 MERGE_S: Final = 30.0
-
-
-class ConflictError(Exception):
-    """The project moved on so that the change does not fit any more. `files` do not fit."""
-
-    def __init__(self, files: Sequence[str]) -> None:
-        super().__init__(f"these files were changed meanwhile in the same lines: {', '.join(files)}")
-        self.files = tuple(files)
 
 
 class KeptFileChange(Struct, frozen=True):
@@ -79,8 +75,8 @@ class KeptChanges:
         return self._folder / f"{lock}.json"
 
 
-def keep_change(copy: WorkCopy, files: Sequence[FileChange]) -> tuple[Change, tuple[str, ...]]:
-    """Return what is to be kept of a change in a copy, and why it could not be delivered."""
+def keep_change(copy: WorkCopy, files: Sequence[FileChange]) -> Change:
+    """Return what is to be kept of a change in a copy. Raises TroubleError where it cannot be delivered."""
     kept, faults = [], []
     for one in files:
         if why := one.unread or ("it is a link" if one.link else _why_no_text(one)):
@@ -91,7 +87,11 @@ def keep_change(copy: WorkCopy, files: Sequence[FileChange]) -> tuple[Change, tu
         new = one.before is None or one.old_path not in ("", one.path)
         mode = Path(copy.project, one.path).stat().st_mode & 0o777 if new and one.after is not None else 0o644
         kept.append(KeptFileChange(one.path, None if new else one.before, one.after, mode))
-    return tuple(sorted(kept, key=lambda one: one.path)), tuple(faults)
+    if faults:
+        raise TroubleError(ErrorType.INVALID_ANSWER, "not-deliverable", files="; ".join(faults[:TOLD]))
+    if not kept:
+        raise TroubleError(ErrorType.INVALID_ANSWER, "nothing-changed")
+    return tuple(sorted(kept, key=lambda one: one.path))
 
 
 def change_digest(change: Change) -> str:
@@ -117,7 +117,7 @@ def unified_diff(change: Change) -> str:
 
 
 async def put_change(change: Change, copy: WorkCopy) -> tuple[str, ...]:
-    """Put a change into a copy; return the files that had to be merged. Raises ConflictError, OSError."""
+    """Put a change into a copy; return the files that had to be merged. Raises TroubleError, OSError."""
     merged, conflicts = [], []
     for one in change:
         place = Path(copy.project, one.path)
@@ -136,7 +136,7 @@ async def put_change(change: Change, copy: WorkCopy) -> tuple[str, ...]:
         else:
             _write_text(place, after, one.mode if now is None else None)
     if conflicts:
-        raise ConflictError(conflicts)
+        raise TroubleError(ErrorType.CONFLICT, "conflict", files=", ".join(conflicts))
     return tuple(merged)
 
 
@@ -146,22 +146,6 @@ def _write_text(place: Path, text: str, mode: int | None) -> None:
     mode = place.stat().st_mode & 0o777 if mode is None else mode
     write_whole(place, text.encode())
     place.chmod(mode)
-
-
-def steps_to_copy(change: Change, project: str, copy: WorkCopy) -> tuple[FileChange, ...]:
-    """Return how the files of a change become in the project what they are in the copy.
-
-    Raises ConflictError where a file cannot be read any more.
-    """
-    steps = []
-    for one in change:
-        try:
-            before, after = (_read_text(Path(root, one.path)) for root in (project, copy.project))
-        except OSError as error:
-            raise ConflictError([str(error)]) from error
-        if before != after:
-            steps.append(FileChange(path=one.path, before=before, after=after))
-    return tuple(steps)
 
 
 async def _merge(one: KeptFileChange, now: str, copy: WorkCopy) -> str | None:

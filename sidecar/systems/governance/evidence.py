@@ -13,12 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from sidecar.evidence.gates.conditions import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import runnable_gates, unapproved_gate_runs
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.policy import describe_findings
 from sidecar.evidence.proof.weakening import find_weakenings
-from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.copies import NoCopyError, WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, ProjectChanges
 from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
@@ -59,8 +61,11 @@ class CopyEvidence:
         return await self._evidence.workspace.fingerprint(self.copy.project, self.copy.environment)
 
     async def changes(self) -> ProjectChanges:
-        """Return what changed in the copy since its base."""
-        return await self._evidence.workspace.since(self.base, self.copy.project, self.copy.environment)
+        """Return what changed in the copy since its base, but for what tools write. Raises NoCopyError."""
+        found = await self._evidence.workspace.since(self.base, self.copy.project, self.copy.environment)
+        if why := self.base.unseen or found.unseen:
+            raise NoCopyError(why)
+        return replace(found, files=without_written_files(found.files))
 
     async def gates(self, project: str, kinds: Collection[Kind]) -> tuple[GateRun, ...]:
         """Run the project's approved gates of these kinds in the copy, required or not."""

@@ -19,28 +19,26 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.evidence.tree.copies import NoCopyError
 from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.governance import FORMS, ContextLock, ErrorType, Phase, PhaseError
+from sidecar.kernel.governance import FORMS, ContextLock, Phase, PhaseError
 from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
 from sidecar.systems.governance.locks import RELEASED, SHELL, LockHeldError, LockLostError
-from sidecar.systems.governance.phases import PhaseCall, PhaseDone, PhaseWork
+from sidecar.systems.governance.phases import PhaseCall
 from sidecar.systems.governance.policy.table import ACTIONS, MODES, Stage
 from sidecar.systems.governance.policy.work import (
     ANSWER_TOOL,
     PHASE_TOOL,
     PhaseOutput,
-    Trouble,
+    PhaseRefusedError,
+    TroubleError,
     Work,
     check_order,
     fold_work,
 )
 from sidecar.systems.governance.ports import Caller, GovernanceServices, Tell
-from sidecar.workers.ports import WorkerError
 
 NEW: Final = "new"
 ENDED: Final = frozenset((Stage.DELIVERED, Stage.STOPPED))
@@ -66,10 +64,6 @@ class PhaseRequest(Struct, frozen=True, kw_only=True):
     mode: Mode | None = None
 
 
-class GovernanceError(ToolRuleError):
-    """A phase was refused, and nothing was done."""
-
-
 class Governance:
     """Carries out phases, one at a time for each lock."""
 
@@ -84,46 +78,30 @@ class Governance:
         settings, phase = self._settings(), request.phase
         rules = settings.governance.phase.get(phase.value, PhaseSettings())
         if not rules.enabled:
-            raise GovernanceError("governance-disabled", phase=phase)
+            raise PhaseRefusedError("governance-disabled", phase=phase)
         begins = request.lock == NEW and phase is Phase.ANALYZE
         lock = None if begins else self._held(request.lock, caller)
         mode = request.mode or (lock.mode if lock else rules.default_mode)
         if mode not in rules.modes:
-            raise GovernanceError("governance-mode-off", mode=mode, phase=phase, modes=", ".join(rules.modes))
+            modes = ", ".join(rules.modes)
+            raise PhaseRefusedError("governance-mode-off", mode=mode, phase=phase, modes=modes)
         if lock is None:
             lock = self._services.locks.acquire(caller.project, caller.holder, mode, _lock_seconds(settings))
         elif mode != lock.mode:
-            raise GovernanceError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
+            raise PhaseRefusedError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
         try:
-            return await self._run(lock, request, caller, settings, tell)
+            with self._alone(lock.id):
+                return await self._carry_out(lock, request, caller, settings, tell)
         except BaseException:
             if begins:
                 self._services.locks.end(lock.id, RELEASED)
             raise
 
-    async def _run(
-        self, lock: ContextLock, request: PhaseRequest, caller: Caller, settings: Settings, tell: Tell
-    ) -> PhaseOutcome:
-        with self._alone(lock.id):
-            work = self.work(lock.id)
-            check_order(work, request.phase)
-            call = PhaseCall(
-                phase=request.phase,
-                work=work,
-                given=request.given,
-                caller=caller,
-                rules=MODES.get(lock.mode, settings.governance.custom),
-                settings=settings,
-                mask=self._services.platform.secrets.masker(caller.environment),
-                tell=tell,
-            )
-            return await self._carry_out(lock, call)
-
     @contextmanager
     def _alone(self, lock: str) -> Iterator[None]:
-        """Let no other phase work under a lock. Raises GovernanceError where one does."""
+        """Let no other phase work under a lock. Raises PhaseRefusedError where one does."""
         if lock in self._at_work:
-            raise GovernanceError("governance-busy", lock=lock)
+            raise PhaseRefusedError("governance-busy", lock=lock)
         self._at_work.add(lock)
         try:
             yield
@@ -139,7 +117,7 @@ class Governance:
         """Write down a person's answer to what a phase asked. Raises ToolRuleError, OSError."""
         held, work = self._held(lock, None), self.work(lock)
         if work.question is None:
-            raise GovernanceError("governance-no-question", lock=lock)
+            raise PhaseRefusedError("governance-no-question", lock=lock)
         entry = AuditEntry(
             tool=ANSWER_TOOL,
             lock=lock,
@@ -178,7 +156,7 @@ class Governance:
     def _held(self, ident: str, caller: Caller | None) -> ContextLock:
         """Return a lock that the caller may use. Raises ToolRuleError."""
         if ident == NEW:
-            raise GovernanceError("governance-analyze-first")
+            raise PhaseRefusedError("governance-analyze-first")
         lock = self._services.locks.find(ident)
         if lock is None or (caller is not None and lock.project != caller.project):
             raise LockLostError(ident[:40])
@@ -203,45 +181,51 @@ class Governance:
 
     # --- a phase ------------------------------------------------------------------------------------------
 
-    async def _carry_out(self, lock: ContextLock, call: PhaseCall) -> PhaseOutcome:
+    async def _carry_out(
+        self, lock: ContextLock, request: PhaseRequest, caller: Caller, settings: Settings, tell: Tell
+    ) -> PhaseOutcome:
         services, clock = self._services, self._services.platform.clock
-        started = clock.now()
-        try:
-            done = await PhaseWork(services, call).run()
-        except WorkerError as error:
-            trouble = Trouble(ErrorType.INVALID_ANSWER, "worker-failed", {"why": error.message})
-            done = PhaseDone(trouble=trouble)
-        except NoCopyError as error:
-            trouble = Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", {"why": str(error)})
-            done = PhaseDone(trouble=trouble)
-        worded = self._word(done.trouble)
+        work, started = self.work(lock.id), clock.now()
+        check_order(work, request.phase)
+        call = PhaseCall(
+            services=services,
+            phase=request.phase,
+            work=work,
+            given=request.given,
+            caller=caller,
+            rules=MODES.get(lock.mode, settings.governance.custom),
+            settings=settings,
+            mask=services.platform.secrets.masker(caller.environment),
+            tell=tell,
+        )
+        done = await call.run()
+        error = self._word(done.trouble)
         entry = AuditEntry(
-            tool=f"{PHASE_TOOL}{call.phase}",
+            tool=f"{PHASE_TOOL}{request.phase}",
             lock=lock.id,
             mode=lock.mode,
-            iteration=call.work.iteration,
-            agent=done.agent,
-            input=_masked(call.given, call.mask),
-            output=_masked(PhaseOutput(done.payload, worded, done.commands, done.tree), call.mask),
+            iteration=work.iteration,
+            agent=call.agent,
+            input=_masked(request.given, call.mask),
+            output=_masked(PhaseOutput(done.payload, error, done.commands, done.tree), call.mask),
             result=done.result,
-            error=worded.type if worded else "",
+            error=error.type if error else "",
             duration_ms=round((clock.now() - started) * 1000),
-            subject=done.subject,
+            subject=done.subject or work.subject,
         )
-        self._append(entry, lock, call.caller)
+        self._append(entry, lock, caller)
         self._end_if_over(lock)
-        shown = msgspec.json.decode(entry.output, type=PhaseOutput)
-        forms = FORMS[call.phase]
+        shown, forms = msgspec.json.decode(entry.output, type=PhaseOutput), FORMS[request.phase]
         payload = shown.read_payload(forms.payload)
         return PhaseOutcome(
             context_lock_id=lock.id, section=forms.section, payload=payload, error=shown.error
         )
 
-    def _word(self, trouble: Trouble | None) -> PhaseError | None:
+    def _word(self, trouble: TroubleError | None) -> PhaseError | None:
         if trouble is None:
             return None
         message = self._services.say(trouble.section, trouble.values)
-        return PhaseError(type=trouble.type, message=message, action=ACTIONS[trouble.type])
+        return PhaseError(type=trouble.error, message=message, action=ACTIONS[trouble.error])
 
 
 def _lock_seconds(settings: Settings) -> float:

@@ -21,11 +21,12 @@ from sidecar.kernel.governance import (
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseResult, parse_clause
 from sidecar.systems.governance.policy.verdicts import (
-    beyond_tasks,
+    check_bounds,
     gate_issues,
     rule_on_review,
     rule_on_tests,
 )
+from sidecar.systems.governance.policy.work import TroubleError
 
 LAX = ModeRules(nfr_check=False, manual_review=False, max_iterations=2, forced_human_intervention=False)
 SHOWN = forms.TestEvidence(test_output="")
@@ -62,7 +63,7 @@ def test_the_word_of_a_worker_can_only_lower_what_our_evidence_shows(
     runs: list[Outcome], weakened: list[str], clauses: list[bool | None], word: Any, result: str
 ) -> None:
     held = [clause(holds=one) for one in clauses]
-    testing, trouble = rule_on_tests(map(ran, runs), weakened, held, word, SHOWN)
+    testing, trouble = rule_on_tests([*map(ran, runs)], weakened, held, word, SHOWN)
     assert testing.result == result
     assert (trouble is None) == (result == "PASSED")
 
@@ -105,7 +106,7 @@ def test_a_review_approves_only_what_nobody_has_something_grave_against(  # noqa
 def test_an_empty_rule_of_the_callers_forbids_nothing_and_hides_no_other() -> None:
     plan = Plan(tasks=(PlannedTask(todo="a", done_when="b", verify_by="c"),))
     answer = ImplementAnswer(files=(ImplementedFile(path="a.py", task_ref="1"),), message="")
-    assert beyond_tasks(["a.py"], answer, plan, ["", " "]) is None
-    broken = beyond_tasks(["a.py"], answer, plan, ["", "never *.py"])
-    assert broken is not None
-    assert broken.values == {"file": "a.py", "rule": "never *.py"}
+    check_bounds(["a.py"], answer, plan, ["", " "])
+    with pytest.raises(TroubleError) as broken:
+        check_bounds(["a.py"], answer, plan, ["", "never *.py"])
+    assert broken.value.values == {"file": "a.py", "rule": "never *.py"}

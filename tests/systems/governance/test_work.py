@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.governance import Decision, ErrorType, Phase
+from sidecar.kernel.governance import ConductInput, Decision, ErrorType, Phase
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.table import ACTIONS, AFTER_ANSWER, MAY_CALL, MODES, NEXT_STAGE, Stage
 from sidecar.systems.governance.policy.work import check_order, decide, fold_work
@@ -27,7 +27,7 @@ PAYLOADS: dict[Phase, dict[str, Any]] = {
     Phase.TEST: {"result": "PASSED", "evidence": {"test_output": ""}, "failed_clauses": []},
     Phase.CONDUCT: {"decision": "ITERATE", "reason": ""},
 }
-NOTHING_SAID = (None, None, None)
+NOTHING_SAID = ConductInput()
 
 
 def ended(
@@ -137,7 +137,13 @@ def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan(
     ("entries", "mode", "claims", "decision", "error"),
     [
         (TESTED, Mode.FAST, NOTHING_SAID, "DELIVER", None),
-        (TESTED, Mode.FAST, ("APPROVED", "PASSED", 1), "DELIVER", None),
+        (
+            TESTED,
+            Mode.FAST,
+            ConductInput(review_result="APPROVED", test_result="PASSED", iteration_count=1),
+            "DELIVER",
+            None,
+        ),
         (TESTED, Mode.SAFE, NOTHING_SAID, "STOP", ErrorType.PERSON_ASKED),
         (ITERATED[:-1], Mode.FAST, NOTHING_SAID, "ITERATE", ErrorType.MAJOR_ISSUE),
         (
@@ -150,18 +156,18 @@ def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan(
         (
             ITERATED[:-1],
             Mode.FAST,
-            ("APPROVED", None, None),
+            ConductInput(review_result="APPROVED"),
             "STOP",
             ErrorType.STRUCTURAL_VIOLATION,
         ),
         (
             ITERATED[:-1],
             Mode.FAST,
-            (None, "PASSED", None),
+            ConductInput(test_result="PASSED"),
             "STOP",
             ErrorType.STRUCTURAL_VIOLATION,
         ),
-        (TESTED, Mode.FAST, (None, None, 2), "STOP", ErrorType.STRUCTURAL_VIOLATION),
+        (TESTED, Mode.FAST, ConductInput(iteration_count=2), "STOP", ErrorType.STRUCTURAL_VIOLATION),
         (
             (*ITERATED, *ITERATED[2:-1]),
             Mode.FAST,
@@ -173,11 +179,15 @@ def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan(
     ],
 )
 def test_the_decision(
-    entries: tuple[AuditEntry, ...], mode: Mode, claims: Any, decision: Decision, error: ErrorType | None
+    entries: tuple[AuditEntry, ...],
+    mode: Mode,
+    claims: ConductInput,
+    decision: Decision,
+    error: ErrorType | None,
 ) -> None:
     """The last two rows are the last iteration of the mode: it delivers what holds, and asks else."""
     found, trouble = decide(fold_work("gov-1", entries), MODES.get(mode, ModeRules()), claims)
-    assert (found, trouble and trouble.type) == (decision, error)
+    assert (found, trouble and trouble.error) == (decision, error)
 
 
 def test_every_question_has_a_stage_for_both_answers_and_every_stage_its_phases() -> None:
@@ -243,7 +253,7 @@ def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data:
         if decision == "DELIVER":
             assert made == approved == passed
             assert not rules.forced_human_intervention or agreed == made
-        error = trouble.type if trouble else None
+        error = trouble.error if trouble else None
         entries.append(ended(phase, decision, error=error, subject=work.subject, decision=decision))
 
 

@@ -13,13 +13,12 @@ from msgspec.structs import asdict
 
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
-from sidecar.kernel.governance import ErrorType, Phase
+from sidecar.kernel.governance import ErrorType
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.clauses import ClauseKind, ClauseResult, plan_clauses
-from sidecar.systems.governance.policy.table import MAY_CALL, Rule, Stage
-from sidecar.systems.governance.policy.work import Trouble, Work
+from sidecar.systems.governance.policy.table import Rule
+from sidecar.systems.governance.policy.work import TroubleError, Work
 
-UNSURE: Final = "what the agent that tested was to find out: it could not"
 TOLD: Final = 5
 """Points that a message names; the payload holds all."""
 ONLY, NEVER = "only", "never"
@@ -29,50 +28,45 @@ ONLY, NEVER = "only", "never"
 
 
 def review_was_not_skipped(work: Work) -> forms.RuleResult:
-    """R001: the change before was reviewed, and after this one nothing else than a review may follow."""
+    """R001: the change before was reviewed. The table lets nothing else than a review follow this one."""
     seen = not work.subject or work.review is not None
     why = "only a review may follow" if seen else "the change before was not reviewed"
-    follows = MAY_CALL[Stage.IMPLEMENTED] == (Phase.REVIEW,)
-    return forms.RuleResult(Rule.REVIEW_NOT_SKIPPED, seen and follows, why)
+    return forms.RuleResult(Rule.REVIEW_NOT_SKIPPED, seen, why)
 
 
 def tests_are_there(
     plan: forms.Plan, analysis: forms.Analysis | None, gates: Iterable[Gate]
 ) -> forms.RuleResult:
     """R002: what commands can decide is decided by one: an approved test gate, or a clause that runs one."""
-    shown = {
-        "the problem is not decided by commands, so each task's clause is judged": (
-            analysis is not None and analysis.verifiability != "HARD"
-        ),
-        "the project's tests run": any(
-            gate.approved and gate.kind in {Kind.TESTS, Kind.CHECK} for gate in gates
-        ),
-        "a task is verified by a command": any(
-            clause.kind is ClauseKind.RUN for clause in plan_clauses(plan)
-        ),
-    }
-    why = next((why for why, holds in shown.items() if holds), "")
-    missing = (
-        "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
-    )
-    return forms.RuleResult(Rule.TESTS_REQUIRED, bool(why), why or missing)
+    passed, why = True, ""
+    if analysis is not None and analysis.verifiability != "HARD":
+        why = "the problem is not decided by commands, so each task's clause is judged"
+    elif any(gate.approved and gate.kind in {Kind.TESTS, Kind.CHECK} for gate in gates):
+        why = "the project's tests run"
+    elif any(clause.kind is ClauseKind.RUN for clause in plan_clauses(plan)):
+        why = "a task is verified by a command"
+    else:
+        passed = False
+        why = (
+            "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
+        )
+    return forms.RuleResult(Rule.TESTS_REQUIRED, passed, why)
 
 
-def beyond_tasks(
+def check_bounds(
     paths: Sequence[str], answer: forms.ImplementAnswer, plan: forms.Plan, rules: Iterable[str]
-) -> Trouble | None:
-    """Return a violation where a changed file belongs to no task, or is forbidden by a rule of the user's."""
+) -> None:
+    """Raise TroubleError where a changed file belongs to no task, or is forbidden by a rule of the user's."""
     numbers = {str(number) for number in range(1, len(plan.tasks) + 1)}
     told = {file.path.removeprefix("./") for file in answer.files if file.task_ref.strip("# ") in numbers}
     if beyond := [path for path in paths if path not in told]:
-        return Trouble(ErrorType.RULE_VIOLATION, "beyond-tasks", {"files": ", ".join(beyond)})
+        raise TroubleError(ErrorType.RULE_VIOLATION, "beyond-tasks", files=", ".join(beyond))
     for rule in rules:
         word, *globs = rule.split() or [""]
         for path in paths:
             named = any(fnmatchcase(path, glob) or path.startswith(f"{glob.rstrip('/')}/") for glob in globs)
             if (word.lower() == ONLY and not named) or (word.lower() == NEVER and named):
-                return Trouble(ErrorType.RULE_VIOLATION, "against-rule", {"file": path, "rule": rule})
-    return None
+                raise TroubleError(ErrorType.RULE_VIOLATION, "against-rule", file=path, rule=rule)
 
 
 # --- review and test ----------------------------------------------------------------------------------------
@@ -90,19 +84,19 @@ def failing_gates(runs: Iterable[GateRun]) -> tuple[str, ...]:
     )
 
 
+def _issue(found_by: str, description: str, severity: forms.Severity = "MAJOR") -> forms.ReviewIssue:
+    return forms.ReviewIssue(task_ref=found_by, severity=severity, description=description)
+
+
 def gate_issues(runs: Iterable[GateRun], weakened: Iterable[str]) -> tuple[forms.ReviewIssue, ...]:
     """Return what our own evidence has against a change."""
-    failing = (
-        forms.ReviewIssue(
-            task_ref=f"gate:{run.gate.id}",
-            severity="MAJOR" if is_required(run.gate) else "MINOR",
-            description=f"`{run.gate.command}` fails: {'; '.join(run.failures) or run.output.strip()[-500:]}",
-        )
-        for run in runs
-        if run.outcome is Outcome.FAILED
-    )
-    weak = (forms.ReviewIssue(task_ref="proof", severity="MAJOR", description=line) for line in weakened)
-    return (*failing, *weak)
+    issues = []
+    for run in runs:
+        if run.outcome is Outcome.FAILED:
+            why = "; ".join(run.failures) or run.output.strip()[-500:]
+            severity: forms.Severity = "MAJOR" if is_required(run.gate) else "MINOR"
+            issues.append(_issue(f"gate:{run.gate.id}", f"`{run.gate.command}` fails: {why}", severity))
+    return (*issues, *(_issue("proof", line) for line in weakened))
 
 
 def rule_on_review(
@@ -112,43 +106,35 @@ def rule_on_review(
     rules: ModeRules,
     *,
     quick_fix: bool,
-) -> tuple[forms.Review, Trouble | None]:
+) -> tuple[forms.Review, TroubleError | None]:
     """Return the review. `ours`: our own evidence; `quick_fix`: minor issues may be mended at once.
 
     A person is asked where nothing is found and the mode wants one.
     """
     missing = missing_nfrs(analysis, answer) if rules.nfr_check else ()
-    unmet = (
-        forms.ReviewIssue(
-            task_ref=Rule.NFRS_MET,
-            severity="MAJOR",
-            description=f"nothing shows that it is met: {name}",
-        )
-        for name in missing
-    )
+    unmet = (_issue(Rule.NFRS_MET, f"nothing shows that it is met: {name}") for name in missing)
     issues = (*answer.issues, *ours, *unmet)
     major = [issue for issue in issues if issue.severity == "MAJOR"]
     approved = answer.result == "APPROVED" and not major
     asked = approved and rules.manual_review
+    why_asked = "a person is asked" if asked else "none is needed"
     review = forms.Review(
         result="APPROVED" if approved else "REJECTED",
         issues=issues,
         quick_fix_trigger=answer.quick_fix_trigger if quick_fix and not approved and not major else None,
         rules=(
             forms.RuleResult(Rule.NFRS_MET, not missing, f"missing: {', '.join(missing) or 'none'}"),
-            forms.RuleResult(
-                Rule.HUMAN_ON_ERROR, not asked, "a person is asked" if asked else "none is needed"
-            ),
+            forms.RuleResult(Rule.HUMAN_ON_ERROR, not asked, why_asked),
         ),
     )
     if asked:
-        return review, Trouble(ErrorType.PERSON_ASKED, "ask-review")
+        return review, TroubleError(ErrorType.PERSON_ASKED, "ask-review")
     if approved:
         return review, None
-    told = (
-        "; ".join(issue.description for issue in (major or issues)[:TOLD]) or "the reviewer gives no reason"
+    told = "; ".join(issue.description for issue in (major or issues)[:TOLD])
+    return review, TroubleError(
+        ErrorType.MAJOR_ISSUE, "rejected", issues=told or "the reviewer gives no reason"
     )
-    return review, Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
 
 
 def missing_nfrs(analysis: forms.Analysis | None, answer: forms.ReviewAnswer) -> tuple[str, ...]:
@@ -160,36 +146,35 @@ def missing_nfrs(analysis: forms.Analysis | None, answer: forms.ReviewAnswer) ->
 
 
 def rule_on_tests(
-    runs: Iterable[GateRun],
+    runs: Sequence[GateRun],
     weakened: Iterable[str],
-    clauses: Iterable[ClauseResult],
+    clauses: Sequence[ClauseResult],
     word: forms.TestingResult,
     evidence: forms.TestEvidence,
-) -> tuple[forms.Testing, Trouble | None]:
+) -> tuple[forms.Testing, TroubleError | None]:
     """Return what runs, clauses and the worker's word amount to. Nothing at all is no evidence."""
-    runs, clauses = tuple(runs), tuple(clauses)
-    required = [run for run in runs if is_required(run.gate)]
-    silent = [run for run in required if run.outcome in NOTHING_SHOWN]
-    failed = (
-        *(f"`{run.gate.command}` fails" for run in required if run.outcome is Outcome.FAILED),
-        *weakened,
-        *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is False),
-        *(("the agent that tested says that it failed",) if word == "FAILED" else ()),
-    )
-    unseen = (
-        *(f"`{run.gate.command}`: {run.reason or run.outcome}" for run in silent),
-        *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is None),
-        *((UNSURE,) if word == "EVIDENCE_UNAVAILABLE" else ()),
-        *(() if runs or clauses else ("anything: there is neither a check nor a clause",)),
-    )
-    result: forms.TestingResult = "PASSED"
+    failed: list[str] = []
+    unseen = [] if runs or clauses else ["anything: there is neither a check nor a clause"]
+    for run in runs:
+        if is_required(run.gate) and run.outcome is Outcome.FAILED:
+            failed.append(f"`{run.gate.command}` fails")
+        elif is_required(run.gate) and run.outcome in NOTHING_SHOWN:
+            unseen.append(f"`{run.gate.command}`: {run.reason or run.outcome}")
+    failed += weakened
+    for one in clauses:
+        if not one.holds:
+            (unseen if one.holds is None else failed).append(f"{one.clause.text}: {one.why}")
+    if word == "FAILED":
+        failed.append("the agent that tested says that it failed")
+    if word == "EVIDENCE_UNAVAILABLE":
+        unseen.append("what the agent that tested was to find out: it could not")
+    why = "; ".join(unseen[:TOLD])
+    result: forms.TestingResult = "FAILED" if failed else "EVIDENCE_UNAVAILABLE" if unseen else "PASSED"
     trouble = None
     if failed:
-        result = "FAILED"
-        trouble = Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": "; ".join(failed[:TOLD])})
+        trouble = TroubleError(ErrorType.FAILED_CLAUSE, "tests-failed", failed="; ".join(failed[:TOLD]))
     elif unseen:
-        result = "EVIDENCE_UNAVAILABLE"
-        trouble = Trouble(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", {"unseen": "; ".join(unseen[:TOLD])})
-    why = "; ".join(unseen[:TOLD]) or "each clause and each check has evidence"
-    rule = forms.RuleResult(Rule.EVIDENCE, not unseen, why)
-    return forms.Testing(result=result, evidence=evidence, failed_clauses=failed, rules=(rule,)), trouble
+        trouble = TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", unseen=why)
+    rule = forms.RuleResult(Rule.EVIDENCE, not unseen, why or "each clause and each check has evidence")
+    testing = forms.Testing(result=result, evidence=evidence, failed_clauses=tuple(failed), rules=(rule,))
+    return testing, trouble

@@ -25,12 +25,15 @@ YES, NO = "yes", "no"
 T = TypeVar("T")
 
 
-class Trouble(Struct, frozen=True):
-    """An error before it is worded: a section of rubric/governance.md, and what fills it."""
+class TroubleError(Exception):
+    """An error before it is worded: a section of rubric/governance.md, and what fills it.
 
-    type: ErrorType
-    section: str
-    values: dict[str, str] = {}
+    A phase that ends without a payload raises it; one that has a payload returns it beside.
+    """
+
+    def __init__(self, error: ErrorType, section: str, **values: str) -> None:
+        super().__init__(section)
+        self.error, self.section, self.values = error, section, values
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -171,46 +174,42 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
 # --- what may be called, and the decision -------------------------------------------------------------------
 
 
-class OrderError(ToolRuleError):
+class PhaseRefusedError(ToolRuleError):
     """A phase may not be called now, and nothing was done."""
 
 
 def check_order(work: Work, phase: Phase) -> None:
-    """Raise OrderError, which names what to do first, where a phase may not be called."""
+    """Raise PhaseRefusedError, which names what to do first, where a phase may not be called."""
     if work.question is not None:
-        raise OrderError("governance-waits", lock=work.lock, question=work.question.message)
+        raise PhaseRefusedError("governance-waits", lock=work.lock, question=work.question.message)
     allowed = MAY_CALL[work.stage]
     if not allowed:
-        raise OrderError("governance-over", lock=work.lock, stage=work.stage)
+        raise PhaseRefusedError("governance-over", lock=work.lock, stage=work.stage)
     if phase not in allowed:
-        raise OrderError("governance-order", phase=phase, stage=work.stage, first=f"phase_{allowed[0]}")
+        first = f"phase_{allowed[0]}"
+        raise PhaseRefusedError("governance-order", phase=phase, stage=work.stage, first=first)
 
 
 def decide(
-    work: Work,
-    rules: ModeRules,
-    said: tuple[forms.ReviewResult | None, forms.TestingResult | None, int | None],
-) -> tuple[forms.Decision, Trouble | None]:
-    """Return what becomes of the change, and what is to be told.
-
-    `said`: the result of review and test and the iteration as the caller gives them, None where it does not.
-    """
+    work: Work, rules: ModeRules, said: forms.ConductInput
+) -> tuple[forms.Decision, TroubleError | None]:
+    """Return what becomes of the change, and what is to be told. `said`: what the caller believes of it."""
     reviewed = work.review.result if work.review else None
     tested = work.testing.result if work.testing else None
-    names = ("review_result", "test_result", "iteration_count")
-    for name, given, known in zip(names, said, (reviewed, tested, work.iteration), strict=True):
-        if given is not None and given != known:
-            values = {"field": name, "given": str(given), "known": str(known or "none")}
-            return "STOP", Trouble(ErrorType.STRUCTURAL_VIOLATION, "contradicted", values)
+    known = {"review_result": reviewed, "test_result": tested, "iteration_count": work.iteration}
+    for name, held in known.items():
+        if (given := getattr(said, name)) not in {None, held}:
+            values = {"field": name, "given": str(given), "known": str(held or "none")}
+            return "STOP", TroubleError(ErrorType.STRUCTURAL_VIOLATION, "contradicted", **values)
     if reviewed == "APPROVED" and tested == "PASSED":
         if rules.forced_human_intervention and not work.approved:
-            return "STOP", Trouble(ErrorType.PERSON_ASKED, "ask-delivery")
+            return "STOP", TroubleError(ErrorType.PERSON_ASKED, "ask-delivery")
         return "DELIVER", None
-    if work.iteration >= rules.max_iterations + work.extra:
-        values = {"iteration": str(work.iteration)}
-        return "STOP", Trouble(ErrorType.ITERATION_OVERFLOW, "overflow", values)
+    most = min(rules.max_iterations, said.max_iterations or rules.max_iterations)
+    if work.iteration >= most + work.extra:
+        return "STOP", TroubleError(ErrorType.ITERATION_OVERFLOW, "overflow", iteration=str(work.iteration))
     if work.review and reviewed == "REJECTED":
         told = "; ".join(issue.description for issue in work.review.issues)
-        return "ITERATE", Trouble(ErrorType.MAJOR_ISSUE, "rejected", {"issues": told})
+        return "ITERATE", TroubleError(ErrorType.MAJOR_ISSUE, "rejected", issues=told)
     failed = "; ".join(work.testing.failed_clauses) if work.testing else "nothing was tested"
-    return "ITERATE", Trouble(ErrorType.FAILED_CLAUSE, "tests-failed", {"failed": failed})
+    return "ITERATE", TroubleError(ErrorType.FAILED_CLAUSE, "tests-failed", failed=failed)
