@@ -21,7 +21,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True, tag="governed"):
     """One thing that was done under a lock, as an event of the log.
 
     `tool` is "phase_NAME", "lock" or "answer". `input` and `output` are JSON with secrets masked.
-    `agent` did the work: "worker MODEL", "caller", "person" or "supervisor". `subject` is the digest of the
+    `agent` did the work: "worker MODEL", "caller", "person" or "supervisor". `subject` names the
     change that it is about. `number` counts all entries from 1; `previous` and `digest` chain them.
     """
 

@@ -32,7 +32,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
                  shows it, `supervisor forget` removes of it
   sessions/      one state and one journal per session of a host
   trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
-  governance/    who holds a context lock, and the last entry of the audit, which is in events.sqlite3
+  governance/    who holds a context lock, changes that wait, and the last entry of the audit (events.sqlite3)
   inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
   rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
   steering/      the same of settings, approvals and switches

@@ -1,182 +1,151 @@
-"""The change that is made under a lock: kept as the texts of its files until it is delivered or dropped.
+"""The change that is made under a lock: two commits in a repository of our own, its files before and after.
 
-Every phase puts it into a fresh copy of the project as that is now. Where the project moved on, a file is
-merged by three versions: as it was, as it is, as the change has it. So a change is never reviewed, tested or
-delivered on files that are not there any more.
+A change is named by its second commit. The audit holds that name, and so, as git names contents by their
+digests, the contents. They stay in the repository until the change is delivered or dropped.
+
+Every phase puts the change into a fresh copy of the project as that is now, and git merges the three
+versions: before, after, and now. So a change is never reviewed, tested or delivered on files that are not
+there any more.
 """
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.shadow_repository import ShadowRepositories
+from sidecar.evidence.tree.work_tree import WorkTree
 from sidecar.kernel.changes import FileChange
+from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import ErrorType
-from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
-from sidecar.platform.processes import run_process
-from sidecar.platform.scratch import scratch_folder
+from sidecar.platform.git import Git, UnseenError, clean_git_environment, git_config_arguments, join_with_nul
+from sidecar.platform.processes import find_program
 from sidecar.systems.governance.policy.work import TroubleError
 
 DIFF_LENGTH: Final = 60_000
 """Characters of the diff that is shown."""
-KEPT_LIMIT: Final = 64 << 20
-"""Bytes of one kept change."""
-FILE_LIMIT: Final = 8 << 20
 TOLD: Final = 5
 """Points that a message names."""
-MERGE_S: Final = 30.0
+COMMITTER: Final = "supervisor <supervisor>"
+BEFORE, AFTER = "refs/heads/before", "refs/heads/after"
+DURABLE: Final = git_config_arguments("core.fsync=all")
+DIFF_TREE: Final = ("diff-tree", "-r", "--no-renames")
+DIFFERING: Final = (*DIFF_TREE, "-z", "--name-only")
+ADD: Final = ("update-index", "--add", "--remove", "-z", "--stdin")
 
 
-class KeptFileChange(Struct, frozen=True):
-    """One file, its texts before and after, None where it is not, and the mode of a new one."""
+class KeptChange(NamedTuple):
+    """The name of a change, its files, those that differ from the change before it, and its diff."""
 
-    path: str
-    before: str | None
-    after: str | None
-    mode: int = 0o644
-
-
-Change = tuple[KeptFileChange, ...]
+    name: str
+    files: tuple[str, ...]
+    new: tuple[str, ...]
+    diff: str
 
 
 class KeptChanges:
-    """Where changes are kept. `state`: the user's state folder."""
+    """Where changes are kept. `state`: the user's state folder. Methods raise UnseenError, OSError."""
 
     def __init__(self, state: Path) -> None:
-        self._folder = state / "governance" / "changes"
+        self._repositories = ShadowRepositories(state / "governance" / "changes")
 
-    def save(self, lock: str, change: Change) -> None:
-        """Keep the change of a lock instead of the one before. Raises OSError."""
-        ensure_folder(self._folder)
-        write_whole(self._place(lock), msgspec.json.encode(change), durable=True)
+    async def keep(
+        self, lock: str, project: str, copy: WorkCopy, files: Sequence[FileChange], last: str
+    ) -> KeptChange:
+        """Keep the change of a lock that was made in a copy. `last`: the name of the change before it.
 
-    def load(self, lock: str) -> Change:
-        """Return the change of a lock, an empty one where there is none. Raises OSError."""
-        try:
-            return msgspec.json.decode(read_whole(self._place(lock), KEPT_LIMIT), type=Change)
-        except FileNotFoundError:
-            return ()
-        except (UnusableFileError, msgspec.DecodeError) as error:
-            raise OSError(f"the kept change of {lock} cannot be read: {error}") from error
+        Raises TroubleError where it cannot be delivered.
+        """
+        commits = b"".join(_commits(Path(project), Path(copy.project), _deliverable(files)))
+        with self._entered(lock, copy) as (git, _):
+            durable = replace(git, argv=(*git.argv, *DURABLE))
+            await durable.told("fast-import", "--quiet", "--force", stdin=commits)
+            name = (await git.told("rev-parse", AFTER)).decode().strip()
+            paths = await git.names(*DIFFERING, BEFORE, AFTER)
+            new = await git.names(*DIFFERING, last, AFTER) if last else paths
+            diff = (await git.told(*DIFF_TREE, "-p", "--text", BEFORE, AFTER)).decode("utf-8", "replace")
+        if len(diff) > DIFF_LENGTH:
+            diff = f"{diff[:DIFF_LENGTH]}\n... and {len(diff) - DIFF_LENGTH} characters more\n"
+        return KeptChange(name, tuple(paths), tuple(new), diff)
+
+    async def put(self, lock: str, copy: WorkCopy, name: str) -> tuple[str, ...]:
+        """Put a change into a copy; return the files that had to be merged.
+
+        Raises ToolRuleError where it is not what its name says, TroubleError where lines conflict.
+        """
+        before = f"{name}^"
+        with self._entered(lock, copy) as (git, _):
+            try:
+                await git.told("fsck", "--no-dangling", name)
+            except UnseenError as error:
+                raise ToolRuleError("governance-change-lost", lock=lock) from error
+            paths = await git.names(*DIFFERING, before, name)
+            await git.told(*ADD, stdin=join_with_nul(paths))
+            now = (await git.told("write-tree")).decode().strip()
+            moved, open_ = await git.names(*DIFFERING, before, now), await git.names(*DIFFERING, now, name)
+            await git.told("read-tree", "-m", "-u", "--aggressive", before, now, name)
+            await git.ask("merge-index", "-o", "-q", "git-merge-one-file", "-a")
+            if conflicts := await git.names("diff-files", "--name-only", "--diff-filter=U", "-z"):
+                raise TroubleError(ErrorType.CONFLICT, "conflict", files=", ".join(conflicts))
+        return tuple(path for path in moved if path in open_)
 
     def drop(self, lock: str) -> None:
-        """Forget the change of a lock. Raises OSError."""
-        self._place(lock).unlink(missing_ok=True)
+        """Forget the change of a lock."""
+        shutil.rmtree(self._repositories.home(Path(lock)), ignore_errors=True)
 
-    def _place(self, lock: str) -> Path:
-        return self._folder / f"{lock}.json"
+    def _entered(self, lock: str, copy: WorkCopy) -> AbstractContextManager[tuple[Git, Path]]:
+        """Enter a lock's repository, with the copy as its files and an empty index."""
+        place, environment = Path(copy.project), clean_git_environment(copy.environment)
+        program = find_program("git", copy.environment, copy.project) or "git"
+        ground = WorkTree(project=place, top=place, git=Git((program,), place, environment))
+        return self._repositories.newest(Path(lock)).entered(ground)
 
 
-def keep_change(copy: WorkCopy, files: Sequence[FileChange]) -> Change:
-    """Return what is to be kept of a change in a copy. Raises TroubleError where it cannot be delivered."""
-    kept, faults = [], []
-    for one in files:
-        if why := one.unread or ("it is a link" if one.link else _why_no_text(one)):
-            faults.append(f"{ascii(one.path)[1:-1]}: {why}")
-            continue
-        if one.old_path and one.old_path != one.path:
-            kept.append(KeptFileChange(one.old_path, one.before, None))
-        new = one.before is None or one.old_path not in ("", one.path)
-        mode = Path(copy.project, one.path).stat().st_mode & 0o777 if new and one.after is not None else 0o644
-        kept.append(KeptFileChange(one.path, None if new else one.before, one.after, mode))
+def _deliverable(files: Sequence[FileChange]) -> Sequence[FileChange]:
+    """Return the files of a change. Raises TroubleError where one cannot be delivered, and where none is."""
+    faults = {one.path: why for one in files if (why := _why_not_deliverable(one))}
     if faults:
-        raise TroubleError(ErrorType.INVALID_ANSWER, "not-deliverable", files="; ".join(faults[:TOLD]))
-    if not kept:
+        told = [f"{ascii(path)[1:-1]}: {why}" for path, why in faults.items()]
+        raise TroubleError(ErrorType.INVALID_ANSWER, "not-deliverable", files="; ".join(told[:TOLD]))
+    if not files:
         raise TroubleError(ErrorType.INVALID_ANSWER, "nothing-changed")
-    return tuple(sorted(kept, key=lambda one: one.path))
+    return files
 
 
-def change_digest(change: Change) -> str:
-    """Return a name for exactly this change."""
-    return hashlib.sha256(msgspec.json.encode(change)).hexdigest()
-
-
-def unified_diff(change: Change) -> str:
-    """Return the change as a diff, cut at the end."""
-    lines = (
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for one in change
-        for line in difflib.unified_diff(
-            (one.before or "").splitlines(keepends=True),
-            (one.after or "").splitlines(keepends=True),
-            "/dev/null" if one.before is None else f"a/{one.path}",
-            "/dev/null" if one.after is None else f"b/{one.path}",
-        )
-    )
-    text = "".join(lines)
-    more = f"\n... and {len(text) - DIFF_LENGTH} characters more\n" if len(text) > DIFF_LENGTH else ""
-    return text[:DIFF_LENGTH] + more
-
-
-async def put_change(change: Change, copy: WorkCopy) -> tuple[str, ...]:
-    """Put a change into a copy; return the files that had to be merged. Raises TroubleError, OSError."""
-    merged, conflicts = [], []
-    for one in change:
-        place = Path(copy.project, one.path)
-        now = _read_text(place)
-        after = one.after
-        if now == one.after:
-            continue
-        if now != one.before:
-            after = None if None in (now, one.before, one.after) else await _merge(one, now or "", copy)
-            if after is None:
-                conflicts.append(one.path)
-                continue
-            merged.append(one.path)
-        if after is None:
-            place.unlink()  # noqa: ASYNC240 - of a copy, and quick
-        else:
-            _write_text(place, after, one.mode if now is None else None)
-    if conflicts:
-        raise TroubleError(ErrorType.CONFLICT, "conflict", files=", ".join(conflicts))
-    return tuple(merged)
-
-
-def _write_text(place: Path, text: str, mode: int | None) -> None:
-    """Write a file; `mode` None keeps that of the present one. Raises OSError."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    mode = place.stat().st_mode & 0o777 if mode is None else mode
-    write_whole(place, text.encode())
-    place.chmod(mode)
-
-
-async def _merge(one: KeptFileChange, now: str, copy: WorkCopy) -> str | None:
-    """Return the merge of three versions, None where they conflict."""
-    async with scratch_folder("merge") as folder:
-        versions = {"now": now, "before": one.before or "", "after": one.after or ""}
-        for name, text in versions.items():
-            (folder / name).write_bytes(text.encode())
-        done = await run_process(
-            ("git", "merge-file", "--stdout", *versions),
-            cwd=str(folder),
-            environment={"PATH": copy.environment.get("PATH", os.defpath), "LC_ALL": "C"},
-            seconds=MERGE_S,
-            keep=KEPT_LIMIT,
-            separate=True,
-        )
-    return done.output.decode("utf-8", "replace") if done.exit_code == 0 else None
-
-
-def _read_text(place: Path) -> str | None:
-    """Return a file's text, None where it is not. Raises OSError for what is no file."""
-    try:
-        return read_whole(place, FILE_LIMIT).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return None
-    except UnusableFileError as error:
-        raise OSError(f"{place.name}: {error}") from error
-
-
-def _why_no_text(one: FileChange) -> str:
-    """Say why a file cannot be kept as text: what was no UTF-8 has replacement characters now."""
+def _why_not_deliverable(one: FileChange) -> str:
+    """Say why a file cannot be delivered: what was no UTF-8 has replacement characters now."""
+    if one.unread or one.link:
+        return one.unread or "it is a link"
     if not one.path.isprintable():
         return "its name is no text"
+    if one.path.startswith("../"):
+        return "it is outside the project"
     return "it is not UTF-8" if "\ufffd" in f"{one.before}{one.after}" else ""
+
+
+def _commits(project: Path, copy: Path, files: Sequence[FileChange]) -> Iterator[bytes]:
+    """Yield the two commits as `git fast-import` reads them, each with all its files."""
+    sides = (
+        (BEFORE, "deleteall", {one.old_path or one.path: one.before for one in files}, (project, copy)),
+        (AFTER, f"from {BEFORE}\ndeleteall", {one.path: one.after for one in files}, (copy,)),
+    )
+    for branch, start, texts, folders in sides:
+        yield f"commit {branch}\ncommitter {COMMITTER} 0 +0000\ndata 0\n{start}\n".encode()
+        for path, text in texts.items():
+            if text is not None:
+                quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+                yield f'M {_git_mode(path, folders)} inline "{quoted}"\ndata {len(text.encode())}\n'.encode()
+                yield text.encode() + b"\n"
+
+
+def _git_mode(path: str, folders: Iterable[Path]) -> str:
+    """Return git's mode of a file, as it is in the first of these folders that has it."""
+    there = next((folder / path for folder in folders if (folder / path).exists()), None)
+    return "100755" if there and os.access(there, os.X_OK) else "100644"

@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy
 from sidecar.kernel import governance as forms
-from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.gate import Gate, Outcome
 from sidecar.kernel.governance import ErrorType, Phase
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.settings import ModeRules, Settings
 from sidecar.platform.apply import ApplyError
+from sidecar.platform.git import UnseenError
 from sidecar.systems.governance.agents import CALLER, ask_worker, take_answer, write_answer
-from sidecar.systems.governance.changes import Change, change_digest, keep_change, put_change, unified_diff
 from sidecar.systems.governance.evidence import REVIEW_KINDS, TEST_KINDS, CopyEvidence, describe_runs
 from sidecar.systems.governance.policy import verdicts
 from sidecar.systems.governance.policy.clauses import ClauseKind, parse_clause, plan_clauses, plan_faults
@@ -39,8 +38,8 @@ A = TypeVar("A", bound=Struct)
 class PhaseDone(Struct, frozen=True, kw_only=True):
     """What came of a phase. `result` decides the next stage; `commands` are those a person is asked about.
 
-    `subject` is the digest of the change that was made, "" for the one before; `tree` is that of the files on
-    which it was tested.
+    `subject` names the change that was made, "" for the one before; `tree` is the digest of the files that
+    were tested.
     """
 
     payload: Struct | None = None
@@ -78,7 +77,7 @@ class PhaseCall:
         except WorkerError as error:
             why = TroubleError(ErrorType.INVALID_ANSWER, "worker-failed", why=error.message)
             return PhaseDone(result=FAILED, trouble=why)
-        except NoCopyError as error:
+        except (NoCopyError, UnseenError) as error:
             why = TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", why=str(error))
             return PhaseDone(result=FAILED, trouble=why)
         if done.trouble is None and self._input_differs():
@@ -141,33 +140,32 @@ class PhaseCall:
             "review": _json(work.review),
             "testing": _json(work.testing),
         }
-        before = services.changes.load(work.lock)
         kind = forms.ImplementAnswer if self.settings.governance.workers else forms.WrittenAnswer
-        async with self._bench(before) as bench:
+        async with self._bench() as bench:
             answer = await self._answer(kind, values, bench.copy, given.answer)
             if isinstance(answer, forms.WrittenAnswer):
                 write_answer(answer, bench.copy, services.applier)
-            change = keep_change(bench.copy, (await bench.changes()).files)
-        verdicts.check_bounds([one.path for one in change if one not in before], answer, plan, given.om_rules)
-        services.changes.save(work.lock, change)
-        files = tuple(one.path for one in change)
-        about = forms.ImplementationMetadata(iteration=work.iteration, changes_count=len(files))
-        artifacts = forms.Artifacts(files=files, diff=unified_diff(change), metadata=about)
+            seen = await bench.changes()
+            project = self.caller.project
+            change = await services.changes.keep(work.lock, project, bench.copy, seen.files, work.subject)
+        verdicts.check_bounds(change.new, answer, plan, given.om_rules)
+        about = forms.ImplementationMetadata(iteration=work.iteration, changes_count=len(change.files))
+        artifacts = forms.Artifacts(files=change.files, diff=change.diff, metadata=about)
         made = forms.Implementation(artifacts=artifacts, rules=rules)
-        return PhaseDone(payload=made, subject=change_digest(change))
+        return PhaseDone(payload=made, subject=change.name)
 
     # --- review and test ----------------------------------------------------------------------------------
 
     async def review(self, given: forms.ReviewInput) -> PhaseDone:
-        work, change = self.work, self._change()
-        async with self._bench(change) as bench:
+        work = self.work
+        async with self._bench() as bench:
             self.tell("review: the checks run")
             runs = await bench.gates(self.caller.project, REVIEW_KINDS)
             weakened = await bench.weakened(runs, self._planned)
             values = {
                 "problem": work.problem,
                 "tasks": _json(work.plan),
-                "diff": unified_diff(change),
+                "diff": self._diff,
                 "nfrs": _json(work.analysis and work.analysis.nfrs) if self.rules.nfr_check else "",
                 "checks": describe_runs(runs),
                 "quick": "yes" if given.quick_fix_eligible else "",
@@ -184,8 +182,8 @@ class PhaseCall:
         return PhaseDone(payload=review, result=result, trouble=trouble)
 
     async def test(self, given: forms.TestInput) -> PhaseDone:
-        work, change = self.work, self._change()
-        async with self._bench(change) as bench:
+        work = self.work
+        async with self._bench() as bench:
             tree = await bench.tree()
             self.tell("test: the checks run")
             runs = await bench.gates(self.caller.project, TEST_KINDS)
@@ -195,7 +193,7 @@ class PhaseCall:
                 "problem": work.problem,
                 "tasks": _json(work.plan),
                 "clauses": _list(clause.text for clause in clauses if clause.kind is ClauseKind.JUDGED),
-                "diff": unified_diff(change),
+                "diff": self._diff,
                 "checks": describe_runs(runs),
             }
             answer = await self._answer(forms.TestAnswer, values, bench.copy, given.answer)
@@ -227,7 +225,7 @@ class PhaseCall:
     async def _deliver(self) -> PhaseDone:
         """Apply the change whole. Where the project moved on since the tests, they run again first."""
         project = self.caller.project
-        async with self._bench(self._change()) as bench:
+        async with self._bench() as bench:
             change = await bench.changes()
             moved = change.tree != self.work.tested_tree
             if moved:
@@ -287,19 +285,17 @@ class PhaseCall:
         return ProjectCopies(workspace, caller.project, caller.environment).open("governance", history=True)
 
     @asynccontextmanager
-    async def _bench(self, change: Change) -> AsyncIterator[CopyEvidence]:
-        """Yield a copy of the project as it is now, with a change in it. Raises TroubleError."""
+    async def _bench(self) -> AsyncIterator[CopyEvidence]:
+        """Yield a copy of the project as it is now, with the change in it that was made last."""
+        work, changes = self.work, self.services.changes
         async with self._copy() as copy:
             base = await self.services.evidence.workspace.remember(copy.project, copy.environment)
-            merged = await put_change(change, copy)
+            merged = await changes.put(work.lock, copy, work.subject) if work.subject else ()
             yield CopyEvidence(self.services, copy, base, merged, self.mask)
 
-    def _change(self) -> Change:
-        """Return the change that was made last. Raises ToolRuleError where it is not what the audit says."""
-        change = self.services.changes.load(self.work.lock)
-        if change_digest(change) != self.work.subject:
-            raise ToolRuleError("governance-change-lost", lock=self.work.lock)
-        return change
+    @property
+    def _diff(self) -> str:
+        return self.work.implementation.artifacts.diff if self.work.implementation else ""
 
     @property
     def _planned(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import zlib
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,6 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.steering import UNHELD
 from sidecar.systems.governance import locks
-from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
@@ -458,15 +458,32 @@ async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Roo
     assert "none of it is true" not in room.workers.tasks[1].prompt
 
 
-async def test_a_kept_change_that_somebody_altered_is_not_used(room: Room) -> None:
+def read(place: Path) -> bytes:
+    """Return what git keeps in a file."""
+    return zlib.decompress(place.read_bytes())
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_a_kept_change_that_somebody_altered_is_not_used(room: Room, *, lost: bool) -> None:
     await room.approve()
     governance = room.governance(*GOOD)
     begun = AnalyzeInput(problem_statement="sub is missing")
     lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
     await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
     await call(governance, room.caller, Phase.IMPLEMENT, lock, ImplementInput())
-    kept = KeptChanges(room.state)
-    kept.save(lock, kept.load(lock)[:1])
+    named = governance.work(lock).subject
+    assert re.fullmatch("[0-9a-f]{40}", named)
+    (file,) = (room.state / "governance" / "changes").rglob(f"objects/{named[:2]}/{named[2:]}")
+    if lost:
+        file.unlink()
+    else:
+        (blob,) = {
+            place
+            for place in file.parents[1].rglob("*")
+            if place.is_file() and b"def sub(a, b)" in read(place)
+        }
+        blob.chmod(0o600)
+        blob.write_bytes(zlib.compress(read(blob).replace(b"a - b", b"b - a")))
     with pytest.raises(ToolRuleError, match="governance-change-lost"):
         await call(governance, room.caller, Phase.REVIEW, lock, ReviewInput())
     assert governance.work(lock).stage is Stage.IMPLEMENTED

@@ -49,10 +49,10 @@ class Question(Struct, frozen=True, kw_only=True):
 class Work(Struct, frozen=True, kw_only=True):
     """The work under one lock.
 
-    `iteration` counts from 1, `extra` is what a person added to the iterations. `subject` is the digest of
-    the change that was made last; `review` and `testing` are about that very change, and so is what a person
-    `approved` for delivery. `commands` are those that a person let run. `tested_tree` is the digest of the
-    files on which it was tested, `fixes` counts the quick fixes of this iteration.
+    `iteration` counts from 1, `extra` is what a person added to the iterations. `subject` names the change
+    that was made last, as `implementation` shows it; `review` and `testing` are about that very change, and
+    so is what a person `approved` for delivery. `commands` are those that a person let run. `tested_tree` is
+    the digest of the files on which it was tested, `fixes` counts the quick fixes of this iteration.
     """
 
     lock: str
@@ -64,6 +64,7 @@ class Work(Struct, frozen=True, kw_only=True):
     analysis: forms.Analysis | None = None
     plan: forms.Plan | None = None
     subject: str = ""
+    implementation: forms.Implementation | None = None
     review: forms.Review | None = None
     testing: forms.Testing | None = None
     tested_tree: str = ""
@@ -123,7 +124,14 @@ def _after_phase(work: Work, entry: AuditEntry) -> Work:
             after = replace(after, plan=shown.read_payload(forms.Plan) or work.plan)
         case Phase.IMPLEMENT:
             if entry.subject not in {"", work.subject}:
-                after = replace(after, subject=entry.subject, review=None, testing=None, approved=False)
+                after = replace(
+                    after,
+                    subject=entry.subject,
+                    implementation=shown.read_payload(forms.Implementation),
+                    review=None,
+                    testing=None,
+                    approved=False,
+                )
         case Phase.REVIEW:
             fixes = work.fixes + (after.stage is Stage.QUICK_FIX)
             after = replace(after, review=shown.read_payload(forms.Review) if same else None, fixes=fixes)
