@@ -20,6 +20,8 @@ from sidecar.platform import files
 APPLICATION_NAME: Final = "supervisor"
 UNFINISHED_FOLDER: Final = "applying"
 """Folder in the state folder with a note of each change that is being applied (apply.py)."""
+LOCKS_FILE: Final = "governance/locks/held.json"
+"""Where the context locks are, in the state folder; there is no file while none is held."""
 REFUSED_PATH_LENGTH: Final = 40
 """Characters of a refused path that the error message repeats."""
 README: Final = """\

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sidecar.kernel.offer import SystemOffer
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.paths import UNFINISHED_FOLDER, user_paths
+from sidecar.platform.paths import LOCKS_FILE, UNFINISHED_FOLDER, user_paths
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
@@ -84,8 +84,8 @@ class LazySystems:
         return may_call_unasked(self._toolbox(), tool)
 
     def question(self, key: SessionKey) -> str:
-        held = user_paths().state.joinpath("governance", "locks").glob("*.json")
-        return self._headless().governance.waiting(key) if any(held) else ""
+        held = user_paths().state.joinpath(LOCKS_FILE).exists()
+        return self._headless().governance.waiting(key) if held else ""
 
     def forget(self, key: SessionKey, project: str) -> None:
         self._headless().loops.states.forget(key, project)

@@ -1,4 +1,4 @@
-"""Context locks: who may change a project under governance. One file per project, in the state folder.
+"""Context locks: who may change a project under governance. One file of the state folder holds them all.
 
 A lock ends when its time is over, when the process that holds it is gone, or by order. What happens to one is
 noted before it happens; where it cannot be noted, it does not happen.
@@ -21,7 +21,7 @@ from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import ContextLock
 from sidecar.platform.files import ensure_folder, exclusively, is_process_alive, write_whole
-from sidecar.platform.paths import project_digest
+from sidecar.platform.paths import LOCKS_FILE, project_digest
 from sidecar.platform.ports import Clock
 from sidecar.platform.state import read_usable_state
 
@@ -31,8 +31,8 @@ BROKEN: Final = "broken"
 EXPIRED: Final = "expired"
 SHELL: Final = "shell"
 """The holder of a lock that a person acquired."""
-LOCK_LIMIT: Final = 64 * 1024
-"""Maximum bytes of a lock's file."""
+LOCKS_LIMIT: Final = 1 << 20
+"""Maximum bytes of that file; a lock has some 200."""
 
 Note = Callable[[ContextLock, str], object]
 """Called with a lock and one of the four results."""
@@ -55,9 +55,11 @@ class LockLostError(ToolRuleError):
         super().__init__("governance-no-lock", lock=lock)
 
 
-class _LockFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _HeldLocks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file of the held locks, the oldest first."""
+
     version: int = 1
-    lock: ContextLock | None = None
+    locks: tuple[ContextLock, ...] = ()
 
 
 class Locks:
@@ -65,7 +67,7 @@ class Locks:
 
     def __init__(self, state: Path, clock: Clock, note: Note = lambda *_: None) -> None:
         """`state`: the user's state folder."""
-        self._folder = state / "governance" / "locks"
+        self._file = state / LOCKS_FILE
         self._clock = clock
         self._note = note
 
@@ -74,25 +76,24 @@ class Locks:
 
         Raises LockHeldError, BadInputError for what is no path of a project.
         """
-        name = project_digest(project)
-        if not name:
+        digest, now = project_digest(project), self._clock.now()
+        if not digest:
             raise BadInputError(f"{project[:200]!r} is no absolute path of a project")
-        path, now = self._folder / f"{name}.json", self._clock.now()
-        with self._alone():
-            held = self._read(path)
-            if held is not None:
-                raise LockHeldError(held)
-            lock = ContextLock(
-                id=f"gov-{secrets.token_hex(4)}",
-                project=project,
-                holder=holder,
-                mode=mode,
-                acquired=now,
-                expires=now + seconds,
-                process=process,
-            )
+        lock = ContextLock(
+            id=f"gov-{secrets.token_hex(4)}",
+            project=project,
+            holder=holder,
+            mode=mode,
+            acquired=now,
+            expires=now + seconds,
+            process=process,
+        )
+        with self._changing() as held:
+            for other in held.values():
+                if project_digest(other.project) == digest:
+                    raise LockHeldError(other)
             self._note(lock, ACQUIRED)
-            _write(path, lock)
+            held[lock.id] = lock
         return lock
 
     def find(self, lock: str) -> ContextLock | None:
@@ -101,55 +102,46 @@ class Locks:
 
     def held(self) -> tuple[ContextLock, ...]:
         """Return all that are held, the oldest first."""
-        if not self._folder.exists():
+        if not self._file.exists():
             return ()
-        with self._alone():
-            held = [lock for path in self._paths() if (lock := self._read(path)) is not None]
-        return tuple(sorted(held, key=lambda lock: lock.acquired))
+        with self._changing() as held:
+            return tuple(held.values())
 
-    def renew(self, lock: str, seconds: float) -> ContextLock:
+    def renew(self, lock: str, seconds: float) -> None:
         """Let a lock end this many seconds from now. Raises LockLostError."""
-        with self._alone():
-            path, held = self._find(lock)
-            renewed = replace(held, expires=self._clock.now() + seconds)
-            _write(path, renewed)
-        return renewed
+        with self._changing() as held:
+            held[lock] = replace(_find(held, lock), expires=self._clock.now() + seconds)
 
     def end(self, lock: str, result: str) -> ContextLock:
         """End a lock: RELEASED by its holder, or BROKEN, whoever holds it. Raises LockLostError."""
-        with self._alone():
-            path, held = self._find(lock)
-            self._note(held, result)
-            path.unlink()
-        return held
+        with self._changing() as held:
+            self._note(_find(held, lock), result)
+            return held.pop(lock)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        ensure_folder(self._folder)
-        with exclusively(self._folder):
-            yield
+    def _changing(self) -> Iterator[dict[str, ContextLock]]:
+        """Yield the held locks by their ids, for nobody else meanwhile, and write what became of them."""
+        ensure_folder(self._file.parent)
+        with exclusively(self._file.parent):
+            before = read_usable_state(self._file, _HeldLocks, LOCKS_LIMIT).locks
+            held = {lock.id: lock for lock in before}
+            try:
+                for lock in filter(self._is_over, before):
+                    self._note(lock, EXPIRED)
+                    del held[lock.id]
+                yield held
+            finally:
+                if not held:
+                    self._file.unlink(missing_ok=True)
+                elif before != (now := tuple(held.values())):
+                    write_whole(self._file, msgspec.json.encode(_HeldLocks(locks=now)) + b"\n")
 
-    def _find(self, lock: str) -> tuple[Path, ContextLock]:
-        for path in self._paths():
-            held = self._read(path)
-            if held is not None and held.id == lock:
-                return path, held
+    def _is_over(self, lock: ContextLock) -> bool:
+        gone = lock.process and not is_process_alive(lock.process)
+        return bool(gone) or lock.expires <= self._clock.now()
+
+
+def _find(held: dict[str, ContextLock], lock: str) -> ContextLock:
+    if lock not in held:
         raise LockLostError(lock)
-
-    def _paths(self) -> list[Path]:
-        return sorted(self._folder.glob("*.json"))
-
-    def _read(self, path: Path) -> ContextLock | None:
-        """Return the lock in a file, None where there is none any more."""
-        lock = read_usable_state(path, _LockFile, LOCK_LIMIT).lock
-        if lock is None:
-            return None
-        if lock.expires > self._clock.now() and (not lock.process or is_process_alive(lock.process)):
-            return lock
-        self._note(lock, EXPIRED)
-        path.unlink()
-        return None
-
-
-def _write(path: Path, lock: ContextLock) -> None:
-    write_whole(path, msgspec.json.encode(_LockFile(lock=lock)) + b"\n")
+    return held[lock]
