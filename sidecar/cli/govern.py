@@ -29,7 +29,7 @@ from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller
-from sidecar.systems.governance.report import write_report
+from sidecar.systems.governance.report import payload_blocks, write_report
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
@@ -44,8 +44,8 @@ ENDS: Final = {
     Stage.STOPPED: ("govern-stopped", NOT_DELIVERED),
 }
 """What is told at the end, a section of rubric/shell.md, and the exit code, where nothing is asked."""
-DIFF_LINES: Final = 40
-"""Lines of a change that the screen shows; the report holds all."""
+SHOWN_LINES: Final = 40
+"""Lines of a section that the screen shows; the report holds all."""
 
 
 @click.command()
@@ -166,23 +166,17 @@ def _build(project: str = "") -> Governance:
 
 
 def _show(outcome: PhaseOutcome) -> None:
-    """Show a section in a few lines."""
+    """Show the first lines of a section."""
     error = outcome.error
     asked = error is not None and error.action is Action.HUMAN_INTERVENTION  # with the question, below
     said = "ok" if error is None else "asks you" if asked else f"{error.type}: {error.message}"
     echo(f"{outcome.section}  {said}")
-    shown = msgspec.to_builtins(outcome.payload) or {}
-    if "artifacts" in shown:
-        lines = shown["artifacts"]["diff"].splitlines()
-        for line in lines[:DIFF_LINES]:
-            echo(f"  {line}")
-        if len(lines) > DIFF_LINES:
-            echo(f"  ... and {len(lines) - DIFF_LINES} lines more")
-    for number, task in enumerate(shown.get("tasks", ()), 1):
-        echo(f"  {number}. {task['todo']}  (verified by: {task['verify_by']})")
-    for name in ("verifiability", "result", "decision"):
-        if name in shown:
-            echo(f"  {name}: {shown[name]}")
+    payload = msgspec.json.decode(msgspec.json.encode(outcome.payload))
+    lines = "\n".join(payload_blocks(payload)).splitlines()
+    for line in lines[:SHOWN_LINES]:
+        echo(f"  {line}")
+    if len(lines) > SHOWN_LINES:
+        echo(f"  ... and {len(lines) - SHOWN_LINES} lines more")
 
 
 def _ask(question: Question) -> tuple[bool, str] | None:

@@ -88,7 +88,10 @@ def test_a_delivery_is_shown_phase_by_phase_and_reported(shell: Shell, tmp_path:
     assert done.exit_code == 0, done.output
     sections = [line.split()[0] for line in done.output.splitlines() if line.startswith("[")]
     assert sections == ["[ANALYSIS]", "[TASKS]", "[IMPLEMENTATION]", "[REVIEW]", "[TEST]", "[FINAL]"]
-    assert "  1. add sub  (verified by: text: calc.py contains def sub)" in done.output
+    assert (
+        "  1. todo: add sub; done_when: sub(3, 2) is 1; verify_by: text: calc.py contains def sub"
+        in done.output
+    )
     assert "+def sub(a, b):" in done.output
     assert "  decision: DELIVER" in done.output
     assert "Delivered. supervisor audit show --lock gov-" in done.output

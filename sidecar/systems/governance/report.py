@@ -1,8 +1,8 @@
-"""A report of the work under a lock, in Markdown, from its audit alone."""
+"""What the phases gave, for a person: a report of the work under a lock in Markdown, and its parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -14,50 +14,45 @@ from sidecar.systems.governance.policy.work import ANSWER_TOOL, PHASE_TOOL
 
 
 def write_report(lock: str, entries: Iterable[AuditEntry]) -> str:
-    """Return the report: each phase with its result, what was asked, and what was delivered."""
-    lines = [f"# Governed change {lock}", ""]
+    """Return the report, from the audit alone: each phase with its result, what was asked and delivered."""
+    blocks = [f"# Governed change {lock}"]
     for entry in entries:
-        lines += _lines(entry)
-    return "\n".join(lines).rstrip() + "\n"
+        if entry.tool == ANSWER_TOOL:
+            blocks.append(f"A person answered {entry.result}.")
+        if entry.tool.startswith(PHASE_TOOL):
+            blocks += _phase_blocks(entry)
+    return "\n\n".join(blocks) + "\n"
 
 
-def _lines(entry: AuditEntry) -> Iterator[str]:
-    if entry.tool == ANSWER_TOOL:
-        yield f"A person answered {entry.result}."
-        yield ""
-    if not entry.tool.startswith(PHASE_TOOL):
-        return
+def _phase_blocks(entry: AuditEntry) -> Iterator[str]:
     phase = Phase(entry.tool.removeprefix(PHASE_TOOL))
-    shown = msgspec.json.decode(entry.output, type=dict[str, Any])
+    given, shown = (msgspec.json.decode(part, type=dict[str, Any]) for part in (entry.input, entry.output))
     seconds = entry.duration_ms / 1000
     yield f"## {FORMS[phase].section} {entry.result}"
-    yield ""
     yield f"Iteration {entry.iteration}, {entry.agent}, {seconds:.1f} s, audit entry {entry.number}."
-    yield ""
     if phase is Phase.ANALYZE:
-        yield from (msgspec.json.decode(entry.input, type=dict[str, Any]).get("problem_statement", ""), "")
+        yield given["problem_statement"]
     if error := shown.get("error"):
-        yield from (f"{error['type']} ({error['action']}): {error['message']}", "")
-    yield from _payload(shown.get("payload"))
+        yield f"{error['type']} ({error['action']}): {error['message']}"
+    yield from payload_blocks(shown.get("payload"), quote=quote_as_code_block)
 
 
-def _payload(payload: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON
-    """Yield a payload: texts of several lines as code, lists as points, the rest as `name: value`."""
+def payload_blocks(payload: Any, name: str = "", *, quote: Callable[[str], str] = str) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    """Yield a payload: lists as points, texts of several lines by `quote`, the rest as `name: value`."""
     match payload:
         case dict():
             for key, value in payload.items():
-                yield from _payload(value, key)
-        case list() if payload:
-            yield f"{name}:"
-            yield ""
-            yield from (f"- {_point(one)}" for one in payload)
-            yield ""
-        case str() if "\n" in payload:
-            yield from (f"{name}:", "", quote_as_code_block(payload), "")
+                yield from payload_blocks(value, key, quote=quote)
         case None | "" | []:
             return
+        case list():
+            yield f"{name}:"
+            yield "\n".join(f"{number}. {_point(one)}" for number, one in enumerate(payload, 1))
+        case str() if "\n" in payload:
+            yield f"{name}:"
+            yield quote(payload)
         case _:
-            yield from (f"{name}: {payload}", "")
+            yield f"{name}: {payload}"
 
 
 def _point(value: Any) -> str:  # noqa: ANN401 - any JSON
