@@ -64,7 +64,15 @@ class Audit:
         """Append an entry whose secrets are masked, and return it with its number and digests."""
         ensure_folder(self._folder)
         with exclusively(self._folder):
-            return self._append(entry, session, project, origin)
+            at = self._clock.now()
+            event = LoggedEvent(
+                at=at, system=SYSTEM, session=session, project=project, origin=origin, data=entry
+            )
+            entry = chain_entry(entry, event, self._last())
+            self._log.append(replace(event, data=entry))
+            head = Head(number=entry.number, digest=entry.digest, at=at)
+            write_whole(self._folder / HEAD_FILE, msgspec.json.encode(head) + b"\n")
+        return entry
 
     def append_lock(
         self, lock: ContextLock, result: str, *, agent: str = SUPERVISOR, origin: str = ""
@@ -116,16 +124,6 @@ class Audit:
                 head, last = self._head(), self._log.last()
         events = takewhile(lambda event: event.position <= last, self.events())
         return verify_lines(map(audit_line, events), head)
-
-    def _append(self, entry: AuditEntry, session: SessionKey | None, project: str, origin: str) -> AuditEntry:
-        event = LoggedEvent(
-            at=self._clock.now(), system=SYSTEM, session=session, project=project, origin=origin, data=entry
-        )
-        entry = chain_entry(entry, event, self._last())
-        self._log.append(replace(event, data=entry))
-        head = Head(number=entry.number, digest=entry.digest, at=event.at)
-        write_whole(self._folder / HEAD_FILE, msgspec.json.encode(head) + b"\n")
-        return entry
 
     def _last(self) -> Head:
         """Return what the next entry follows: the head, or what was appended after it."""

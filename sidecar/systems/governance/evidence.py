@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -42,34 +43,32 @@ NOT_APPROVED: Final = "nobody approved it"
 PLACE: Final = re.compile(r"(?P<path>[^\s:`'\"]+)(?::\d+)?")
 
 
+@dataclass(frozen=True)
 class CopyEvidence:
     """Gathers evidence about one copy. `base`: its files before the change; `merged`: those merged since."""
 
-    def __init__(
-        self,
-        services: GovernanceServices,
-        copy: WorkCopy,
-        base: FileBaseline,
-        merged: tuple[str, ...],
-        mask: SecretMask,
-    ) -> None:
-        self.copy, self.base, self.merged = copy, base, merged
-        self._services, self._evidence, self._mask = services, services.evidence, mask
+    services: GovernanceServices
+    copy: WorkCopy
+    base: FileBaseline
+    merged: tuple[str, ...]
+    mask: SecretMask
 
     async def tree(self) -> str:
         """Return the digest of the copy's files."""
-        return await self._evidence.workspace.fingerprint(self.copy.project, self.copy.environment)
+        return await self.services.evidence.workspace.fingerprint(self.copy.project, self.copy.environment)
 
     async def changes(self) -> ProjectChanges:
         """Return what changed in the copy since its base, but for what tools write. Raises NoCopyError."""
-        found = await self._evidence.workspace.since(self.base, self.copy.project, self.copy.environment)
+        found = await self.services.evidence.workspace.since(
+            self.base, self.copy.project, self.copy.environment
+        )
         if why := self.base.unseen or found.unseen:
             raise NoCopyError(why)
         return replace(found, files=without_written_files(found.files))
 
     async def gates(self, project: str, kinds: Collection[Kind]) -> tuple[GateRun, ...]:
         """Run the project's approved gates of these kinds in the copy, required or not."""
-        catalog = await self._evidence.catalog.list(project, self.copy.environment)
+        catalog = await self.services.evidence.catalog.list(project, self.copy.environment)
         wanted = [gate for gate in catalog.gates if gate.kind in kinds and gate.kind not in REMOTE_GATE_KINDS]
         return await self.run(wanted)
 
@@ -77,8 +76,8 @@ class CopyEvidence:
         """Run these gates in the copy, those that nobody approved excepted."""
         runs: tuple[GateRun, ...] = ()
         if may := runnable_gates(gates):
-            runs = await self._evidence.gates.run(may, self._at(await self.tree()), self._seconds)
-        return (*(mask_gate_run(run, self._mask) for run in runs), *unapproved_gate_runs(gates, ""))
+            runs = await self.services.evidence.gates.run(may, self._at(await self.tree()), self._seconds)
+        return (*(mask_gate_run(run, self.mask) for run in runs), *unapproved_gate_runs(gates, ""))
 
     async def weakened(self, runs: Iterable[GateRun], asked: str) -> tuple[str, ...]:
         """Say which checks were weakened, and which code gets around one.
@@ -89,19 +88,22 @@ class CopyEvidence:
         changes = await self.changes()
         passed = tuple(run for run in runs if run.outcome is Outcome.PASSED)
         compare = partial(
-            self._evidence.old_checks.compare, self.base, self._at(changes.tree), seconds=self._seconds
+            self.services.evidence.old_checks.compare,
+            self.base,
+            self._at(changes.tree),
+            seconds=self._seconds,
         )
         found = await find_weakenings(compare, changes.files, passed, asked)
         counted = frozenset() if asks_for_change_of_checks(asked) else UNPLANNED
         grave = [one for one in found if one.weight is FindingSeverity.GRAVE or one.change in counted]
-        return tuple(map(self._mask, describe_findings(grave)))
+        return tuple(map(self.mask, describe_findings(grave)))
 
     def _at(self, tree: str) -> GateContext:
         return GateContext(project=self.copy.project, tree=tree, environment=self.copy.environment)
 
     @property
     def _seconds(self) -> float:
-        return float(self._services.platform.configuration.load()[0].gates.seconds)
+        return float(self.services.platform.configuration.load()[0].gates.seconds)
 
     # --- clauses ------------------------------------------------------------------------------------------
 
@@ -127,12 +129,10 @@ class CopyEvidence:
         return None if run.outcome in NOTHING_SHOWN else run.outcome is Outcome.PASSED, why
 
     def _find_text(self, clause: Clause) -> tuple[bool, str]:
-        place = self._place(clause.subject)
-        try:
-            text = read_whole(place, FILE_LIMIT).decode("utf-8", "replace") if place else ""
-        except (OSError, UnusableFileError) as error:
-            return False, f"{clause.subject} cannot be read: {error}"
-        found = clause.content in text
+        content = self._read(clause.subject)
+        if content is None:
+            return False, f"{clause.subject} cannot be read"
+        found = clause.content in content.decode("utf-8", "replace")
         return found, "it is there" if found else "it is not there"
 
     def _judge(self, word: JudgedClause | None) -> tuple[bool | None, str]:
@@ -148,20 +148,23 @@ class CopyEvidence:
 
     def keep_files(self, lock: str, paths: Iterable[str]) -> tuple[KeptFile, ...]:
         """Keep files of the copy as evidence, named by their digests; one that is not there is left out."""
-        folder, kept = self._services.kept / lock, []
+        folder, kept = self.services.kept / lock, []
         for path in paths:
-            place = self._place(path)
-            try:
-                content = read_whole(place, FILE_LIMIT) if place else None
-            except (OSError, UnusableFileError):
-                content = None
-            if content is not None and place is not None:
+            if (content := self._read(path)) is not None:
                 digest = hashlib.sha256(content).hexdigest()
+                target = folder / f"{digest[:16]}{Path(path).suffix}"
                 ensure_folder(folder)
-                target = folder / f"{digest[:16]}{place.suffix}"
                 write_whole(target, content)
                 kept.append(KeptFile(path=str(target), digest=digest))
         return tuple(kept)
+
+    def _read(self, path: str) -> bytes | None:
+        """Return a file of the copy, None where there is none that can be read."""
+        place = self._place(path)
+        try:
+            return read_whole(place, FILE_LIMIT) if place else None
+        except (OSError, UnusableFileError):
+            return None
 
     def _place(self, path: str) -> Path | None:
         """Return where a path leads in the copy, None where it leads out of it."""

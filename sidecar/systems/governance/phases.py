@@ -93,9 +93,11 @@ class PhaseCall:
     # --- analyze and plan ---------------------------------------------------------------------------------
 
     async def analyze(self, given: forms.AnalyzeInput) -> PhaseDone:
-        values = {"problem": given.problem_statement, "requirements": _list(given.user_requirements)}
+        problem, requirements = given.problem_statement, _list(given.user_requirements)
         async with self._copy() as copy:
-            analysis = await self._answer(forms.Analysis, values, copy, given.answer)
+            analysis = await self._answer(
+                forms.Analysis, copy, given.answer, problem=problem, requirements=requirements
+            )
         if analysis.verifiability != "NON-VERIFIABLE":
             return PhaseDone(payload=analysis)
         trouble = TroubleError(ErrorType.NON_VERIFIABLE, "non-verifiable")
@@ -103,14 +105,9 @@ class PhaseCall:
 
     async def plan(self, given: forms.PlanInput) -> PhaseDone:
         gates = await self._gates()
-        values = {
-            "problem": self.work.problem,
-            "analysis": _json(self.work.analysis),
-            "commands": _list(gate.command for gate in gates),
-            "before": _json(self.work.plan),
-        }
+        commands = _list(gate.command for gate in gates)
         async with self._copy() as copy:
-            plan = await self._answer(forms.Plan, values, copy, given.answer)
+            plan = await self._answer(forms.Plan, copy, given.answer, commands=commands)
         if faults := plan_faults(plan):
             raise TroubleError(ErrorType.INVALID_ANSWER, "plan-faults", faults="; ".join(faults))
         known = {gate.command for gate in gates if gate.approved} | self.work.commands
@@ -133,16 +130,9 @@ class PhaseCall:
         for rule in rules:
             if not rule.passed:
                 raise TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "rule-fails", rule=rule.rule, why=rule.why)
-        values = {
-            "problem": work.problem,
-            "tasks": _json(plan),
-            "rules": _list(given.om_rules),
-            "review": _json(work.review),
-            "testing": _json(work.testing),
-        }
         kind = forms.ImplementAnswer if self.settings.governance.workers else forms.WrittenAnswer
         async with self._bench() as bench:
-            answer = await self._answer(kind, values, bench.copy, given.answer)
+            answer = await self._answer(kind, bench.copy, given.answer, rules=_list(given.om_rules))
             if isinstance(answer, forms.WrittenAnswer):
                 write_answer(answer, bench.copy, services.applier)
             seen = await bench.changes()
@@ -162,15 +152,14 @@ class PhaseCall:
             self.tell("review: the checks run")
             runs = await bench.gates(self.caller.project, REVIEW_KINDS)
             weakened = await bench.weakened(runs, self._planned)
-            values = {
-                "problem": work.problem,
-                "tasks": _json(work.plan),
-                "diff": self._diff,
-                "nfrs": _json(work.analysis and work.analysis.nfrs) if self.rules.nfr_check else "",
-                "checks": describe_runs(runs),
-                "quick": "yes" if given.quick_fix_eligible else "",
-            }
-            answer = await self._answer(forms.ReviewAnswer, values, bench.copy, given.answer)
+            answer = await self._answer(
+                forms.ReviewAnswer,
+                bench.copy,
+                given.answer,
+                nfrs=_json(work.analysis and work.analysis.nfrs) if self.rules.nfr_check else "",
+                checks=describe_runs(runs),
+                quick="yes" if given.quick_fix_eligible else "",
+            )
         review, trouble = verdicts.rule_on_review(
             answer,
             verdicts.gate_issues(runs, weakened),
@@ -189,14 +178,11 @@ class PhaseCall:
             runs = await bench.gates(self.caller.project, TEST_KINDS)
             weakened = await bench.weakened(runs, self._planned)
             clauses = (*plan_clauses(self._plan), *map(parse_clause, given.verify_by_clauses))
-            values = {
-                "problem": work.problem,
-                "tasks": _json(work.plan),
-                "clauses": _list(clause.text for clause in clauses if clause.kind is ClauseKind.JUDGED),
-                "diff": self._diff,
-                "checks": describe_runs(runs),
-            }
-            answer = await self._answer(forms.TestAnswer, values, bench.copy, given.answer)
+            judged = _list(clause.text for clause in clauses if clause.kind is ClauseKind.JUDGED)
+            checks = describe_runs(runs)
+            answer = await self._answer(
+                forms.TestAnswer, bench.copy, given.answer, clauses=judged, checks=checks
+            )
             allowed = {run.gate.command for run in runs if run.outcome is not Outcome.NOT_APPROVED}
             allowed |= work.commands
             words = {word.clause.strip(): word for word in answer.clauses}
@@ -209,7 +195,7 @@ class PhaseCall:
         metrics = {one.name: one.value for one in answer.metrics}
         metrics |= {"tests_executed": float(sum(run.executed or 0 for run in runs))}
         metrics |= {"coverage_percent": min(covered)} if covered else {}
-        output = "\n\n".join((describe_runs(runs), *(f"{one.clause.text}\n{one.why}" for one in results)))
+        output = "\n\n".join((checks, *(f"{one.clause.text}\n{one.why}" for one in results)))
         shown = forms.TestEvidence(
             test_output=output.strip()[-OUTPUT_LENGTH:], metrics=metrics, screenshots=screenshots
         )
@@ -266,13 +252,25 @@ class PhaseCall:
 
     # --- shared -------------------------------------------------------------------------------------------
 
-    async def _answer(self, kind: type[A], values: dict[str, str], copy: WorkCopy, given: forms.Answer) -> A:
-        """Return the work of a worker, or of the calling agent."""
+    async def _answer(self, kind: type[A], copy: WorkCopy, given: forms.Answer, **values: str) -> A:
+        """Return the work of a worker, or of the calling agent.
+
+        `values` fill the worker's prompt besides what is known of the work.
+        """
         if not self.settings.governance.workers:
             self.agent = CALLER
             return take_answer(self.phase, kind, given)
         self.tell(f"{self.phase}: an agent works in a copy of the project")
-        masked = {name: self.mask(value) for name, value in values.items()}
+        work = self.work
+        known = {
+            "problem": work.problem,
+            "analysis": _json(work.analysis),
+            "tasks": _json(work.plan),
+            "diff": work.implementation.artifacts.diff if work.implementation else "",
+            "review": _json(work.review),
+            "testing": _json(work.testing),
+        }
+        masked = {name: self.mask(value) for name, value in (known | values).items()}
         answer, self.agent = await ask_worker(self.services, self.phase, kind, masked, copy)
         return answer
 
@@ -292,10 +290,6 @@ class PhaseCall:
             base = await self.services.evidence.workspace.remember(copy.project, copy.environment)
             merged = await changes.put(work.lock, copy, work.subject) if work.subject else ()
             yield CopyEvidence(self.services, copy, base, merged, self.mask)
-
-    @property
-    def _diff(self) -> str:
-        return self.work.implementation.artifacts.diff if self.work.implementation else ""
 
     @property
     def _planned(self) -> str:

@@ -215,10 +215,12 @@ class Governance:
         )
         self._append(entry, lock, caller)
         self._end_if_over(lock)
-        shown, forms = msgspec.json.decode(entry.output, type=PhaseOutput), FORMS[request.phase]
-        payload = shown.read_payload(forms.payload)
+        shown = msgspec.json.decode(entry.output, type=PhaseOutput)
         return PhaseOutcome(
-            context_lock_id=lock.id, section=forms.section, payload=payload, error=shown.error
+            context_lock_id=lock.id,
+            section=FORMS[request.phase].section,
+            payload=shown.read_payload(request.phase),
+            error=shown.error,
         )
 
     def _word(self, trouble: TroubleError | None) -> PhaseError | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -21,8 +21,6 @@ PHASE_TOOL: Final = "phase_"
 ANSWER_TOOL: Final = "answer"
 LOCK_TOOL: Final = "lock"
 YES, NO = "yes", "no"
-
-T = TypeVar("T")
 
 
 class TroubleError(Exception):
@@ -82,9 +80,9 @@ class PhaseOutput(Struct, frozen=True, omit_defaults=True):
     commands: tuple[str, ...] = ()
     tree: str = ""
 
-    def read_payload(self, kind: type[T]) -> T | None:
+    def read_payload(self, phase: Phase) -> Any:  # noqa: ANN401 - the Struct of this phase, or None
         """Return a decoded payload as the Struct that it was."""
-        return msgspec.convert(self.payload, kind | None)
+        return msgspec.convert(self.payload, forms.FORMS[phase].payload | None)
 
 
 class _Input(Struct, frozen=True):
@@ -109,38 +107,27 @@ def fold_work(lock: str, entries: Iterable[AuditEntry]) -> Work:
 
 
 def _after_phase(work: Work, entry: AuditEntry) -> Work:
-    phase, shown = (
-        Phase(entry.tool.removeprefix(PHASE_TOOL)),
-        msgspec.json.decode(entry.output, type=PhaseOutput),
-    )
+    phase = Phase(entry.tool.removeprefix(PHASE_TOOL))
+    shown = msgspec.json.decode(entry.output, type=PhaseOutput)
+    payload = shown.read_payload(phase)
+    of_this_change = payload if entry.subject == work.subject else None
     after = replace(work, stage=NEXT_STAGE.get((phase, entry.result), work.stage))
-    same = entry.subject == work.subject
     match phase:
         case Phase.ANALYZE:
             problem = msgspec.json.decode(entry.input, type=_Input).problem_statement
-            analysis = shown.read_payload(forms.Analysis)
-            after = replace(after, analysis=analysis or work.analysis, problem=problem)
+            after = replace(after, analysis=payload or work.analysis, problem=problem)
         case Phase.PLAN:
-            after = replace(after, plan=shown.read_payload(forms.Plan) or work.plan)
-        case Phase.IMPLEMENT:
-            if entry.subject not in {"", work.subject}:
-                after = replace(
-                    after,
-                    subject=entry.subject,
-                    implementation=shown.read_payload(forms.Implementation),
-                    review=None,
-                    testing=None,
-                    approved=False,
-                )
+            after = replace(after, plan=payload or work.plan)
+        case Phase.IMPLEMENT if entry.subject not in {"", work.subject}:
+            after = replace(after, subject=entry.subject, implementation=payload)
+            after = replace(after, review=None, testing=None, approved=False)
         case Phase.REVIEW:
             fixes = work.fixes + (after.stage is Stage.QUICK_FIX)
-            after = replace(after, review=shown.read_payload(forms.Review) if same else None, fixes=fixes)
+            after = replace(after, review=of_this_change, fixes=fixes)
         case Phase.TEST:
-            testing = shown.read_payload(forms.Testing) if same else None
-            after = replace(after, testing=testing, tested_tree=shown.tree)
-        case Phase.CONDUCT:
-            iterates = entry.result == "ITERATE"
-            after = replace(after, iteration=work.iteration + iterates, fixes=0 if iterates else work.fixes)
+            after = replace(after, testing=of_this_change, tested_tree=shown.tree)
+        case Phase.CONDUCT if entry.result == "ITERATE":
+            after = replace(after, iteration=work.iteration + 1, fixes=0)
     error = shown.error
     if error is not None and error.action is forms.Action.STOP:
         return replace(after, stage=Stage.STOPPED)
