@@ -7,7 +7,7 @@ folder could make a whole new chain: only a signature, or an export in other han
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import pairwise
 from typing import Annotated, Final
@@ -68,34 +68,29 @@ def verify_lines(lines: Iterable[bytes], head: Head, *, part: bool = False) -> V
     """Find what is wrong. `head`: what the last line must be; `part`: numbers may be missing."""
     links: dict[int, _Line] = {}
     faults: list[Fault] = []
-    changed: list[int] = []
     place = last = 0
     for place, line in enumerate(lines, 1):
-        link = _read_line(place, line)
-        if link is None:
-            changed.append(place)
-            faults.append(Fault(line=place, number=last + 1, what="changed"))
-        elif link.number in links:
-            what = f"added: line {links[link.number].line} is the entry of this number"
-            faults.append(Fault(line=place, number=link.number, what=what))
-        else:
-            if link.number < last:
-                what = f"out of order: entry {last} stands before it"
-                faults.append(Fault(line=place, number=link.number, what=what))
+        link = _read_line(place, line, last + 1)
+        known = links.get(link.number)
+        if not link.intact:
+            faults.append(link.fault("changed"))
+        elif known and known.intact:
+            faults.append(link.fault(f"added: line {known.line} is the entry of this number"))
+        elif link.number < last:
+            faults.append(link.fault(f"out of order: entry {last} stands before it"))
+        if known is None or not known.intact:
             links[link.number], last = link, link.number
     ordered = [_Line(), *(links[number] for number in sorted(links))]
     for before, link in pairwise(ordered):
         gap = range(before.number + 1, link.number)
-        if not gap:
-            if link.previous != before.digest:
-                what = f"changed: it does not follow entry {before.number}, so one of the two was replaced"
-                faults.append(Fault(line=link.line, number=link.number, what=what))
-        elif not part and sum(before.line < at < link.line for at in changed) < len(gap):
-            faults.append(Fault(line=link.line, number=gap[0], what=f"missing: {_named(gap)}"))
-    faults += _faults_at_end(ordered[-1], changed, head)
+        if gap and not part:
+            faults.append(link.fault(f"missing: {_named(gap)}", gap[0]))
+        elif not gap and before.intact and link.intact and link.previous != before.digest:
+            what = f"changed: it does not follow entry {before.number}, so one of the two was replaced"
+            faults.append(link.fault(what))
+    faults += _faults_at_end(ordered[-1], head)
     faults.sort(key=lambda fault: fault.line)
-    first = ordered[1].number if links else 0
-    return Verification(entries=place, first=first, faults=tuple(faults))
+    return Verification(entries=place, first=min(links, default=0), faults=tuple(faults))
 
 
 def verify_export(data: bytes) -> Verification:
@@ -113,34 +108,33 @@ def verify_export(data: bytes) -> Verification:
 
 
 class _Line(Struct, frozen=True, kw_only=True):
-    """What chains an entry to the one before it. `line` counts from 1."""
+    """What chains an entry to the one before it. `line` counts from 1; one that is not intact was changed."""
 
     line: int = 0
     number: Annotated[int, Meta(ge=0, le=1 << 53)] = 0
     previous: str = ""
     digest: str = ""
+    intact: bool = True
+
+    def fault(self, what: str, number: int = 0) -> Fault:
+        return Fault(line=self.line, number=number or self.number, what=what)
 
 
-def _read_line(place: int, line: bytes) -> _Line | None:
-    """Read a line, None where its digest is not its own."""
-    if not line.endswith(b',"digest":"%s"}' % line_digest(line).encode()):
-        return None
-    read = read_json(line, _Line)
-    return None if read is None else replace(read, line=place)
+def _read_line(place: int, line: bytes, expected: int) -> _Line:
+    """Read a line. One whose digest is not its own stands for the entry that is `expected` there."""
+    own = line.endswith(b',"digest":"%s"}' % line_digest(line).encode())
+    read = read_json(line, _Line) if own else None
+    return replace(read, line=place) if read else _Line(line=place, number=expected, intact=False)
 
 
-def _faults_at_end(last: _Line, changed: list[int], head: Head) -> list[Fault]:
+def _faults_at_end(last: _Line, head: Head) -> Iterator[Fault]:
     """Compare the greatest number with the head. After a kill between the two one more was written."""
-    cut = range(last.number + 1, head.number + 1)
-    if len(cut) > sum(at > last.line for at in changed):
-        return [Fault(line=last.line + 1, number=cut[0], what=f"cut off at the end: {_named(cut)}")]
-    if last.number > head.number + 1:
-        what = f"added: the last entry that was written is {head.number}"
-    elif last.number == head.number and last.digest != head.digest:
-        what = "changed: it is not the entry that was written last"
-    else:
-        return []
-    return [Fault(line=last.line, number=last.number, what=what)]
+    if cut := range(last.number + 1, head.number + 1):
+        yield Fault(line=last.line + 1, number=cut[0], what=f"cut off at the end: {_named(cut)}")
+    elif last.number > head.number + 1:
+        yield last.fault(f"added: the last entry that was written is {head.number}")
+    elif last.intact and last.number == head.number and last.digest != head.digest:
+        yield last.fault("changed: it is not the entry that was written last")
 
 
 def _named(numbers: range) -> str:
