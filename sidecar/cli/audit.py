@@ -32,6 +32,7 @@ FAULTS: Final = 10
 """Faults that are printed."""
 REST: Final = 200
 """Maximum characters of what a line says at its end."""
+MODE: Final = click.Choice([mode.value for mode in Mode])
 LOCK_OPTION = click.option("--lock", default="", metavar="ID", help="Only the entries of this lock.")
 
 
@@ -123,7 +124,7 @@ def lock() -> None:
 @lock.command()
 @click.option(
     "--mode",
-    type=click.Choice([mode.value for mode in Mode]),
+    type=MODE,
     default=Mode.FULL.value,
     show_default=True,
     help="How strictly its phases are governed.",

@@ -13,7 +13,7 @@ from typing import Final
 import click
 import msgspec
 
-from sidecar.cli.audit import typed_by
+from sidecar.cli.audit import MODE, typed_by
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.options import PROJECT
@@ -21,7 +21,7 @@ from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import Action
+from sidecar.kernel.governance import Action, AnalyzeInput, ImplementInput, Phase, ReviewInput
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
@@ -50,9 +50,7 @@ SHOWN_LINES: Final = 40
 
 @click.command()
 @click.argument("problem", default="")
-@click.option(
-    "--mode", type=click.Choice([mode.value for mode in Mode]), default=None, help="How strictly; else full."
-)
+@click.option("--mode", type=MODE, default=None, help="How strictly; else full.")
 @click.option("--require", "requirements", multiple=True, help="What is required besides. May be repeated.")
 @click.option(
     "--rule", "rules", multiple=True, help='A rule, such as "only src/*" or "never docs/*". May be repeated.'
@@ -93,9 +91,12 @@ def govern(  # noqa: PLR0913 - one parameter per option
         else:
             _show(outcome)
 
-    wish = Assignment(
-        problem=problem, requirements=requirements, rules=rules, mode=Mode(mode) if mode else None, lock=lock
-    )
+    given = {
+        Phase.ANALYZE: AnalyzeInput(problem_statement=problem, user_requirements=requirements),
+        Phase.IMPLEMENT: ImplementInput(om_rules=rules),
+        Phase.REVIEW: ReviewInput(quick_fix_eligible=True),
+    }
+    wish = Assignment(given=given, lock=lock, mode=Mode(mode) if mode else None)
     try:
         work = asyncio.run(
             conduct(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import Phase
+from sidecar.kernel.governance import FORMS, Phase
 from sidecar.systems.governance.policy.table import MAY_CALL, Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller, Tell
@@ -20,13 +19,14 @@ ATTEMPTS: Final = 3
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
-    """What is to be conducted. `lock` "new" begins; `mode` None means the default one, or the lock's."""
+    """What is to be conducted: what phases are given, where results of earlier ones in the audit do not do.
 
-    problem: str = ""
-    requirements: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    mode: Mode | None = None
+    `lock` "new" begins; `mode` None means the default one, or the lock's.
+    """
+
+    given: Mapping[Phase, Struct]
     lock: str = NEW
+    mode: Mode | None = None
 
 
 async def conduct(  # noqa: PLR0913 - the work, and whom to tell, to show and to ask
@@ -54,22 +54,11 @@ async def conduct(  # noqa: PLR0913 - the work, and whom to tell, to show and to
         if not (allowed := MAY_CALL[work.stage]) or failed == ATTEMPTS:
             return work
         phase, before = allowed[0], work
-        request = PhaseRequest(phase=phase, lock=lock, given=_given(phase, wish), mode=wish.mode)
+        given = wish.given.get(phase) or FORMS[phase].given()
+        request = PhaseRequest(phase=phase, lock=lock, given=given, mode=wish.mode)
         outcome = await governance.run(request, caller, tell)
         show(outcome)
         lock = outcome.context_lock_id
         work = governance.work(lock)
         again = work.stage is before.stage and work.question is None and work.stage is not Stage.NEW
         failed = failed + 1 if again else 0
-
-
-def _given(phase: Phase, wish: Assignment) -> Struct:
-    """Return what a phase is given. Results of earlier phases are in the audit."""
-    wished: dict[Phase, Struct] = {
-        Phase.ANALYZE: forms.AnalyzeInput(
-            problem_statement=wish.problem, user_requirements=wish.requirements
-        ),
-        Phase.IMPLEMENT: forms.ImplementInput(om_rules=wish.rules),
-        Phase.REVIEW: forms.ReviewInput(quick_fix_eligible=True),
-    }
-    return wished.get(phase) or forms.FORMS[phase].given()

@@ -39,7 +39,7 @@ from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller
-from sidecar.systems.governance.service import Governance, PhaseOutcome, PhaseRequest
+from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance
 from sidecar.wiring.platform import build_platform
@@ -105,8 +105,9 @@ class Room:
         *steps: Step,
         mode: Mode = Mode.FAST,
         says: str = "",
-        wish: Assignment | None = None,
-        **more: Any,
+        lock: str = NEW,
+        problem: str = "sub is missing",
+        rules: tuple[str, ...] = (),
     ) -> Work:
         """Conduct it all; `says`: the person answers so to everything, "" nobody is there."""
 
@@ -115,10 +116,15 @@ class Room:
             return (says == "yes", "not so") if says else None
 
         await self.approve()
+        given = {
+            Phase.ANALYZE: AnalyzeInput(problem_statement=problem),
+            Phase.IMPLEMENT: ImplementInput(om_rules=rules),
+            Phase.REVIEW: ReviewInput(quick_fix_eligible=True),
+        }
         return await conduct(
             self.governance(*steps),
             self.caller,
-            wish or Assignment(problem="sub is missing", mode=mode, **more),
+            Assignment(given=given, mode=mode if lock == NEW else None, lock=lock),
             tell=lambda _: None,
             show=self.outcomes.append,
             ask=ask,
@@ -186,8 +192,8 @@ async def test_when_the_iterations_are_spent_a_person_decides(room: Room) -> Non
     assert (waiting.question.error, room.last().decision) == (ErrorType.ITERATION_OVERFLOW, "STOP")
     assert room.holds(PYTHON)
 
-    go_on = Assignment(lock=waiting.lock)
-    work = await room.conduct(implements(MADE | {"calc.py": SUB}), *GOOD[3:], says="yes", wish=go_on)
+    again = implements(MADE | {"calc.py": SUB})
+    work = await room.conduct(again, *GOOD[3:], says="yes", lock=waiting.lock)
     assert (work.stage, work.iteration) == (Stage.DELIVERED, 3)
 
 
@@ -251,7 +257,7 @@ async def test_lines_that_conflict_at_delivery_ask_a_person_and_nothing_is_half_
     assert room.holds(PYTHON | {"calc.py": "def add(*numbers):\n    return sum(numbers)\n"})
 
     (room.project / "calc.py").write_text(PYTHON["calc.py"])  # the person mends it
-    work = await room.conduct(says="yes", wish=Assignment(lock=work.lock))
+    work = await room.conduct(says="yes", lock=work.lock)
     assert work.stage is Stage.DELIVERED
     assert room.holds(DONE | change)
 
@@ -495,7 +501,7 @@ async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
     )
     telling = implements({"calc.py": f"{SUB}TOKEN = 'hunter2-and-more'\n", "tests/test_sub.py": SUB_TEST})
     steps = (GOOD[0], GOOD[1], telling, *GOOD[3:])
-    work = await room.conduct(*steps, wish=Assignment(problem="use hunter2-and-more", mode=Mode.FAST))
+    work = await room.conduct(*steps, problem="use hunter2-and-more")
     prompts = [task.prompt for task in room.workers.tasks]
     for told in (str(prompts), msgspec.json.encode(room.governance().entries(work.lock)).decode()):
         assert ("hunter2" in told, "TOKEN = " in told) == (False, True)
