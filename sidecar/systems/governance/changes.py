@@ -89,12 +89,13 @@ class KeptChanges:
             paths = await git.names(*DIFFERING, before, name)
             await git.told(*ADD, stdin=join_with_nul(paths))
             now = (await git.told("write-tree")).decode().strip()
-            moved, open_ = await git.names(*DIFFERING, before, now), await git.names(*DIFFERING, now, name)
+            moved = await git.names(*DIFFERING, before, now)
+            pending = await git.names(*DIFFERING, now, name)
             await git.told("read-tree", "-m", "-u", "--aggressive", before, now, name)
             await git.ask("merge-index", "-o", "-q", "git-merge-one-file", "-a")
             if conflicts := await git.names("diff-files", "--name-only", "--diff-filter=U", "-z"):
                 raise TroubleError(ErrorType.CONFLICT, "conflict", files=", ".join(conflicts))
-        return tuple(path for path in moved if path in open_)
+        return tuple(path for path in moved if path in pending)
 
     def drop(self, lock: str) -> None:
         """Forget the change of a lock."""

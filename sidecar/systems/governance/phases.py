@@ -73,16 +73,16 @@ class PhaseCall:
         try:
             done: PhaseDone = await getattr(self, self.phase)(self.given)
         except TroubleError as error:
-            return PhaseDone(result=FAILED, trouble=error)
+            trouble = error
         except WorkerError as error:
-            why = TroubleError(ErrorType.INVALID_ANSWER, "worker-failed", why=error.message)
-            return PhaseDone(result=FAILED, trouble=why)
+            trouble = TroubleError(ErrorType.INVALID_ANSWER, "worker-failed", why=error.message)
         except (NoCopyError, UnseenError) as error:
-            why = TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", why=str(error))
-            return PhaseDone(result=FAILED, trouble=why)
-        if done.trouble is None and self._input_differs():
-            return replace(done, trouble=TroubleError(ErrorType.INPUT_DIFFERS, "differs"))
-        return done
+            trouble = TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "no-copy", why=str(error))
+        else:
+            if done.trouble is None and self._input_differs():
+                return replace(done, trouble=TroubleError(ErrorType.INPUT_DIFFERS, "differs"))
+            return done
+        return PhaseDone(result=FAILED, trouble=trouble)
 
     def _input_differs(self) -> bool:
         """Whether the caller passed something else than the audit holds, which is what counts."""
