@@ -25,6 +25,7 @@ from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
+from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.systems.governance.locks import RELEASED, SHELL, LockHeldError, LockLostError
 from sidecar.systems.governance.phases import PhaseCall
 from sidecar.systems.governance.policy.table import ACTIONS, MODES, Stage
@@ -70,8 +71,6 @@ class Governance:
     def __init__(self, services: GovernanceServices) -> None:
         """Use these services."""
         self._services = services
-        self._at_work: set[str] = set()
-        """The locks under which a phase is at work."""
 
     async def run(self, request: PhaseRequest, caller: Caller, tell: Tell) -> PhaseOutcome:
         """Carry out a phase. Raises ToolRuleError, BadInputError, OSError; then nothing happened."""
@@ -99,14 +98,12 @@ class Governance:
 
     @contextmanager
     def _alone(self, lock: str) -> Iterator[None]:
-        """Let no other phase work under a lock. Raises PhaseRefusedError where one does."""
-        if lock in self._at_work:
-            raise PhaseRefusedError("governance-busy", lock=lock)
-        self._at_work.add(lock)
-        try:
+        """Let no other phase of any process work under a lock. Raises PhaseRefusedError where one does."""
+        ensure_folder(self._services.kept)
+        with hold_lock(self._services.kept / f"{lock}.lock") as alone:
+            if not alone:
+                raise PhaseRefusedError("governance-busy", lock=lock)
             yield
-        finally:
-            self._at_work.discard(lock)
 
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""

@@ -396,6 +396,20 @@ async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refuse
         )
 
 
+async def test_while_a_phase_is_at_work_no_other_process_works_under_its_lock(room: Room) -> None:
+    def meanwhile(_: Path) -> dict[str, Any]:
+        (held,) = room.governance().works()
+        other = call(room.governance(GOOD[1]), room.caller, Phase.PLAN, held.lock, PlanInput())
+        with pytest.raises(ToolRuleError, match="governance-busy"):
+            other.send(None)  # it is refused before it waits for anything
+        return PLAN
+
+    governance, begun = room.governance(GOOD[0], meanwhile), AnalyzeInput(problem_statement="sub is missing")
+    lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
+    outcome = await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
+    assert outcome.error is None
+
+
 async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schema(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
