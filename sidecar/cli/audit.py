@@ -25,7 +25,7 @@ from sidecar.systems.governance.audit import audit_line
 from sidecar.systems.governance.locks import BROKEN, RELEASED, SHELL, Locks
 from sidecar.systems.governance.policy.chain import verify_export
 from sidecar.systems.supervision.policy.origins import describe_processes
-from sidecar.wiring.governance import LocksAndAudit, build_locks
+from sidecar.wiring.governance import build_locks
 from sidecar.wiring.platform import build_platform
 
 FAULTS: Final = 10
@@ -36,8 +36,8 @@ MODE: Final = click.Choice([mode.value for mode in Mode])
 LOCK_OPTION = click.option("--lock", default="", metavar="ID", help="Only the entries of this lock.")
 
 
-def opened() -> LocksAndAudit:
-    """Return the audit, and the locks as a person changes them: what happens to one is in the audit."""
+def opened() -> Locks:
+    """Return the locks, as a person changes them, with the audit."""
     state = user_paths().state
     platform = build_platform(state)
     return build_locks(state, platform.log, platform.clock, agent="person", origin=typed_by())
@@ -158,7 +158,7 @@ def break_(ident: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def list_(*, as_json: bool) -> None:
     """Show the locks that are held."""
-    held = opened().locks.held()
+    held = opened().held()
     if as_json:
         echo_json(held)
         return
@@ -175,4 +175,4 @@ def _line(held: ContextLock) -> str:
 def _ordered() -> Locks:
     """Return the locks, to be changed by a person's order."""
     refuse_agents()
-    return opened().locks
+    return opened()

@@ -77,7 +77,7 @@ def test_a_context_lock_of_then_holds_nobody_and_the_project_can_be_locked_anew(
     services: Services, state: Path
 ) -> None:
     built = build_locks(state, services.log, services.clock)
-    assert built.locks.held() == ()  # CHANGELOG: begin that work again
-    anew = built.locks.acquire(SHOP, SHELL, Mode.LIGHT, 60.0)
-    assert built.locks.held() == (anew,)
+    assert built.held() == ()  # CHANGELOG: begin that work again
+    anew = built.acquire(SHOP, SHELL, Mode.LIGHT, 60.0)
+    assert built.held() == (anew,)
     assert built.audit.verify().faults == ()

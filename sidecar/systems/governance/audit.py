@@ -19,14 +19,12 @@ from msgspec import Raw
 from msgspec.structs import asdict, replace
 
 from sidecar.kernel.audit import AuditEntry
-from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import escape_unencodable, json_escape, repair_json
 from sidecar.platform.files import ensure_folder, exclusively, write_whole
 from sidecar.platform.ports import Clock, EventLog
 from sidecar.platform.state import read_usable_state
-from sidecar.systems.governance.locks import EXPIRED
 from sidecar.systems.governance.policy.chain import (
     Head,
     Seal,
@@ -34,12 +32,9 @@ from sidecar.systems.governance.policy.chain import (
     line_digest,
     verify_lines,
 )
-from sidecar.systems.governance.policy.work import LOCK_TOOL
 
 SYSTEM: Final = "governance"
 """The system of the events, and the folder in the state folder."""
-SUPERVISOR: Final = "supervisor"
-"""The agent of an entry that nobody ordered."""
 HEAD_FILE: Final = "head.json"
 HEAD_LIMIT: Final = 4096
 PAGE: Final = 200
@@ -73,19 +68,6 @@ class Audit:
             head = Head(number=entry.number, digest=entry.digest, at=at)
             write_whole(self._folder / HEAD_FILE, msgspec.json.encode(head) + b"\n")
         return entry
-
-    def append_lock(
-        self, lock: ContextLock, result: str, *, agent: str = SUPERVISOR, origin: str = ""
-    ) -> AuditEntry:
-        """Append what happened to a lock, as a session's entry where a session holds it.
-
-        `agent`: who ordered it; that one expired nobody did.
-        """
-        host, _, ident = lock.holder.partition(":")
-        agent = SUPERVISOR if result == EXPIRED else agent
-        entry = AuditEntry(tool=LOCK_TOOL, lock=lock.id, mode=lock.mode, agent=agent, result=result)
-        key = SessionKey(host, ident) if ident else None
-        return self.append(entry, session=key, project=lock.project, origin=origin)
 
     def events(self, lock: str = "", wanted: EventFilter | None = None) -> Iterator[LoggedEvent]:
         """Yield the events of the audit, or of one lock, in their order.

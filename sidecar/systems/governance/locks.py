@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -17,13 +17,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.audit import Mode
+from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import ContextLock
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.files import ensure_folder, exclusively, is_process_alive, write_whole
 from sidecar.platform.paths import LOCKS_FILE, project_digest
 from sidecar.platform.ports import Clock
 from sidecar.platform.state import read_usable_state
+from sidecar.systems.governance.audit import Audit
+from sidecar.systems.governance.changes import KeptChanges
+from sidecar.systems.governance.policy.work import LOCK_TOOL
 
 ACQUIRED: Final = "acquired"
 RELEASED: Final = "released"
@@ -34,8 +38,8 @@ SHELL: Final = "shell"
 LOCKS_LIMIT: Final = 1 << 20
 """Maximum bytes of that file; a lock has some 200."""
 
-Note = Callable[[ContextLock, str], object]
-"""Called with a lock and one of the four results."""
+SUPERVISOR: Final = "supervisor"
+"""The agent of an entry that nobody ordered."""
 
 
 class LockHeldError(ToolRuleError):
@@ -65,11 +69,12 @@ class _HeldLocks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Locks:
     """The locks of all projects; several processes may use them. Methods raise OSError."""
 
-    def __init__(self, state: Path, clock: Clock, note: Note = lambda *_: None) -> None:
-        """`state`: the user's state folder."""
+    def __init__(self, state: Path, clock: Clock, audit: Audit, *, agent: str, origin: str) -> None:
+        """`state`: the user's state folder; `agent` and `origin`: who changes locks."""
         self._file = state / LOCKS_FILE
         self._clock = clock
-        self._note = note
+        self._agent, self._origin = agent, origin
+        self.audit, self.changes = audit, KeptChanges(state)
 
     def acquire(self, project: str, holder: str, mode: Mode, seconds: float, process: int = 0) -> ContextLock:
         """Acquire a project's lock. `process`: the lock ends with it, 0 for none.
@@ -135,6 +140,16 @@ class Locks:
                     self._file.unlink(missing_ok=True)
                 elif before != (now := tuple(held.values())):
                     write_whole(self._file, msgspec.json.encode(_HeldLocks(locks=now)) + b"\n")
+
+    def _note(self, lock: ContextLock, result: str) -> None:
+        """Append what happens to a lock to the audit, as its session's; a change goes with its lock."""
+        host, _, ident = lock.holder.partition(":")
+        agent = SUPERVISOR if result == EXPIRED else self._agent
+        entry = AuditEntry(tool=LOCK_TOOL, lock=lock.id, mode=lock.mode, agent=agent, result=result)
+        session = SessionKey(host, ident) if ident else None
+        self.audit.append(entry, session=session, project=lock.project, origin=self._origin)
+        if result != ACQUIRED:
+            self.changes.drop(lock.id)
 
     def _is_over(self, lock: ContextLock) -> bool:
         gone = lock.process and not is_process_alive(lock.process)

@@ -137,7 +137,9 @@ class PhaseCall:
                 write_answer(answer, bench.copy, services.applier)
             seen = await bench.changes()
             project = self.caller.project
-            change = await services.changes.keep(work.lock, project, bench.copy, seen.files, work.subject)
+            change = await services.locks.changes.keep(
+                work.lock, project, bench.copy, seen.files, work.subject
+            )
         verdicts.check_bounds(change.new, answer, plan, given.om_rules)
         about = forms.ImplementationMetadata(iteration=work.iteration, changes_count=len(change.files))
         artifacts = forms.Artifacts(files=change.files, diff=change.diff, metadata=about)
@@ -285,7 +287,7 @@ class PhaseCall:
     @asynccontextmanager
     async def _bench(self) -> AsyncIterator[CopyEvidence]:
         """Yield a copy of the project as it is now, with the change in it that was made last."""
-        work, changes = self.work, self.services.changes
+        work, changes = self.work, self.services.locks.changes
         async with self._copy() as copy:
             base = await self.services.evidence.workspace.remember(copy.project, copy.environment)
             merged = await changes.put(work.lock, copy, work.subject) if work.subject else ()

@@ -13,8 +13,6 @@ from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.services import PlatformServices
-from sidecar.systems.governance.audit import Audit
-from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.locks import SHELL, Locks
 from sidecar.workers.ports import Workers
 
@@ -31,8 +29,6 @@ class GovernanceServices:
     """
 
     applier: ChangeApplier
-    audit: Audit
-    changes: KeptChanges
     evidence: EvidenceServices
     kept: Path
     locks: Locks

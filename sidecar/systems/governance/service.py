@@ -108,7 +108,7 @@ class Governance:
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""
         held = self._services.locks.find(lock)
-        return fold_work(lock, self._services.audit.of(lock, held.project if held else ""))
+        return fold_work(lock, self._services.locks.audit.of(lock, held.project if held else ""))
 
     def answer(self, lock: str, caller: Caller, *, yes: bool, text: str = "") -> Work:
         """Write down a person's answer to what a phase asked. Raises ToolRuleError, OSError."""
@@ -130,7 +130,7 @@ class Governance:
 
     def entries(self, lock: str) -> tuple[AuditEntry, ...]:
         """Return the audit of a lock. Raises OSError."""
-        return self._services.audit.of(lock)
+        return self._services.locks.audit.of(lock)
 
     def works(self) -> tuple[Work, ...]:
         """Return where the work under each lock stands. Raises OSError."""
@@ -162,7 +162,9 @@ class Governance:
         return lock
 
     def _append(self, entry: AuditEntry, lock: ContextLock, caller: Caller) -> None:
-        self._services.audit.append(entry, session=caller.session, project=lock.project, origin=caller.origin)
+        self._services.locks.audit.append(
+            entry, session=caller.session, project=lock.project, origin=caller.origin
+        )
 
     def _end_if_over(self, lock: ContextLock) -> Work:
         """Release the lock where the work is over and no person is asked; else keep it for longer."""

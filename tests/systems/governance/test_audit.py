@@ -13,8 +13,6 @@ import pytest
 from msgspec import Raw
 
 from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.governance import ContextLock
-from sidecar.kernel.log import EventFilter
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import LOG_FILE, EventLogFile
 from sidecar.systems.governance.audit import Audit, audit_line
@@ -157,13 +155,3 @@ def test_a_damaged_entry_may_be_of_any_lock_that_is_older(desk: Desk) -> None:
     with pytest.raises(OSError, match="the audit is damaged"):
         desk.audit.of("gov-1")
     assert [one.lock for one in desk.audit.of("gov-3")] == ["gov-3"]
-
-
-def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(desk: Desk) -> None:
-    lock = ContextLock(
-        id="gov-1", project="/p", holder="claude-code:s1", mode=Mode.SAFE, acquired=0.0, expires=9.0
-    )
-    broken = desk.audit.append_lock(lock, "broken", agent="person")
-    assert (broken.tool, broken.mode, broken.result, broken.agent) == ("lock", Mode.SAFE, "broken", "person")
-    assert desk.audit.append_lock(lock, "expired", agent="person").agent == "supervisor"
-    assert len(desk.log.read(EventFilter(session=KEY, project="/p"))) == 2

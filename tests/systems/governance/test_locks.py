@@ -9,15 +9,23 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sidecar
-from sidecar.kernel.audit import Mode
+from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import ContextLock
+from sidecar.kernel.log import EventFilter
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.ports import Clock
+from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.locks import BROKEN, RELEASED, LockHeldError, LockLostError, Locks
+from sidecar.systems.governance.policy.chain import Verification
+from sidecar.wiring.governance import build_locks
 from support.memory_stores import ManualClock
 from support.table import over_table
 
@@ -25,13 +33,32 @@ PROJECT = "/p"
 HOLDER = "claude-code:s1"
 
 
+class Notes(Audit):
+    """An audit that only remembers what is appended, or fails."""
+
+    def __init__(self, *, full: bool = False) -> None:
+        self.noted: list[tuple[str, str]] = []
+        self.full = full
+
+    def append(self, entry: AuditEntry, **_: Any) -> AuditEntry:
+        if self.full:
+            raise OSError(errno.ENOSPC, "no room")
+        self.noted.append((entry.lock, entry.result))
+        return entry
+
+
+def locks_in(state: Path, clock: Clock, audit: Audit) -> Locks:
+    return Locks(state, clock, audit, agent="person", origin="")
+
+
 class Desk:
     """Locks in a folder, with what is noted of them."""
 
     def __init__(self, state: Path, clock: ManualClock | None = None) -> None:
-        self.noted: list[tuple[str, str]] = []
+        audit = Notes()
+        self.noted = audit.noted
         self.clock = clock or ManualClock()
-        self.locks = Locks(state, self.clock, lambda lock, result: self.noted.append((lock.id, result)))
+        self.locks = locks_in(state, self.clock, audit)
 
     def acquire(self, holder: str = HOLDER, project: str = PROJECT, process: int = 0) -> ContextLock:
         return self.locks.acquire(project, holder, Mode.LIGHT, 60.0, process)
@@ -106,10 +133,7 @@ def test_it_ends_with_the_process_that_holds_it(desk: Desk) -> None:
 
 
 def test_what_cannot_be_noted_does_not_happen(tmp_path: Path) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "no room")
-
-    deaf = Locks(tmp_path, ManualClock(), full)
+    deaf = locks_in(tmp_path, ManualClock(), Notes(full=True))
     with pytest.raises(OSError, match="no room"):
         deaf.acquire(PROJECT, HOLDER, Mode.FULL, 60.0)
     lock = Desk(tmp_path).acquire()
@@ -147,6 +171,24 @@ def test_two_paths_of_one_project_share_its_lock(desk: Desk, tmp_path: Path) -> 
         desk.acquire(project=str(tmp_path / "link"))
 
 
+def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(tmp_path: Path) -> None:
+    clock = ManualClock()
+    log = EventLogFile(tmp_path, clock)
+    locks = build_locks(tmp_path, log, clock, agent="person")
+    for result in (BROKEN, "expired"):
+        lock = locks.acquire(PROJECT, HOLDER, Mode.SAFE, 60.0)
+        if result == BROKEN:
+            locks.end(lock.id, BROKEN)
+        clock.advance(60.0)
+        assert locks.held() == ()
+        noted = locks.audit.of(lock.id)
+        assert [(one.tool, one.mode, one.result, one.agent) for one in noted] == [
+            ("lock", Mode.SAFE, "acquired", "person"),
+            ("lock", Mode.SAFE, result, "person" if result == BROKEN else "supervisor"),
+        ]
+    assert len(log.read(EventFilter(session=SessionKey("claude-code", "s1"), project=PROJECT))) == 4
+
+
 # --- races --------------------------------------------------------------------------------------------------
 
 ROUNDS = 1000
@@ -157,7 +199,7 @@ def test_of_two_that_race_one_wins_every_time(tmp_path: Path) -> None:
     won: list[tuple[int, ContextLock]] = []
 
     def race(holder: str) -> None:
-        locks = Locks(tmp_path, ManualClock())
+        locks = locks_in(tmp_path, ManualClock(), Notes())
         for number in range(ROUNDS):
             start.wait()
             lock = None
@@ -182,8 +224,11 @@ RACER = """
 import os, pathlib, sys
 from sidecar.kernel.audit import Mode
 from sidecar.platform.clock import SystemClock
-from sidecar.systems.governance.locks import LockHeldError, Locks
-locks = Locks(pathlib.Path(sys.argv[1]), SystemClock())
+from sidecar.platform.event_log import EventLogFile
+from sidecar.systems.governance.locks import LockHeldError
+from sidecar.wiring.governance import build_locks
+state, clock = pathlib.Path(sys.argv[1]), SystemClock()
+locks = build_locks(state, EventLogFile(state, clock), clock)
 print("ready", flush=True)
 for line in sys.stdin:
     try:
@@ -207,7 +252,7 @@ def test_of_processes_that_race_one_wins_and_when_it_is_killed_the_next_one(tmp_
         )
         for _ in range(4)
     ]
-    locks = Locks(tmp_path, SystemClock())
+    locks = build_locks(tmp_path, EventLogFile(tmp_path, SystemClock()), SystemClock())
     try:
         for racer in racers:
             assert racer.stdout is not None
@@ -224,6 +269,7 @@ def test_of_processes_that_race_one_wins_and_when_it_is_killed_the_next_one(tmp_
             assert held.process == winner.pid
             end(winner)
             assert locks.held() == ()
+        assert locks.audit.verify() == Verification(entries=8, first=1)
     finally:
         for racer in racers:
             end(racer)

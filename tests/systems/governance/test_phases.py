@@ -33,15 +33,16 @@ from sidecar.kernel.governance import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
+from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.steering import UNHELD
-from sidecar.systems.governance import locks
 from sidecar.systems.governance.conductor import Assignment, conduct
+from sidecar.systems.governance.locks import RELEASED
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import Caller
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
 from sidecar.wiring.evidence import build_evidence
-from sidecar.wiring.governance import build_governance
+from sidecar.wiring.governance import build_governance, build_locks
 from sidecar.wiring.platform import build_platform
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support.governed import ANALYSIS, APPROVED, MADE, NO_NFRS, PASSED, PLAN, REJECTED, TASK, implemented
@@ -270,7 +271,10 @@ async def test_commands_of_a_plan_run_only_if_a_person_says_so(room: Room) -> No
     assert room.errors[-1] is ErrorType.EVIDENCE_UNAVAILABLE
     assert work.stage is Stage.REVIEWED
     assert not ran.exists()
-    locks.Locks(room.state, SystemClock()).end(work.lock, locks.BROKEN)  # the user gives it up
+    clock = SystemClock()
+    build_locks(room.state, EventLogFile(room.state, clock), clock).end(
+        work.lock, RELEASED
+    )  # they give it up
 
     work = await room.conduct(*steps, says="yes")
     assert work.stage is Stage.DELIVERED
