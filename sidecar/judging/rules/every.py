@@ -62,7 +62,7 @@ STOP_RULES: Final[tuple[StopRule, ...]] = (
     StopRule("permission-seeking", "it asks leave for what was asked for", find_permission_seeking, 1.0),
     StopRule("narration", "it ends in the middle of an action", find_narration, 1.0),
     StopRule("promised-next-step", "it ends with what it will do next", find_promised_next_step, 1.0),
-    StopRule("legitimate-stop", "the agent may rest", None, 1.0),
+    StopRule("legitimate-stop", "the agent may rest", None, 59 / 61),
 )
 LEGITIMATE_STOP: Final = STOP_RULES[-1]
 SUFFICIENT_STOP_KINDS: Final = frozenset({"destructive", "credentials", "waiting-outside", "impossible"})
