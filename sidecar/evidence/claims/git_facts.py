@@ -23,7 +23,7 @@ from sidecar.evidence.claims.assessment import (
     succeeded_and_failed_calls,
 )
 from sidecar.evidence.claims.edits import OPENING_TOOL, is_turn_fully_known, may_open_pull_request
-from sidecar.evidence.claims.wording import Utterance, read_number
+from sidecar.evidence.claims.wording import Utterance, is_trunk, read_number
 from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
@@ -31,8 +31,6 @@ from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
 
-TRUNKS: Final = ("main", "master", "develop")
-"""Branches that an order to delete others may name."""
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 
 
@@ -97,7 +95,7 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 
 def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
-    if git is None or said.name in {git.branch, *TRUNKS}:
+    if git is None or said.name == git.branch or is_trunk(said.name):
         return claim_unknown()
     if git.branches is not None and said.name in git.branches:
         return git_contradicts(f"git still has the branch {said.name}")

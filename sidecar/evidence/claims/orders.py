@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from sidecar.evidence.claims.wording import (
     CLAUSE,
     EMPHASIS,
+    MESSAGE_LIMIT,
     ClaimWording,
     OrderForm,
     Utterance,
@@ -39,7 +40,7 @@ def assertions(message: str, prompt: str) -> tuple[Utterance, ...]:
 @lru_cache(maxsize=16)
 def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
     """Return the orders of a prompt that a message speaks of without a word of trouble, each once."""
-    known, units = load_data("claims", ClaimWording), message_units(message)
+    known, units = load_data("claims", ClaimWording), message_units(message[-MESSAGE_LIMIT:])
     clauses = order_clauses(prompt)
     ordered = (each for clause in clauses for form in known.orders for each in _orders(form, clause))
     told = (

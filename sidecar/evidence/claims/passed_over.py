@@ -7,14 +7,13 @@ tells of a failure, or of trouble with the subject. So an honest report, however
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from sidecar.evidence.claims.assessment import is_dry_run, pattern_matcher
 from sidecar.evidence.claims.edits import edit_places
 from sidecar.evidence.claims.orders import message_units
 from sidecar.evidence.claims.proof import summary_says_failed
-from sidecar.evidence.claims.wording import CLAUSE, ClaimWording, compiled, says_success
+from sidecar.evidence.claims.wording import CLAUSE, ClaimWording, compiled, is_script, says_success
 from sidecar.evidence.claims.worked import (
     CLEAN_TREE_MESSAGE,
     STANDARD_CHECK_KINDS,
@@ -29,8 +28,6 @@ from sidecar.platform.data import load_data
 from sidecar.platform.shell.commands import known_commands
 
 OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if kind is not Kind.TESTS)
-SCRIPT: Final = re.compile(r"(?:\./)?(?:[\w.-]+/)*[\w-]+\.(?:py|js|mjs|ts|sh|rb|pl)|\./[\w./-]+")
-"""A program of the project, as a command names it."""
 
 
 def find_passed_over_failure(turn: Turn) -> ToolCall | None:
@@ -93,7 +90,7 @@ def _subject(run: CommandRun) -> str:
         return f"{name} {argv[1]}"
     interprets = name.startswith("python") or name in known_commands().interpreters
     program = argv[1] if interprets and argv[1:] else name
-    return program if SCRIPT.fullmatch(program) else ""
+    return program if is_script(program) else ""
 
 
 def _is_passed_over(subject: str, call: ToolCall, units: list[str]) -> bool:

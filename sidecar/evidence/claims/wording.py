@@ -17,7 +17,7 @@ from sidecar.kernel.evidence import ClaimKind
 from sidecar.platform.data import expand_parts, load_data
 
 MESSAGE_LIMIT: Final = 20_000
-"""Characters of a message that are read, its end."""
+"""Characters of a message, and of what was asked for, that are read, the end of each."""
 CLAIMS: Final = 30
 """Claims of one message that are kept."""
 TEXT: Final = 300
@@ -48,7 +48,6 @@ PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhi
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
 GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 """A named group; several of one name get numbers, for the alternatives of a pattern share them."""
-CODE: Final = re.compile(r"\bcode\b", re.IGNORECASE)
 HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
 """A line that stands above what follows it: marked as such, in bold, or with a colon at its end."""
 SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'[^'\n]{2,80}'(?!\w)")
@@ -88,6 +87,9 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     conditions: str
     restores: str
     last_commit: str
+    of_code: str
+    trunk: str
+    script: str
     unchecked: str
     elsewhere: str
     cleanly: str
@@ -134,6 +136,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
     """
     found: dict[tuple[str, ...], Utterance] = {}
     denied, asked = set[ClaimKind](), "\n".join(order_clauses(prompt))
+    forms = [form for form in load_data("claims", ClaimWording).forms if compiled(form.asked).search(asked)]
     restored = compiled(load_data("claims", ClaimWording).restores).search(message) is not None
     whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
     for joined in SENTENCE.split(EMPHASIS.sub("", _of_this_turn(whole))):
@@ -141,7 +144,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
             continue
         sentence = joined.replace(JOINT, " ")
         denied |= _denied_kinds(sentence)
-        for each in _of_sentence(sentence, asked):
+        for each in _of_sentence(sentence, forms):
             if restored and each.said is ClaimKind.FILE_DELETED:
                 continue
             key = (each.said, each.path, each.name)
@@ -154,8 +157,9 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
 def order_clauses(prompt: str) -> list[str]:
     """Return the clauses of a prompt that may be orders: neither questions nor prohibitions, nor quoted."""
     known = load_data("claims", ClaimWording)
-    plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt))
-    return [clause for clause in ORDER_CLAUSE.split(plain) if not compiled(known.not_ordered).search(clause)]
+    plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
+    clauses = (clause for clause in ORDER_CLAUSE.split(plain) if len(clause) <= SENTENCE_LIMIT)
+    return [clause for clause in clauses if not compiled(known.not_ordered).search(clause)]
 
 
 def claims_pass(message: str) -> bool:
@@ -213,7 +217,17 @@ def tells_of_failure(text: str) -> bool:
 
 def says_code(text: str) -> bool:
     """Whether a text speaks of code, and not of files of any kind."""
-    return CODE.search(text) is not None
+    return compiled(load_data("claims", ClaimWording).of_code).search(text) is not None
+
+
+def is_trunk(branch: str) -> bool:
+    """Whether a branch of this name is what others are merged into."""
+    return compiled(load_data("claims", ClaimWording).trunk).fullmatch(branch) is not None
+
+
+def is_script(program: str) -> bool:
+    """Whether a command names a program of the project so."""
+    return compiled(load_data("claims", ClaimWording).script).fullmatch(program) is not None
 
 
 def names_last_commit(text: str) -> bool:
@@ -258,16 +272,14 @@ def _without_quotations(text: str) -> str:
     return QUOTED.sub(" ", text)
 
 
-def _of_sentence(sentence: str, asked: str) -> list[Utterance]:
+def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
     known = load_data("claims", ClaimWording)
     cleaned = compiled(known.cleanly).sub("cleanly", sentence)
     conditional = compiled(known.conditions).search(QUOTED.sub(" ", sentence)) is not None
     asserted = {world: _asserted_clauses(cleaned, world=world) for world in (False, True)}
     unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
-    for form in known.forms:
-        if form.asked and not compiled(form.asked).search(asked):
-            continue
+    for form in forms:
         if form.plain:
             text = "" if conditional else sentence
         else:

@@ -101,7 +101,7 @@ def _name_lines(names: Iterable[str]) -> bytes:
 
 NAMED_FILES: Final = 200
 """Files that are not committed and are told by name."""
-NAMED_REFS: Final = 5_000
+NAMED_REFS: Final = 20_000
 """Branches and tags of a repository, with those of remotes, whose names are known."""
 HEADS: Final = "refs/heads/"
 TAGS: Final = "refs/tags/"
