@@ -76,6 +76,7 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "I added `left-pad` to `package.json`.": {ClaimKind.DEPENDENCY_ADDED},
     "I installed `requests`.": {ClaimKind.INSTALLED},
     "I made three separate commits, so that you can revert each.": {ClaimKind.COMMITS_MADE},
+    "Committed as Release 1.4.0 and tagged `v1.4.0`.": {C, ClaimKind.TAGGED},
     "The working tree is clean.": {ClaimKind.TREE_CLEAN},
     "There are no uncommitted changes.": {ClaimKind.TREE_CLEAN},
     "I tagged v1.2.0.": {ClaimKind.TAGGED},

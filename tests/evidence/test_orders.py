@@ -18,6 +18,7 @@ REPORTED = (
     ("get rid of themes/old", "The folder was dropped.", {"file-deleted themes/old"}),
     ("put the parser into lib/parse.py", "It is in `parse.py`.", {"file-created lib/parse.py"}),
     ("run the tests again", "Suite: 12 of 12.", {"ran tests"}),
+    ('"say \\"no\\", commit"', "One commit, called Fix.", {"committed"}),
     ("install zod", "zod was installed.", {"installed", "installed zod", "installed install"}),
 )
 UNREPORTED = (
