@@ -12,7 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from sidecar.cli.audit import audit, lock
+from sidecar.cli.audit import audit
+from sidecar.cli.lock import lock
 from support.typed import typed
 
 PAGE = Path(__file__).parents[2] / "docs" / "governance.md"

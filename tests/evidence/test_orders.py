@@ -6,6 +6,7 @@ from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.claims.orders import reported_orders
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import ClaimStatus
 from sidecar.kernel.turn import ToolCall
 from support.cases import RUBRIC, TREE, edited, ran, turn
 from support.table import over_table
@@ -18,8 +19,7 @@ REPORTED = (
     ("get rid of themes/old", "The folder was dropped.", {"file-deleted themes/old"}),
     ("put the parser into lib/parse.py", "It is in `parse.py`.", {"file-created lib/parse.py"}),
     ("run the tests again", "Suite: 12 of 12.", {"ran tests"}),
-    ('"say \\"no\\", commit"', "One commit, called Fix.", {"committed"}),
-    ("install zod", "zod was installed.", {"installed", "installed zod", "installed install"}),
+    ("install zod", "zod was installed.", {"installed"}),
 )
 UNREPORTED = (
     ("fix it and commit", "I could not commit it: the hook refused."),
@@ -80,7 +80,8 @@ def contradictions(prompt: str, message: str, call: ToolCall) -> list[str]:
         tree=TREE, rubric=RUBRIC, repository=GIT, absent=("docs/a.md",), present=("legacy.js",)
     )
     asked = turn(edited(), call, prompts=(prompt,), message=message)
-    return [claim.because for claim in build_claim_ledger(asked, (), (), state)]
+    claims = build_claim_ledger(asked, (), (), state)
+    return [claim.because for claim in claims if claim.standing is ClaimStatus.CONTRADICTED]
 
 
 @over_table(("prompt", "message", "call", "why"), AGAINST)
@@ -94,6 +95,4 @@ def test_a_fact_against_a_reported_order_contradicts(
 def test_a_reported_order_that_no_fact_contradicts_is_no_claim(
     prompt: str, message: str, call: ToolCall
 ) -> None:
-    assert not any(
-        "no " in why or "not " in why or "still" in why for why in contradictions(prompt, message, call)
-    )
+    assert contradictions(prompt, message, call) == []

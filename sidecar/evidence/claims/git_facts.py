@@ -79,7 +79,7 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
         return claim_unknown("the tags are not known")
     if not said.name:
         none = cannot_have_run("may_tag", seen.turn)
-        return git_contradicts("no command of this turn made a tag") if none else claim_unknown()
+        return claim_contradicted("no command of this turn made a tag") if none else claim_unknown()
     if said.name in git.tags or f"v{said.name}" in git.tags:
         return git_confirms(f"git has the tag {said.name}")
     return git_contradicts(f"git has no tag {said.name}")

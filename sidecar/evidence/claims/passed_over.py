@@ -36,6 +36,8 @@ def find_passed_over_failure(turn: Turn) -> ToolCall | None:
     for number, call in enumerate(turn.calls):
         if call.doing is not ToolAction.RUN or call.outcome is CallOutcome.PENDING:
             continue
+        if not left and not _may_have_failed(call):  # as most calls, of which a turn may have hundreds
+            continue
         subjects = [(subject, run) for run in call.runs if (subject := _subject(run))]
         failed = [subject for subject, run in subjects if _failed(call, run, subject)]
         if failed:
@@ -50,6 +52,10 @@ def find_passed_over_failure(turn: Turn) -> ToolCall | None:
     units = message_units(turn.last_message)
     silent = [at for name, at in left.items() if _is_passed_over(name, turn.calls[at], units)]
     return turn.calls[max(silent)] if silent else None
+
+
+def _may_have_failed(call: ToolCall) -> bool:
+    return _line_failed(call) or any(run.fate is not FailureHandling.DECIDES for run in call.runs)
 
 
 def _line_failed(call: ToolCall) -> bool:

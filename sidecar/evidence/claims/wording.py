@@ -51,8 +51,6 @@ GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
 """A line that stands above what follows it: marked as such, in bold, or with a colon at its end."""
 SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'[^'\n]{2,80}'(?!\w)")
-WHOLLY_QUOTED: Final = re.compile(r'\s*"(.*)"\s*', re.DOTALL)
-"""A prompt as `opencode run` hands it on."""
 ORDER_CLAUSE: Final = re.compile(r"[,;:(]\s|\bbut\b|(?<=[.!?])\s|\n")
 """Between clauses of a prompt, of which each may be an order, a question or a prohibition."""
 EMPHASIS: Final = re.compile(r"\*\*|__")
@@ -159,9 +157,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
 def order_clauses(prompt: str) -> list[str]:
     """Return the clauses of a prompt that may be orders: neither questions nor prohibitions, nor quoted."""
     known = load_data("claims", ClaimWording)
-    whole = WHOLLY_QUOTED.fullmatch(prompt[-MESSAGE_LIMIT:])
-    asked = whole[1].replace('\\"', '"') if whole else prompt[-MESSAGE_LIMIT:]
-    plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", asked))
+    plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
     clauses = (clause for clause in ORDER_CLAUSE.split(plain) if len(clause) <= SENTENCE_LIMIT)
     return [clause for clause in clauses if not compiled(known.not_ordered).search(clause)]
 

@@ -20,7 +20,7 @@ from sidecar.hosts.names import (
     checked_session_id,
 )
 from sidecar.hosts.opencode import wire
-from sidecar.hosts.opencode.messages import ABORTED, describe_host_error
+from sidecar.hosts.opencode.messages import ABORTED, describe_host_error, unquote_arguments
 from sidecar.kernel.effects import (
     CommandReply,
     Continue,
@@ -263,17 +263,6 @@ def _convert_command(event: CommandEvent, common: _CommonFields) -> AnyHostEvent
     return CommandTyped(
         **common, name=event.command, arguments=unquote_arguments(event.arguments), prompt_id=""
     )
-
-
-def unquote_arguments(arguments: str) -> str:
-    """Return what was typed if the whole of it is one quoted word, else `arguments` unchanged.
-
-    The host escapes quotes and nothing else.
-    """
-    word = arguments.strip()
-    inner = word[1:-1]
-    quoted = len(word) > 1 and word[0] == word[-1] == '"' and '"' not in inner.replace(r"\"", "")
-    return inner.replace(r"\"", '"') if quoted else arguments
 
 
 def _convert_failure(event: SessionErrorEvent, common: _CommonFields) -> AnyHostEvent:

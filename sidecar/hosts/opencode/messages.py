@@ -129,9 +129,21 @@ def _joined_running_turn(before: ParsedMessage | None, prompt: ParsedMessage) ->
     return before.message.info.finish in GOING_ON
 
 
+def unquote_arguments(arguments: str) -> str:
+    """Return what was typed if the whole of it is one quoted word, else `arguments` unchanged.
+
+    The host escapes quotes and nothing else.
+    """
+    word = arguments.strip()
+    inner = word[1:-1]
+    quoted = len(word) > 1 and word[0] == word[-1] == '"' and '"' not in inner.replace(r"\"", "")
+    return inner.replace(r"\"", '"') if quoted else arguments
+
+
 def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int) -> Turn:
     turn = told[begin:end]
-    prompts = [truncate_middle(strip_control_codes(one.prompt), PROMPT_LIMIT) for one in turn if one.prompt]
+    typed = (unquote_arguments(one.prompt) for one in turn if one.prompt)
+    prompts = [truncate_middle(strip_control_codes(prompt), PROMPT_LIMIT) for prompt in typed]
     answers = [one for one in turn if one.answers and not _is_user_shell(one)]
     text, since = _last_text(answers), _after_last_continuation(turn)
     error = wire.message_error(answers[-1].message) if answers else None

@@ -104,7 +104,8 @@ class KeptChanges:
     def _entered(self, lock: str, copy: WorkCopy) -> AbstractContextManager[tuple[Git, Path]]:
         """Enter a lock's repository, with the copy as its files and an empty index."""
         place, environment = Path(copy.project), clean_git_environment(copy.environment)
-        program = find_program("git", copy.environment, copy.project) or "git"
+        if not (program := find_program("git", copy.environment, copy.project)):
+            raise UnseenError("git is not on PATH")
         ground = WorkTree(project=place, top=place, git=Git((program,), place, environment))
         return self._repositories.newest(Path(lock)).entered(ground)
 

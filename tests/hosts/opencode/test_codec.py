@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hosts.opencode.telling import EVENTS, SESSION, Fields, decode, recorded, telling
-from sidecar.hosts.opencode.codec import HOST, unquote_arguments
+from sidecar.hosts.opencode.codec import HOST
+from sidecar.hosts.opencode.messages import unquote_arguments
 from sidecar.kernel.events import (
     AgentStopped,
     CommandTyped,

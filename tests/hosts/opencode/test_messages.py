@@ -45,6 +45,12 @@ def test_a_new_prompt_opens_a_turn_and_one_typed_meanwhile_joins_it() -> None:
     assert [call.command for call in turn.calls] == ["make"]
 
 
+def test_a_prompt_that_the_shell_command_hands_on_in_quotes_is_read_as_typed() -> None:
+    turn = read(user("u1", text('"call it \\"b\\", then commit"'), at=1), answer("a1", text("Done."), at=2))
+
+    assert turn.prompts == ('call it "b", then commit',)
+
+
 def test_without_times_the_finish_says_whether_a_prompt_joined() -> None:
     def listed(finish: str) -> Turn:
         first = answer("a1", bash("one"), finish=finish)

@@ -250,10 +250,10 @@ def _decide_after_checks(
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=True)
     if weighed.legitimate is not None and weighed.rests:
         return _rest_waiting(replace(inquiry, session=before.session), weighed.legitimate, weighed.confidence)
-    failures = gate_step.gate_failures(inquiry)
-    if order is not None and not (weighed.unread or (weighed.doubtful and failures)):
+    failures = gate_step.gate_failures(inquiry) if weighed.doubtful and not weighed.unread else None
+    if order is not None and not (weighed.unread or failures):
         return _set_checks_confidence(inquiry, order)
-    if order is not None and failures and not weighed.unread:
+    if failures:
         inquiry = replace(inquiry, suspicion=f"{failures.kind}: {failures.reason}")
     inquiry = replace(inquiry, confidence=weighed.confidence)
     found = [finding for finding in weighed.findings if finding.certain]
