@@ -1,6 +1,6 @@
-"""Converts the rules of gitleaks into sidecar/data/secrets/gitleaks.toml, which is never edited by hand.
+"""Converts the rules of gitleaks into sidecar/data/secrets/gitleaks.json, which is never edited by hand.
 
-    python .ci/convert_gitleaks.py CHECKOUT_OF_GITLEAKS > sidecar/data/secrets/gitleaks.toml
+    python .ci/convert_gitleaks.py CHECKOUT_OF_GITLEAKS > sidecar/data/secrets/gitleaks.json
 
 gitleaks is written in Go. Python's `re` wants a flag inside of a pattern to have a group of its own, and has
 other names for a few things. What follows a secret is left out: it is masked up to its end, whatever comes
@@ -10,6 +10,7 @@ tests/platform/test_honest_texts.py counts them.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -38,13 +39,12 @@ END = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
 BEGIN = "(?<![A-Za-z0-9])"
 """Where a secret begins; `\\b` would miss one after a "_", as in a file's name."""
 ENDS = (END, END.replace("|$)", r"|$|\b)"), r"(?:[^\w-]|\z)", r"(?:[^a-zA-Z0-9+/]|\z)")
-HEAD = """\
-# What secrets look like: config/gitleaks.toml of gitleaks {version},
-# https://github.com/gitleaks/gitleaks, converted by .ci/convert_gitleaks.py. Do not edit it: what is missing
-# here is in ours.toml, which says what the fields are.
-#
-# {licence}
-"""
+ABOUT = """\
+What secrets look like: config/gitleaks.toml of gitleaks {version},
+https://github.com/gitleaks/gitleaks, converted by .ci/convert_gitleaks.py. Do not edit it: what is missing
+here is in ours.toml, which says what the fields are.
+
+{licence}"""
 
 
 def convert_pattern(pattern: str) -> tuple[str, bool]:
@@ -77,17 +77,14 @@ def _group_flags(pattern: str) -> str:
     return pattern
 
 
-def convert_rule(rule: dict[str, Any]) -> tuple[str, str]:
-    """Return the kind of a rule and its lines."""
+def convert_rule(rule: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a rule and the rule."""
     pattern, named = convert_pattern(rule["regex"])
     if rule.get("secretGroup", 1) > 1:  # a group before the secret is only for its alternatives
         pattern = pattern.replace("(login|", "(?:login|")
     re.compile(pattern.replace("<is>", ""), re.ASCII)
-    keywords = ", ".join(f'"{word}"' for word in rule["keywords"])
-    return (
-        "named" if named else "forms",
-        f"id = \"{rule['id']}\"\nkeywords = [{keywords}]\npattern = '''{pattern}'''\n",
-    )
+    kept = {"id": rule["id"], "keywords": rule["keywords"], "pattern": pattern}
+    return "named" if named else "forms", kept
 
 
 def main(checkout: Path) -> None:
@@ -96,11 +93,13 @@ def main(checkout: Path) -> None:
     version = subprocess.check_output((*git, "describe", "--tags"), text=True).strip()
     config = subprocess.check_output((*git, "show", "HEAD:config/gitleaks.toml"), text=True)
     licence = subprocess.check_output((*git, "show", "HEAD:LICENSE"), text=True).strip()
-    print(HEAD.format(version=version, licence=licence.replace("\n", "\n# ").replace("# \n", "#\n")))
-    print(f"[parts]\nis = '''{ASSIGNED}'''")
+    about = ABOUT.format(version=version, licence=licence).split("\n")
+    rules: dict[str, Any] = {"about": about, "parts": {"is": ASSIGNED}, "forms": [], "named": []}
     for rule in tomllib.loads(config)["rules"]:
         if "regex" in rule and rule["id"] not in LEFT_OUT and not NO_SECRET.search(rule["id"]):
-            print("\n[[{}]]\n{}".format(*convert_rule(rule)), end="")
+            kind, kept = convert_rule(rule)
+            rules[kind].append(kept)
+    print(json.dumps(rules, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":

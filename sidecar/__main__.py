@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from sidecar.platform.client import HelloAnswer
     from sidecar.servers.control import Methods, SidecarControl
 
@@ -33,6 +35,7 @@ def main() -> None:
 
 def run_sidecar() -> int:
     """Run the user's sidecar process until it ends; return the exit code."""
+    _import_msgspec_alone()
     from sidecar import __version__
     from sidecar.platform import paths
     from sidecar.servers.serve import SidecarSetup
@@ -50,6 +53,17 @@ def run_sidecar() -> int:
         return SidecarClient(folders).greet()
 
     return serve_until_idle(SidecarSetup(folders.run, folders.log, __version__, _build_methods), greet)
+
+
+def _import_msgspec_alone() -> None:
+    """Import msgspec without typing_extensions, which it takes where it is there; `typing` has all of it.
+
+    A host waits for the sidecar's first answer, and this is a twentieth of that.
+    """
+    sys.modules["typing_extensions"] = cast("ModuleType", None)  # the documented way to hide a module
+    import msgspec  # noqa: F401
+
+    del sys.modules["typing_extensions"]
 
 
 def run_mcp_pipe() -> str | None:

@@ -283,18 +283,6 @@ def encode_event_data(data: EventData) -> bytes:
     return encode_json(data)
 
 
-_DATA: Final[msgspec.json.Decoder[EventData]] = msgspec.json.Decoder(EventData)
-"""Made at import, though it takes 5 ms: StopHistoryWriter says what happens to types met in two threads."""
-
-
-def decode_event_data(kind: str, text: bytes) -> EventData:
-    """Decode it; what cannot be decoded becomes an UnreadableEvent."""
-    try:
-        return _DATA.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return UnreadableEvent(kind=kind, why=str(error)[:200])
-
-
 # --- The record: what a person is told of a session's events ------------------------------------------------
 
 

@@ -20,8 +20,10 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from urllib.parse import quote
+
+import msgspec
 
 from sidecar.kernel.log import (
     AUDIT_KIND,
@@ -29,11 +31,12 @@ from sidecar.kernel.log import (
     EventFilter,
     LoggedEvent,
     UnreadableEvent,
-    decode_event_data,
     encode_event_data,
+    event_kind,
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
+from sidecar.platform.decoding import decode_json
 from sidecar.platform.files import FileFault, ensure_folder, exclusively, set_aside
 from sidecar.platform.incidents import LOOK, Incidents
 
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from sidecar.platform.ports import Clock
 
 T = TypeVar("T")
+
+_KINDS: Final[dict[str, type[EventData]]] = {event_kind(kind): kind for kind in get_args(EventData)}
 
 LOG_FILE: Final = "events.sqlite3"
 SCHEMA_VERSION: Final = 1
@@ -460,6 +465,16 @@ def _unpack(kind: str, data: bytes) -> EventData:
     if not stream.eof:
         return UnreadableEvent(kind=kind, why=f"it is cut off, or more than {TEXT_LIMIT} bytes")
     return decode_event_data(kind, text)
+
+
+def decode_event_data(kind: str, text: bytes) -> EventData:
+    """Decode it; what cannot be decoded becomes an UnreadableEvent."""
+    if kind not in _KINDS:
+        return UnreadableEvent(kind=kind, why="this version has no events of that kind")
+    try:
+        return decode_json(text, _KINDS[kind])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return UnreadableEvent(kind=kind, why=str(error)[:200])
 
 
 def _encodable(text: str) -> str:

@@ -18,10 +18,8 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -197,6 +195,8 @@ def find_program(name: str, environment: Mapping[str, str], project: str) -> str
     home, forbidden = resolve_path(environment.get("HOME", "")), resolve_path(project)
     if home and forbidden and home.is_relative_to(forbidden):
         forbidden = None
+    import shutil  # noqa: PLC0415 - a cold stop that starts no program does without
+
     for folder in environment.get("PATH", "").split(os.pathsep):
         found = shutil.which(name, path=folder) if Path(folder).is_absolute() else None
         if found and not (forbidden and _is_program_inside(Path(found), forbidden)):
@@ -219,6 +219,8 @@ def _open_stdin(stdin: bytes) -> IO[bytes]:
     """Open an unnamed file with the command's input: unlike a pipe, it can neither block nor break."""
     if not stdin:
         return Path(os.devnull).open("rb")
+    import tempfile  # noqa: PLC0415 - as in find_program
+
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     file.write(stdin)
     file.seek(0)

@@ -59,11 +59,15 @@ class SecretRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SecretRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of rules: those that know a secret by its form, and those that know what stands beside it."""
+    """A file of rules: those that know a secret by its form, and those that know what stands beside it.
+
+    `about` says whose they are.
+    """
 
     forms: tuple[SecretRule, ...]
     named: tuple[SecretRule, ...] = ()
     parts: dict[str, str]
+    about: tuple[str, ...] = ()
 
 
 class SecretForms:

@@ -21,6 +21,7 @@ from msgspec import Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.decoding import decode_json
 from sidecar.platform.files import (
     FileFault,
     UnusableFileError,
@@ -224,7 +225,7 @@ class SessionDocuments(Generic[K]):
     def _body(self, key: SessionKey, document: _Document) -> K:
         """The decoded content of a document that we wrote. Raises _AsideError."""
         try:
-            kept = msgspec.json.decode(document.body, type=self._form.holds)
+            kept = decode_json(document.body, self._form.holds)
         except UNDECODABLE_ERRORS as error:
             raise _AsideError(FileFault.CORRUPT, _error_first_line(error)) from error
         if kept.key != key:
@@ -262,12 +263,12 @@ class SessionDocuments(Generic[K]):
 def _parse_document(raw: bytes) -> _Document:
     """Decode and verify a document. Raises _AsideError."""
     try:
-        version = msgspec.json.decode(raw, type=_Version).version
+        version = decode_json(raw, _Version).version
         if version > VERSION:
             raise _AsideError(FileFault.FUTURE, f"version {version}; this Supervisor knows {VERSION}")
         if version != VERSION:
             raise _AsideError(FileFault.CORRUPT, f"there is no version {version}")
-        document = msgspec.json.decode(raw, type=_Document)
+        document = decode_json(raw, _Document)
     except UNDECODABLE_ERRORS as error:
         raise _AsideError(FileFault.CORRUPT, _error_first_line(error)) from error
     body = bytes(document.body)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from sidecar.platform.decoding import decode_json
 from sidecar.platform.files import (
     FileFault,
     UnusableFileError,
@@ -52,7 +53,7 @@ def read_state(path: Path, kind: type[S], limit: int) -> S:
     Raises BrokenStateError if the file is at fault, OSError if the machine is.
     """
     try:
-        state = msgspec.json.decode(read_whole(path, limit), type=kind)
+        state = decode_json(read_whole(path, limit), kind)
     except FileNotFoundError:
         return kind()
     except UnusableFileError as error:

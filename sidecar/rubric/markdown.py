@@ -36,6 +36,13 @@ MARKDOWN_BOM: Final = "\ufeff"
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _CUT: Final = re.compile(r"#{1,6}(?:[ \t]|$)|[-*+] +\S")
 """A heading or item at the start of a line, which ends every block except unclosed code and HTML."""
+_LETTERS: Final = r"(?:[^\W\d_]|[(\"]|`(?!`)|\*\*(?=\w))[^\n\0]*"
+"""A line that begins no block but a paragraph."""
+_PROSE: Final = re.compile(
+    rf"(?P<mark>#{{1,3}}) (?P<title>[^\s\0#](?:[^\n\0]*[^\s\0#])?)(?:\n(?:{_LETTERS})?)*"
+    rf"|[-*+] {_LETTERS}\n*"
+)
+"""A heading and paragraphs below it, or an item of one line: most parts of most rubrics."""
 
 
 def markdown_sections(text: str) -> dict[str, str]:
@@ -155,7 +162,20 @@ def _markdown() -> MarkdownIt:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def parse_part(text: str) -> MarkdownBlocks:
-    """Find the blocks of a text by parsing it as a whole."""
+    """Find the blocks of a text as a whole, without the parser where prose is all there is.
+
+    Importing the parser takes a tenth of a cold start, and the host waits for that.
+    """
+    prose = _PROSE.fullmatch(text)
+    if prose is None:
+        return parse_markdown(text)
+    if prose["mark"] is None:
+        return MarkdownBlocks([], [(0, max(1, text.count("\n")))], [])
+    return MarkdownBlocks([MarkdownHeading(f"h{len(prose['mark'])}", prose["title"], 0, 1)], [], [])
+
+
+def parse_markdown(text: str) -> MarkdownBlocks:
+    """Find the blocks of a text by the Markdown parser."""
     tokens = _markdown().parse(text)
     blocks = MarkdownBlocks([], [], [])
     for number, token in enumerate(tokens):

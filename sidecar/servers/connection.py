@@ -33,6 +33,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import repair_json
+from sidecar.platform.decoding import decode_json
 from sidecar.servers.control import Handler, LineProtocol, Peer, PeerError
 
 # --- Messages -----------------------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def parse_message(line: bytes) -> RpcMessage:
 def read_params(params: Raw, kind: type[T]) -> T:
     """Decode a method's parameters; raises BadInputError, which the peer gets as error -32602."""
     try:
-        return msgspec.json.decode(params, type=kind)
+        return decode_json(params, kind)
     except DECODE_ERRORS as error:
         raise BadInputError(f"the parameters do not fit: {error}") from error
 

@@ -7,6 +7,7 @@ sidecar has it, or there will be none.
 from __future__ import annotations
 
 import fcntl
+import gc
 import logging
 import os
 import signal
@@ -157,6 +158,8 @@ SUCCESSION_S: Final = 45.0
 RETRY_S: Final = 0.1
 """Seconds between two attempts to greet the holder of the lock, which may be about to listen."""
 PLACE_HELD_CODE: Final = 1
+COLLECTION_S: Final = 2.0
+"""Seconds until garbage is looked for: at the start nearly all that is made stays, and looking takes long."""
 
 
 class RunningSidecar(Protocol):
@@ -277,6 +280,7 @@ def _run_event_loop(
     listener: socket.socket, life: SidecarSetup, pace: SidecarIntervals | None, lock: SidecarLock
 ) -> int:
     """Serve. Imports here come after the socket is open, because the first caller already waits there."""
+    gc.disable()
     import asyncio  # noqa: PLC0415
 
     from sidecar.servers.control import SidecarControl  # noqa: PLC0415
@@ -287,6 +291,7 @@ def _run_event_loop(
     alive.touch(mode=0o600)
 
     async def live() -> int:
+        asyncio.get_running_loop().call_later(COLLECTION_S, gc.enable)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, control.stop_by_signal)
         sidecar = Sidecar(control, life.build, pace=pace)
@@ -302,6 +307,8 @@ def _run_event_loop(
     except Exception:  # noqa: BLE001 - the last place that can log it
         journal.exception("ended by an internal error")
         return INTERNAL_ERROR
+    finally:
+        gc.enable()
     if not control.by_signal:
         alive.unlink(missing_ok=True)
     journal.info("ended")

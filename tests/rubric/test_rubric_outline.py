@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecar.kernel.rubric import CriterionKey, RubricOutline, SectionRole, TextSpan
+from sidecar.platform.installation import plugin_root
 from sidecar.rubric import markdown
 from sidecar.rubric.outline import parse_outline
 
@@ -148,6 +149,8 @@ PIECES = (
         "",
         "",
     ),
+    *("`a` b", "(c) d", "# e #", "## #", "## f {#g}", "### h ", "\u00a0i", "é", '"j"'),
+    *("- **k**: l", "- (m)", "* `n`", "- `` o", "**p"),
     *("---", "===", "  ## in", "[a]: b", "- ```", "> ```", "- <!--", "Severity: note", "\x00", "| a | b |"),
 )
 
@@ -168,7 +171,7 @@ def trimmed(blocks: list[tuple[int, int]], lines: list[str]) -> list[tuple[int, 
 @example(["````", "x", "```", "# a"])
 @example(["```", "x", "```", "", "# a"])
 def test_parts_that_are_parsed_apart_say_what_the_whole_says(lines: list[str]) -> None:
-    whole = markdown.parse_part("\n".join(lines or [""]))
+    whole = markdown.parse_markdown("\n".join(lines or [""]))
     apart = markdown.parse_blocks(lines or [""])
     assert apart.headings == whole.headings
     assert trimmed(apart.items, lines) == trimmed(whole.items, lines)
@@ -189,6 +192,21 @@ def test_places_are_in_the_text_and_in_its_order(lines: list[str], ends: str) ->
                 )
     begins = [one.whole.begin for one in found.criteria]
     assert begins == sorted(begins)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=4))
+@example(["- a", "", ""])
+@example(["### a", "b", "", "`c`"])
+def test_prose_is_read_as_the_parser_reads_it(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    assert markdown.parse_part(text) == markdown.parse_markdown(text)
+
+
+def test_the_packaged_rubric_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "parse_markdown", pytest.fail)
+    text = (plugin_root() / "rubric" / "rubric.md").read_text(encoding="utf-8")
+    markdown.parse_part.cache_clear()
+    assert markdown.MarkdownPage(text).headings
 
 
 def test_many_headings_are_parsed_at_once() -> None:

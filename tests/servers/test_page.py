@@ -19,8 +19,9 @@ from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.gate import CheckComparison, Outcome
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task, TaskStatus
-from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, decode_event_data
+from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged
 from sidecar.kernel.session import Session, SessionKey
+from sidecar.platform.event_log import decode_event_data
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.page.access import MOST_VISITS, TOKEN_S, PageAccess
 from sidecar.servers.page.diffs import DiffRow, diff_rows

@@ -17,10 +17,10 @@ from sidecar.kernel.log import (
     OrderGiven,
     RecordEntry,
     StopJudged,
-    decode_event_data,
     encode_event_data,
 )
 from sidecar.kernel.settings import Settings
+from sidecar.platform.event_log import decode_event_data
 from sidecar.platform.log_readings import DailySpending, StopHistory, read_record
 from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.session_documents import file_stem
