@@ -186,7 +186,8 @@ async def find_worktrees(
     project: str, environment: Mapping[str, str], session: str, folder: Path, furnish: Furnish
 ) -> Worktrees:
     """Return the worktrees of a session. Raises BadInputError where its project is not fit, OSError."""
-    program = find_program("git", environment, project) or "git"
+    if not (program := find_program("git", environment, project)):
+        raise BadInputError("--jobs needs git, and none is on PATH outside of the project")
     git = Git((program, *SETTINGS), Path(project), clean_git_environment(environment), GIT_S)
     top, head = await git.ask("rev-parse", "--show-toplevel"), await git.ask("rev-parse", "--verify", "HEAD")
     if top.exit_code or head.exit_code:

@@ -43,6 +43,15 @@ async def found(project: Path) -> Worktrees:
     return await find_worktrees(str(project), environment, "demo", project.parent / "trees", furnish)
 
 
+async def test_a_git_inside_the_project_is_not_run(project: Path) -> None:
+    (project / "git").write_text("#!/bin/sh\ntouch ran\n")
+    (project / "git").chmod(0o755)
+    furnish = partial(place_ignored_files, since=2e10)
+    with pytest.raises(BadInputError, match="needs git, and none is on PATH outside of the project"):
+        await find_worktrees(str(project), {"PATH": str(project)}, "demo", project, furnish)
+    assert not (project / "ran").exists()
+
+
 async def worked(trees: Worktrees, name: str, files: dict[str, str]) -> None:
     """An agent that leaves these files behind."""
     place = await trees.open(name)

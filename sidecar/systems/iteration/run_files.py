@@ -98,7 +98,9 @@ class IterationCommits:
         return "" if done.exit_code == 0 else _failure(done)
 
     async def _git(self, *arguments: str) -> processes.ProcessResult:
-        program = processes.find_program("git", self._environment, self._project) or "git"
+        if not (program := processes.find_program("git", self._environment, self._project)):
+            why = "no git is on PATH outside of the project"
+            return processes.ProcessResult(ending=processes.ProcessEnding.NOT_LAUNCHED, reason=why)
         return await processes.run_process(
             (program, *arguments), cwd=self._project, environment=self._environment, seconds=COMMIT_SECONDS
         )

@@ -81,6 +81,14 @@ async def test_an_iteration_is_committed_whole_and_only_where_something_changed(
     assert await commits.commit("fourth") == "the linter fails"
 
 
+async def test_a_git_inside_the_project_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\ntouch ran\n")
+    (tmp_path / "git").chmod(0o755)
+    commits = IterationCommits(str(tmp_path), {"PATH": str(tmp_path)})
+    assert await commits.commit("first") == "no git is on PATH outside of the project"
+    assert not (tmp_path / "ran").exists()
+
+
 async def test_what_hooks_print_is_bounded_and_masked(tmp_path: Path) -> None:
     printed, (told, _) = await ran(tmp_path, 'echo "$API_TOKEN hunter2-hunter2"', "yes | head -c 1000000")
     assert "hunter2" not in printed
