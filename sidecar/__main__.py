@@ -35,7 +35,8 @@ def main() -> None:
 
 def run_sidecar() -> int:
     """Run the user's sidecar process until it ends; return the exit code."""
-    _import_msgspec_alone()
+    if "msgspec" not in sys.modules:
+        _import_msgspec_alone()
     from sidecar import __version__
     from sidecar.platform import paths
     from sidecar.servers.serve import SidecarSetup
