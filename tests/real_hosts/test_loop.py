@@ -133,6 +133,7 @@ def test_a_wrong_attempt_goes_back_and_the_right_one_completes_the_task(room: Ro
     assert "T1   completed" in room.loop("status").stdout
 
 
+@pytest.mark.parametrize("room", ["claude", pytest.param("opencode", marks=pytest.mark.long)], indirect=True)
 def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(room: Room) -> None:
     project = room.project
     room.plays(
@@ -223,7 +224,7 @@ def test_after_kill_9_the_worker_is_gone_and_the_session_goes_on_where_it_was_sa
 # --- the toolset, as the agent of a session calls it --------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["claude", "opencode"])
+@pytest.mark.parametrize("kind", ["claude", pytest.param("opencode", marks=pytest.mark.long)])
 def test_an_agent_is_refused_repairs_it_completes_the_loop_stops_and_is_judged(
     kind: str, host: Host, opencode_host: OpenCode, model: ScriptedModel
 ) -> None:

@@ -87,9 +87,9 @@ def test_workers_write_a_behaviour_in_three_verified_phases_after_one_lied(room:
     ("phase", "plays", "code"),
     [
         ("red", ("prose", "says verified", "exits"), 2),
-        ("red", ("two tests", "syntax error", "product code"), 1),
+        pytest.param("red", ("two tests", "syntax error", "product code"), 1, marks=pytest.mark.long),
         ("green", ("edits the test", "deletes a test", "hard-codes"), 0),
-        ("refactor", ("breaks a test", "floods", "refactor"), 0),
+        pytest.param("refactor", ("breaks a test", "floods", "refactor"), 0, marks=pytest.mark.long),
     ],
 )
 def test_each_faulty_worker_is_told_why_and_leaves_nothing(
@@ -148,6 +148,9 @@ def test_whatever_ends_the_command_ends_its_worker(
 # --- the tools, called by the agent of a session ------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "session", ["claude", pytest.param("opencode", marks=pytest.mark.long)], indirect=True
+)
 def test_an_agent_calls_for_red_and_green_stops_and_is_judged_on_the_whole(session: Session) -> None:
     files, language = session.room.begin(), session.room.language
     for phase in ("red", "green"):
@@ -163,7 +166,13 @@ def test_an_agent_calls_for_red_and_green_stops_and_is_judged_on_the_whole(sessi
     assert len(list(session.its.under.state.glob("sessions/*.json"))) == 1, "a worker became a session"
 
 
-@pytest.mark.parametrize("phase", ["red", "green", "refactor"])
+@pytest.mark.parametrize(
+    "phase",
+    [pytest.param("red", marks=pytest.mark.long), "green", pytest.param("refactor", marks=pytest.mark.long)],
+)
+@pytest.mark.parametrize(
+    "session", [pytest.param("claude", marks=pytest.mark.long), "opencode"], indirect=True
+)
 def test_kill_9_of_worker_sidecar_and_host_leaves_the_project_and_the_log_whole(
     session: Session, phase: str
 ) -> None:

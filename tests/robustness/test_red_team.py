@@ -135,7 +135,9 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("by_script", [False, True], ids=["named", "by a script"])
+@pytest.mark.parametrize(
+    "by_script", [False, pytest.param(True, marks=pytest.mark.long)], ids=["named", "by a script"]
+)
 @pytest.mark.parametrize("name", EDITS)
 async def test_an_edit_of_what_steers_does_not_count_at_the_stop_that_follows(
     stage: Stage, name: str, *, by_script: bool
