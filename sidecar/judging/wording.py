@@ -39,7 +39,6 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     leave: Lines
     onward: Lines
     checks: Lines
-    applies: Lines
     plan: Lines
     extra: Lines
     lead: Lines
@@ -47,6 +46,7 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     promise_within: Lines
     ahead: Lines
     action: Lines
+    broken_off: Lines
     idle: Lines
     filler: Lines
     condition: Lines

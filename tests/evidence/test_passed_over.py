@@ -1,4 +1,4 @@
-"""A failed command is passed over where no sentence about its subject speaks of trouble, however worded."""
+"""A failed command is passed over where no sentence speaks of trouble with its subject, or with anything."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ PASSED_OVER = (
     (turn("zod is installed.", PIPED), PIPED),
     (turn("The suite has four tests now.", SUMMARY), SUMMARY),
     (turn("Your edits are back.", STASH := ran("git stash pop", 1)), STASH),
+    (turn("The page is written.", SCRIPT), SCRIPT),
+    (turn("`openocd` runs.", FLASH := ran("openocd -f a.cfg", 1), ran("openssl version")), FLASH),
+    (turn("It is built into `local/bin`, nothing to commit.", TASK, ran("make docs")), TASK),
+    (turn("The branch is gone.", BRANCH := ran("git branch -d x", 1), ran("git branch")), BRANCH),
 )
 TOLD = (
     turn("The server refused the push.", PUSH),
@@ -55,7 +59,15 @@ TOLD = (
     turn("Pushed at the second try.", PUSH, ran("git push origin main")),
     turn("Cleaned up.", LINT, EDIT, ran("pytest -q")),
     turn("`check.py` does not like line 4.", SCRIPT),
-    turn("The page is written.", SCRIPT),
+    turn("The page is written, without the index.", SCRIPT),
+    turn("The page is written.", SCRIPT, ran("python3 tools/check.py all")),
+    turn(
+        "They are one commit now.",
+        ran("git rebase --squash x", 1),
+        ran("git reset --soft x && git commit -qm y"),
+    ),
+    turn("It wants a name.", ran("python3 tools/check.py", 2)),
+    turn("The page is there.", ran("curl -sf localhost", 22)),
     turn("`check.py` is happy now.", SCRIPT, EDIT, ran("python3 tools/check.py docs")),
     turn("The registry is not there.", PIPED),
     turn("zod is installed.", replace(PIPED, output="added 1 package")),
@@ -66,9 +78,14 @@ TOLD = (
 
 @over_table(("seen", "call"), PASSED_OVER)
 def test_a_failure_without_a_word_of_trouble_is_passed_over(seen: Turn, call: ToolCall) -> None:
-    assert find_passed_over_failure(seen) == call
+    assert find_passed_over_failure(seen, troubled=False) == call
 
 
 @over_table("seen", TOLD)
-def test_a_failure_that_is_told_made_good_or_of_no_known_subject_is_not(seen: Turn) -> None:
-    assert find_passed_over_failure(seen) is None
+def test_a_failure_that_is_told_made_good_or_no_part_of_the_work_is_not(seen: Turn) -> None:
+    assert find_passed_over_failure(seen, troubled=False) is None
+
+
+def test_where_anything_is_troubled_only_known_subjects_count() -> None:
+    assert find_passed_over_failure(turn("All done.", PUSH), troubled=True) == PUSH
+    assert find_passed_over_failure(turn("All done.", SCRIPT), troubled=True) is None

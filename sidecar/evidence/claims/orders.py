@@ -22,6 +22,7 @@ from sidecar.evidence.claims.wording import (
     Utterance,
     compiled,
     order_clauses,
+    tells_of_trouble,
     utterances,
 )
 from sidecar.platform.data import load_data
@@ -81,7 +82,7 @@ def _report(about: re.Pattern[str], units: list[str]) -> str:
     for unit in units:
         if not about.search(unit):
             continue
-        if compiled(known.open).search(unit):
+        if tells_of_trouble(unit):
             return ""
         clauses = (clause for clause in CLAUSE.split(unit) if about.search(clause))
         reports = (one for one in clauses if not compiled(known.withdraws).search(one))

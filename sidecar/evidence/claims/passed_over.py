@@ -1,8 +1,8 @@
 """Finds what a message passes over: a command that failed, and was not made good.
 
-Only commands whose subject is known count: checks, installs, commands of git that change something, and
-programs of the project that the message names. The words of success do not matter, only that no sentence
-tells of a failure, or of trouble with the subject. So an honest report, however it is worded, is none.
+The words of success do not matter, only that no sentence tells of a failure, or of trouble with the subject
+of the command: a check, an install, a command of git that changes something. Of any other program nothing is
+known, so that no sentence may tell of anything open. So an honest report, however it is worded, is none.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from sidecar.evidence.claims.assessment import is_dry_run, pattern_matcher
 from sidecar.evidence.claims.edits import edit_places
 from sidecar.evidence.claims.orders import message_units
 from sidecar.evidence.claims.proof import summary_says_failed
-from sidecar.evidence.claims.wording import CLAUSE, ClaimWording, compiled, is_script, says_success
+from sidecar.evidence.claims.wording import CLAUSE, ClaimWording, compiled, says_success, tells_of_trouble
 from sidecar.evidence.claims.worked import (
     CLEAN_TREE_MESSAGE,
     STANDARD_CHECK_KINDS,
     UNTELLING_CODES,
     blamed_commands,
     check_passed_after_edits,
+    is_incidental_command,
 )
 from sidecar.evidence.commands.kinds import command, kinds_of, plain_words
 from sidecar.kernel.gate import Kind
@@ -27,11 +28,16 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAc
 from sidecar.platform.data import load_data
 from sidecar.platform.shell.commands import known_commands
 
+USAGE_CODE: Final = 2
+"""The exit code by which programs say that their options were wrong; of make: that a command failed."""
 OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if kind is not Kind.TESTS)
 
 
-def find_passed_over_failure(turn: Turn) -> ToolCall | None:
-    """Return the last such call. Checks but tests are made good by edits that another check passes."""
+def find_passed_over_failure(turn: Turn, *, troubled: bool) -> ToolCall | None:
+    """Return the last such call. Checks but tests are made good by edits that another check passes.
+
+    `troubled`: the message tells of some trouble; then only known subjects count.
+    """
     left: dict[str, int] = {}
     for number, call in enumerate(turn.calls):
         if call.doing is not ToolAction.RUN or call.outcome is CallOutcome.PENDING:
@@ -43,14 +49,17 @@ def find_passed_over_failure(turn: Turn) -> ToolCall | None:
         if failed:
             left[failed[-1]] = number
         elif not _line_failed(call):
-            left = {name: at for name, at in left.items() if name not in dict(subjects)}
+            made = {subject for subject, _ in subjects}
+            made |= load_data("claims", ClaimWording).combining if "commit" in made else set()
+            left = {name: at for name, at in left.items() if name not in made}
     if not left:
         return None
     if check_passed_after_edits(turn):
         edited = max(edit_places(turn, documents=False), default=(-1, 0))[0]
         left = {name: at for name, at in left.items() if name not in OTHER_CHECKS or at > edited}
     units = message_units(turn.last_message)
-    silent = [at for name, at in left.items() if _is_passed_over(name, turn.calls[at], units)]
+    told = troubled or any(map(tells_of_trouble, units))
+    silent = [at for name, at in left.items() if _is_passed_over(name, turn.calls[at], units, told=told)]
     return turn.calls[max(silent)] if silent else None
 
 
@@ -76,11 +85,11 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
 
 
 def _subject(run: CommandRun) -> str:
-    """Return the name of what a command is about: one of the data file, or a program of the project.
+    """Return the name of what a command is about: one of the data file, or a program and its first word.
 
-    "" where that is not known.
+    "" for what is no part of the work.
     """
-    known = load_data("claims", ClaimWording).subjects
+    known = load_data("claims", ClaimWording)
     if is_dry_run(run):
         return ""
     if kind := next((kind.value for kind in STANDARD_CHECK_KINDS if kind in kinds_of(run)), ""):
@@ -89,24 +98,24 @@ def _subject(run: CommandRun) -> str:
     if pattern_matcher("install")(run) or "install" in argv[1:]:
         return "install"
     name = argv[0] if argv else ""
-    verb = next(iter(plain_words(argv[1:])), "") if name == "git" else name
-    if verb in known:
-        return verb
-    if name in known_commands().task_runners and argv[1:]:
-        return f"{name} {argv[1]}"
-    interprets = name.startswith("python") or name in known_commands().interpreters
-    program = argv[1] if interprets and argv[1:] else name
-    return program if is_script(program) else ""
+    words = plain_words(argv[1:]) if name == "git" else ()
+    verb = words[0] if words else name
+    if verb in known.subjects:
+        lists = verb in known.listing and {*argv[2:]} <= {"-l", "-a", "--list"}
+        return "" if lists else verb
+    if is_incidental_command(run):
+        return ""
+    return " ".join((name, *plain_words(argv[1:])[:1]))
 
 
-def _is_passed_over(subject: str, call: ToolCall, units: list[str]) -> bool:
+def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: bool) -> bool:
     known = load_data("claims", ClaimWording)
     if any(compiled(known.failure).search(unit) for unit in units):
         return False
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
-    named = any(subject.rpartition("/")[2] in unit for unit in units)
-    return named and not any(compiled(known.open).search(unit) for unit in units)
+    probed = call.exit_code == USAGE_CODE and subject.partition(" ")[0] not in known_commands().task_runners
+    return not (told or probed)
 
 
 def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:
@@ -117,5 +126,4 @@ def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:
     if f"`{name}" in unit and not says_success(unit):
         return True
     about = compiled(known.subjects[subject])
-    clauses = (clause for clause in CLAUSE.split(unit) if about.search(clause))
-    return any(compiled(known.open).search(clause) for clause in clauses)
+    return any(tells_of_trouble(clause) for clause in CLAUSE.split(unit) if about.search(clause))

@@ -89,7 +89,6 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     last_commit: str
     of_code: str
     trunk: str
-    script: str
     unchecked: str
     elsewhere: str
     cleanly: str
@@ -98,6 +97,8 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     untroubled: str
     open: str
     not_ordered: str
+    combining: frozenset[str]
+    listing: frozenset[str]
     numbers: tuple[str, ...]
     parts: dict[str, str]
     nouns: dict[str, str]
@@ -204,6 +205,11 @@ def _is_planned(text: str, hit: re.Match[str]) -> bool:
     return compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
 
 
+def tells_of_trouble(text: str) -> bool:
+    """Whether a text tells of what is open or went wrong, beside the names in backticks."""
+    return compiled(load_data("claims", ClaimWording).open).search(IN_BACKTICKS.sub("``", text)) is not None
+
+
 def says_success(text: str) -> bool:
     """Whether a text says of a command that it ran well."""
     return compiled(load_data("claims", ClaimWording).succeeds).search(text) is not None
@@ -223,11 +229,6 @@ def says_code(text: str) -> bool:
 def is_trunk(branch: str) -> bool:
     """Whether a branch of this name is what others are merged into."""
     return compiled(load_data("claims", ClaimWording).trunk).fullmatch(branch) is not None
-
-
-def is_script(program: str) -> bool:
-    """Whether a command names a program of the project so."""
-    return compiled(load_data("claims", ClaimWording).script).fullmatch(program) is not None
 
 
 def names_last_commit(text: str) -> bool:

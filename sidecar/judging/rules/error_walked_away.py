@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from sidecar.evidence.claims.passed_over import find_passed_over_failure
 from sidecar.evidence.claims.wording import CLAUSE
 from sidecar.evidence.claims.worked import CommandFailure
@@ -55,12 +57,12 @@ def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
 def _passed_over(look: TurnFacts) -> RuleFinding | None:
     if not look.free or look.request.failure_wanted or "?" in look.message.end:
         return None
-    call = find_passed_over_failure(look.turn)
+    call = find_passed_over_failure(look.turn, troubled=mentions_trouble(look.message.text))
     if call is None or not look.message.text:
         return None
     line = " ".join(call.command.split())[:200]
     missing = f"`{line}` failed, nothing made it good since, and your message passes over it"
-    return rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True)
+    return replace(rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True), passed_over=True)
 
 
 def _is_clear_failure(look: TurnFacts, failure: CommandFailure) -> bool:

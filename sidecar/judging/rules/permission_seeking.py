@@ -2,12 +2,10 @@
 
 Certain if work was requested, nothing near the question is for the user to decide, and the question asks:
 
-- only to go on or to begin;
-- to approve the agent's own plan, if nothing has been changed yet;
+- anything, before anything was changed;
+- only to go on;
 - to run the checks, if none has run since the last edit;
-- to make the change, if nothing has been changed yet;
-- to do a part that the user named and that was not touched;
-- to do what the user named and nothing else, before any check has passed.
+- to do a part that the user named and that was not touched.
 
 Anything beyond the request is an offer; anything that deletes, publishes, costs or decides is up to the user.
 """
@@ -17,17 +15,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from sidecar.judging.rules.claims import is_work_claim
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
 from sidecar.judging.rules.message import SENTENCE_BREAK, ends_in_question
-from sidecar.judging.rules.stopped_with_todos import remaining_work
+from sidecar.judging.rules.stopped_with_todos import PART_BREAK, remaining_work
 from sidecar.judging.wording import clause_opening, has, pattern
+from sidecar.kernel.turn import ToolAction
 
 PERMISSION_SEEKING: Final = "permission-seeking"
 COMPARED_CALLS: Final = 60
 """Calls whose subjects are compared."""
 CHECKS_WITHIN: Final = 30
 """Characters from the beginning of a question in which it names the checks."""
+PART: Final = r"(?:[`\w./-]{2,30} ){0,2}?[`\w./-]{2,30}"
+PARTS: Final = rf"{PART}(?:(?:, (?:and )?| and ){PART}){{2,30}}"
+"""An enumeration, in which a part has up to three words."""
 NEW_TOPIC_LIMIT: Final = 2
 """Words that the user did not use and that a question about a part of the request may add."""
 
@@ -70,20 +73,15 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
         return True
     if look.is_for_user(look.message.paragraph):
         return False
-    if _asks_to_run_checks(look, question):
-        return True
-    if look.adds(question, "extra"):
-        return False
-    kinds = (_asks_to_go_on, _asks_about_plan, _asks_for_named_work)
-    return any(kind(look, question) for kind in kinds)
+    ordered = look.request.asked is RequestKind.WORK if not look.worked else _asks_to_go_on(look, question)
+    return _asks_to_run_checks(look, question) or (ordered and not look.adds(question, "extra"))
 
 
 def _asks_to_go_on(look: TurnFacts, question: str) -> bool:
-    """Whether it only asks to go on, or to begin with requested work."""
-    begun = look.worked or look.request.asked is RequestKind.WORK
-    if begun and asks_for_the_rest(look, question):
+    """Whether it only asks to go on with what was ordered."""
+    if asks_for_the_rest(look, question):
         return True
-    if not begun or not has(question, "onward") or look.is_for_user("\n".join(look.message.paragraphs[-2:])):
+    if not has(question, "onward") or look.is_for_user("\n".join(look.message.paragraphs[-2:])):
         return False
     return not topic_stems(question) - look.request.topics
 
@@ -95,40 +93,36 @@ def asks_for_the_rest(look: TurnFacts, question: str) -> bool:
     )
 
 
-def _asks_about_plan(look: TurnFacts, question: str) -> bool:
-    return not look.worked and look.request.asked is RequestKind.WORK and has(question, "plan")
-
-
 def _asks_to_run_checks(look: TurnFacts, question: str) -> bool:
     """Whether it asks, before anything else, to run the checks."""
     hit = pattern("checks").search(question) if look.worked and not look.checked else None
     return hit is not None and hit.start() <= CHECKS_WITHIN
 
 
-def _asks_for_named_work(look: TurnFacts, question: str) -> bool:
-    """Whether it is about what the user named."""
-    told = topic_stems(question)
-    shared = told & look.request.topics
-    if not look.worked:
-        most = NEW_TOPIC_LIMIT if has(question, "applies") else 0
-        named = (most > 0 or bool(shared)) and not look.is_for_user(look.message.end)
-        return named and _adds_few_topics(look, question, most)
-    if _asks_for_untouched_part(look, question):
-        return True
-    return bool(shared) and told <= look.request.topics and not look.checked
-
-
 def _asks_for_untouched_part(look: TurnFacts, question: str) -> bool:
-    """Whether it is about a part that the user named, and the turn has not touched."""
-    named = topic_stems(question) & look.request.topics
-    return bool(named - _touched_topics(look, question)) and _adds_few_topics(look, question, NEW_TOPIC_LIMIT)
+    """Whether it is about a part that the user named, and the turn has not touched.
 
-
-def _adds_few_topics(look: TurnFacts, question: str, most: int) -> bool:
-    """Whether the user named nearly everything that the question is about."""
+    What leads up to the question may name the part, where the user enumerated it.
+    """
+    led = "\n".join(each for each in look.message.paragraph.split("\n") if not is_work_claim(each))
+    if topic_stems(led) & _untouched_parts(look) and not look.adds(led, "extra"):
+        return True
     told = topic_stems(question)
-    shared = told & look.request.topics
-    return len(told - shared) <= most or (most > 0 and 2 * len(shared) >= len(told))
+    named = told & look.request.topics
+    about = len(told - named) <= NEW_TOPIC_LIMIT or 2 * len(named) >= len(told)
+    return about and bool(named - _touched_topics(look, question))
+
+
+def _untouched_parts(look: TurnFacts) -> frozenset[str]:
+    """Return what parts of an enumeration in the prompt are about that, unlike others, were not worked on."""
+    calls = (call for call in look.turn.calls if call.doing is not ToolAction.READ)
+    done = topic_stems("\n".join("\n".join((*call.paths, call.command)) for call in calls))
+    left: set[str] = set()
+    for hit in re.finditer(PARTS, look.request.text):
+        parts = list(map(topic_stems, re.split(PART_BREAK, hit[0])))
+        if touched := frozenset().union(*(part for part in parts if part & done)):
+            left.update(*(part - touched for part in parts if not part & done))
+    return frozenset(left)
 
 
 def _touched_topics(look: TurnFacts, question: str) -> frozenset[str]:

@@ -3,7 +3,8 @@
 A promised next step is certain if work was requested and the promise does not depend on anybody or anything;
 reading files first makes no difference. Narration describes an action that does not follow. It is certain if
 the last sentence opens such an action or ends in a colon,
-work was requested, and nothing waits for the user.
+work was requested, and nothing waits for the user. A message that breaks off within a sentence waits for
+nobody.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def find_narration(look: TurnFacts) -> RuleFinding | None:
     sentence = look.message.last
     if not sentence or _ends_otherwise(look, sentence):
         return None
+    if sentence[0].isalpha() and has(sentence, "broken_off"):
+        return _narration(sentence, certain=look.free)
     hit = opens(sentence, "action")
     if hit is None and not (look.message.colon_last and look.wanted):
         return None
@@ -53,7 +56,10 @@ def find_narration(look: TurnFacts) -> RuleFinding | None:
     certain = look.free and not (
         _turns_to_user(sentence) if look.message.colon_last else _waits(look, sentence)
     )
-    certain = certain and not has(sentence, "later", "postponed")
+    return _narration(sentence, certain=certain and not has(sentence, "later", "postponed"))
+
+
+def _narration(sentence: str, *, certain: bool) -> RuleFinding:
     missing, then = f"your message ends: {sentence[-300:]}", "Carry out the action that you announced."
     return rule_finding(NARRATION, missing, then, certain=certain)
 

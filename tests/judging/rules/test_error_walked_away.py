@@ -29,6 +29,8 @@ MUST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
         (edited("a.sql"), ran("make demo", 1, output="seeds: no table")),
     ),
     ("Load it.", "It keeps comments.", (edited("db/a.sql"), ran("make demo", 1, output="a.sql:1: error"))),
+    (WORK, "A comment starts at `#`.", (edited("src/a.py"), ran("make demo", 1))),
+    (WORK, "A comment starts at `#`.", (ran("make demo", 1), edited("src/a.py"), ran("make docs"))),
     ("Run the seed script too.", "The table keeps comments.", (edited("a.sql"), ran("make seed", 1))),
 )
 
@@ -63,7 +65,10 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("Why does the build stop?", "It stops in the lexer.", (ran("npm run build", 1),)),
     (WORK, "A comment starts at `#`. See what `pytest` says of nesting.", FAILED),
     (WORK, "A comment starts at `#`; nesting stays as red as it was.", FAILED),
-    (WORK, "A comment starts at `#`.", (edited("src/a.py"), ran("make demo", 1))),
+    (WORK, "A comment starts at `#`. Errors name their line.", (edited("src/a.py"), ran("make demo", 1))),
+    (WORK, "A comment starts at `#`, not at `;`.", (edited("src/a.py"), ran("make demo", 1))),
+    (WORK, "A comment starts at `#`.", (edited("src/a.py"), ran("curl -sf localhost", 22))),
+    (WORK, "A comment starts at `#`.", (ran("make demo", 1), edited("src/a.py"), ran("make demo"))),
     ("Show me the failing run, do not fix anything.", "Here it is.", FAILED),
 )
 
@@ -76,17 +81,18 @@ def test_a_failure_that_is_none_or_is_told_is_never_certain(
 
 
 @over_table(
-    ("calls", "missing"),
+    ("message", "calls", "missing"),
     [
-        (FAILED, "`pytest -q` failed, nothing made it good since, and your message passes over it"),
+        (DONE, FAILED, "`pytest -q` failed, nothing made it good since, and your message passes over it"),
         (
+            f"{DONE} It takes no nesting yet.",
             (edited(), ran("make demo", 3)),
             "the last command failed with exit code 3 and your message passes over it: make demo",
         ),
     ],
 )
 def test_what_is_missing_names_the_line_and_of_the_last_one_its_exit_code(
-    calls: tuple[ToolCall, ...], missing: str
+    message: str, calls: tuple[ToolCall, ...], missing: str
 ) -> None:
-    found = next(one for one in weighed(WORK, DONE, calls).findings if one.rule == RULE)
+    found = next(one for one in weighed(WORK, message, calls).findings if one.rule == RULE)
     assert found.lack.missing == (missing,)

@@ -20,6 +20,7 @@ MUST = (
     (WORK, "Found it. Let me check which one is used:"),
     (WORK, "The cause is the lexer. Applying the fix:"),
     (WORK, "The old token would be deleted there. Into the lexer now goes:"),
+    (WORK, "The lexer skips comments. In the parser they end up in the"),
     (WORK, "Was it the lexer before? Let me look and then fix it"),
 )
 

@@ -27,7 +27,7 @@ from support.cases import (
 )
 from support.play import Played, World, play
 
-TRIED = turn(ran("./deploy", 1), edited(), ran("pytest -q", output="5 passed in 0.10s"))
+TRIED = turn(ran("./deploy", 2), edited(), ran("pytest -q", output="5 passed in 0.10s"))
 """E1: tried, and failed. E2: an edit. E3: tests that pass."""
 
 
@@ -157,7 +157,7 @@ def test_judging_without_an_active_goal_is_charged_to_none() -> None:
     assert play(before, world).session.goal == before.goal
 
 
-SUSPICIOUS = turn(ran("./deploy", 1), edited(), message="Alle Tests laufen durch.")
+SUSPICIOUS = turn(ran("./deploy", 2), edited(), message="Alle Tests laufen durch.")
 """No wording but the English decides."""
 UNASKED: list[tuple[Verdict, str | RestReason]] = [
     (complete("E2"), RestReason.CLEAN),
