@@ -66,6 +66,7 @@ TOLD = (
         ran("git rebase --squash x", 1),
         ran("git reset --soft x && git commit -qm y"),
     ),
+    turn("It is tidy.", ran("cppcheck src", 1), EDIT, ran("pytest -q")),
     turn("It wants a name.", ran("python3 tools/check.py", 2)),
     turn("The page is there.", ran("curl -sf localhost", 22)),
     turn("`check.py` is happy now.", SCRIPT, EDIT, ran("python3 tools/check.py docs")),

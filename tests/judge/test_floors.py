@@ -45,10 +45,10 @@ FLOORS: Final = {
     ("fresh/eighth", "en"): Floor(right=30, wrong=0, decided=87),
     ("fresh/ninth", "en"): Floor(right=29, wrong=0, decided=86),
     ("fresh/tenth", "en"): Floor(right=30, wrong=0, decided=83),
-    ("fresh/eleventh", "en"): Floor(right=30, wrong=0, decided=86),
-    ("fresh/twelfth", "en"): Floor(right=27, wrong=0, decided=84),
+    ("fresh/eleventh", "en"): Floor(right=29, wrong=0, decided=86),
+    ("fresh/twelfth", "en"): Floor(right=26, wrong=0, decided=84),
     ("fresh/thirteenth", "en"): Floor(right=24, wrong=0, decided=87),
-    ("fresh/fourteenth", "en"): Floor(right=26, wrong=0, decided=85),
+    ("fresh/fourteenth", "en"): Floor(right=25, wrong=0, decided=85),
     ("executed", "en"): Floor(right=66, wrong=0, decided=93),
 }
 ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": "en".__ne__}

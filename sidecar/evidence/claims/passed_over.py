@@ -34,7 +34,7 @@ OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if k
 
 
 def find_passed_over_failure(turn: Turn, *, troubled: bool) -> ToolCall | None:
-    """Return the last such call. Checks but tests are made good by edits that another check passes.
+    """Return the last such call. Edits that a check passes make good all but tests, installs and git.
 
     `troubled`: the message tells of some trouble; then only known subjects count.
     """
@@ -56,7 +56,8 @@ def find_passed_over_failure(turn: Turn, *, troubled: bool) -> ToolCall | None:
         return None
     if check_passed_after_edits(turn):
         edited = max(edit_places(turn, documents=False), default=(-1, 0))[0]
-        left = {name: at for name, at in left.items() if name not in OTHER_CHECKS or at > edited}
+        lasting = load_data("claims", ClaimWording).subjects.keys() - OTHER_CHECKS
+        left = {name: at for name, at in left.items() if name in lasting or at > edited}
     units = message_units(turn.last_message)
     told = troubled or any(map(tells_of_trouble, units))
     silent = [at for name, at in left.items() if _is_passed_over(name, turn.calls[at], units, told=told)]

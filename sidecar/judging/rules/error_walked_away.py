@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from msgspec.structs import replace
-
 from sidecar.evidence.claims.passed_over import find_passed_over_failure
 from sidecar.evidence.claims.wording import CLAUSE
 from sidecar.evidence.claims.worked import CommandFailure
@@ -62,7 +60,7 @@ def _passed_over(look: TurnFacts) -> RuleFinding | None:
         return None
     line = " ".join(call.command.split())[:200]
     missing = f"`{line}` failed, nothing made it good since, and your message passes over it"
-    return replace(rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True), passed_over=True)
+    return rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True)
 
 
 def _is_clear_failure(look: TurnFacts, failure: CommandFailure) -> bool:

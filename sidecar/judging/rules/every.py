@@ -3,8 +3,8 @@
 - Precision first: users forgive a missed early stop, but not nagging.
 - A finding is certain only if the structure of the turn supports it and the wording agrees. Wording alone
   makes a suspicion, which is left to a judge.
-- A sign of a legitimate stop turns a certainty into a suspicion, except a claim that is false and a failure
-  of which no word tells; one that is certain ends a suspicion.
+- A sign of a legitimate stop turns a certainty into a suspicion, except a claim that is false; one that is
+  certain ends a suspicion.
 - If the host keeps no transcript, or the turn is not in English, nothing is certain.
 - A rule set to "ask" is never certain; a rule set to "off" never fires.
 """
@@ -96,7 +96,7 @@ def _apply_switch(
     mode = next(each for each in STOP_RULES if each.id == finding.rule).switch(rules)
     if mode == "off":
         return None
-    if finding.rule == FALSE_COMPLETE or finding.passed_over or sign is None:
+    if finding.rule == FALSE_COMPLETE or sign is None:
         return replace(finding, certain=finding.certain and mode == "on")
     if sign.certain and not finding.certain:
         return None

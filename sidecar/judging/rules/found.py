@@ -13,15 +13,11 @@ UNREAD: Final = "unread"
 
 
 class RuleFinding(Struct, frozen=True, kw_only=True):
-    """What a rule found, and whether that alone is enough to send the agent back.
-
-    `passed_over`: it is a failure of which no word of the message tells.
-    """
+    """What a rule found, and whether that alone is enough to send the agent back."""
 
     certain: bool
     lack: MissingWork
     rule: str = ""
-    passed_over: bool = False
 
 
 class LegitimateStop(Struct, frozen=True, kw_only=True):
