@@ -1,7 +1,7 @@
 """A command failed, nothing made it good, and the message does not mention the failure.
 
-Of checks, installs and commands of git any one counts (evidence/claims/passed_over.py). Of others the last
-one does, and is certain if the message claims completion or reports edits without a word about the command,
+Any one counts of which no word tells (evidence/claims/passed_over.py). Else the last command does, and is
+certain if the message claims completion or reports edits without a word about the command,
 the failure is clearly that command's own, and the user mentioned no expected failure. A message that mentions
 a failure in any way counts as a report, and a report is good.
 """
