@@ -84,6 +84,14 @@ class Workspace(Protocol):
         Also where the content is the same again. False where nobody can tell. Never raises.
         """
 
+    async def elsewhere(
+        self, project: str, environment: Environment, paths: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Return those of these paths that end the path of a file, which git does not ignore.
+
+        None where nobody can tell. Never raises.
+        """
+
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist. Paths that lead out of the project are not examined."""
 

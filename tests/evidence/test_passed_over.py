@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.passed_over import find_passed_over_failure
+from sidecar.evidence.claims.passed_over import find_passed_over
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.platform.shell.line import parse_simple_commands
 from support.table import over_table
@@ -77,16 +77,21 @@ TOLD = (
 )
 
 
+def passed_over(seen: Turn, *, troubled: bool) -> ToolCall | None:
+    found = find_passed_over(seen, troubled=troubled)
+    return found.call if found else None
+
+
 @over_table(("seen", "call"), PASSED_OVER)
 def test_a_failure_without_a_word_of_trouble_is_passed_over(seen: Turn, call: ToolCall) -> None:
-    assert find_passed_over_failure(seen, troubled=False) == call
+    assert passed_over(seen, troubled=False) == call
 
 
 @over_table("seen", TOLD)
 def test_a_failure_that_is_told_made_good_or_no_part_of_the_work_is_not(seen: Turn) -> None:
-    assert find_passed_over_failure(seen, troubled=False) is None
+    assert passed_over(seen, troubled=False) is None
 
 
 def test_where_anything_is_troubled_only_known_subjects_count() -> None:
-    assert find_passed_over_failure(turn("All done.", PUSH), troubled=True) == PUSH
-    assert find_passed_over_failure(turn("All done.", SCRIPT), troubled=True) is None
+    assert passed_over(turn("All done.", PUSH), troubled=True) == PUSH
+    assert passed_over(turn("All done.", SCRIPT), troubled=True) is None

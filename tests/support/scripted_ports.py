@@ -210,6 +210,14 @@ class ScriptedWorkspace:
     async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:  # noqa: ARG002 - the port's
         return self.written
 
+    async def elsewhere(
+        self,
+        project: str,  # noqa: ARG002 - the port's
+        environment: Mapping[str, str],  # noqa: ARG002 - the port's
+        paths: Sequence[str],  # noqa: ARG002 - the port's
+    ) -> tuple[str, ...]:
+        return ()
+
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         return tuple(path for path in paths if path in self.missing)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -16,7 +17,14 @@ from sidecar.kernel.evidence import ClaimStatus, Source
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall, Turn
 
-DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "-n", "--help", "-h", "--abort"})
+REHEARSING: Final = frozenset({"--dry-run", "--package-lock-only", "--download-only"})
+"""Options with which a command only shows or fetches what it would change."""
+DRY_RUN_OPTIONS: Final = REHEARSING | {"-n", "--help", "-h", "--abort"}
+
+SHORT_DRY_RUN: Final = frozenset({("git",), ("make",), ("rsync",)})
+"""Programs whose option `-n` is a dry run."""
+WITH_N: Final = re.compile(r"-[a-z]*n[a-z]*")
+"""Short options, `-n` among them."""
 
 
 class ClaimAssessment(Struct, frozen=True):
@@ -120,7 +128,13 @@ def succeeded_and_failed_calls(
 def is_dry_run(run: CommandRun) -> bool:
     """Whether a command does nothing of what it is called. `git commit -n` does: it only skips hooks."""
     tries = DRY_RUN_OPTIONS - {"-n"} if "commit" in run.argv else DRY_RUN_OPTIONS
-    return bool(tries & {*run.argv})
+    return bool(tries & {*run.argv}) or is_rehearsal(run)
+
+
+def is_rehearsal(run: CommandRun) -> bool:
+    """Whether a command only shows what it would do."""
+    short = command(run)[:1] in SHORT_DRY_RUN and "commit" not in run.argv
+    return bool(REHEARSING & {*run.argv}) or (short and any(map(WITH_N.fullmatch, run.argv)))
 
 
 def pattern_matcher(name: str) -> Callable[[CommandRun], bool]:

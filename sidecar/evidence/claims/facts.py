@@ -18,12 +18,14 @@ from sidecar.evidence.claims.assessment import (
     cannot_have_run,
     claim_contradicted,
     claim_unknown,
+    is_rehearsal,
     pattern_matcher,
     succeeded_and_failed_calls,
 )
 from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.file_facts import FILE_ASSESSORS
 from sidecar.evidence.claims.git_facts import GIT_ASSESSORS
+from sidecar.evidence.claims.proof import summary_says_no_tests_ran
 from sidecar.evidence.claims.wording import Utterance, command_pattern, says_success
 from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command
@@ -68,12 +70,30 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
         ran = any(map(may_have_tested, turn.calls))
         return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
     telling = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])") for word in _telling_words(said.name)]
-    calls = [call for call in turn.calls if any(word.search(call.command) for word in telling)]
+    calls = [
+        call
+        for call in turn.calls
+        if any(word.search(call.command) for word in telling) and not _only_names(call, telling, said.name)
+    ]
     if telling and turn.calls and not calls:
         return claim_contradicted("no call of this turn ran it")
     if calls and says_success(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
         return call_failed(calls[-1])
     return claim_unknown()
+
+
+def _only_names(call: ToolCall, words: list[re.Pattern[str]], line: str) -> bool:
+    """Whether the commands of a call that have such a word only read it, or try what it would do."""
+    program, reads = line.partition(" ")[0], command_pattern("reads_only")
+    named = [run for run in call.runs if any(word.search(run.text) for word in words)]
+    return bool(named) and all(
+        is_rehearsal(run) or _only_parses(run) or (run.argv[:1] != (program,) and reads.match(run.text))
+        for run in named
+    )
+
+
+def _only_parses(run: CommandRun) -> bool:
+    return command_pattern("syntax_only").match(run.text) is not None
 
 
 def _telling_words(line: str) -> list[str]:
@@ -84,14 +104,21 @@ def _telling_words(line: str) -> list[str]:
 
 
 def may_have_tested(call: ToolCall) -> bool:
-    """Whether a call may have run tests: it is no shell line of commands that are known to run none."""
+    """Whether a call may have run tests: no line of commands that run none, or whose output says so."""
+    if summary_says_no_tests_ran(call.output):
+        return False
     return call.doing is ToolAction.RUN and (not call.runs or not all(map(_runs_no_tests, call.runs)))
 
 
 def _runs_no_tests(run: CommandRun) -> bool:
-    return is_incidental_command(run) or next(iter(command(run)), "") in (
-        "git",
-        *known_commands().naming_what_they_write,
+    return (
+        _only_parses(run)
+        or is_incidental_command(run)
+        or next(iter(command(run)), "")
+        in (
+            "git",
+            *known_commands().naming_what_they_write,
+        )
     )
 
 

@@ -13,7 +13,7 @@ from sidecar.evidence.claims.assessment import (
     claim_contradicted,
     claim_unknown,
 )
-from sidecar.evidence.claims.edits import UNCHECKED_DOCUMENT, cannot_have_written
+from sidecar.evidence.claims.edits import UNCHECKED_DOCUMENT, cannot_have_written, edit_places
 from sidecar.evidence.claims.wording import Utterance, names_last_commit, says_code
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
@@ -24,6 +24,9 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAc
 def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Assess by the files themselves first, then by the calls that could have written the file."""
     path, state = said.path, seen.project_state
+    named = said.loose and not said.ordered
+    if named and (path not in state.absent or _is_changed(path, state) or not edit_places(seen.turn)):
+        return claim_unknown(f"{path} may only be named")
     if path in state.absent:
         if any(_removes_path(run, path) for call in seen.turn.calls for run in call.runs):
             return claim_unknown(f"{path} was removed again")

@@ -22,8 +22,14 @@ from sidecar.evidence.claims.assessment import (
     pattern_matcher,
     succeeded_and_failed_calls,
 )
-from sidecar.evidence.claims.edits import OPENING_TOOL, is_turn_fully_known, may_open_pull_request
-from sidecar.evidence.claims.wording import Utterance, is_trunk, read_number
+from sidecar.evidence.claims.edits import (
+    OPENING_TOOL,
+    edit_places,
+    is_turn_fully_known,
+    may_open_pull_request,
+)
+from sidecar.evidence.claims.wording import Utterance, command_pattern, is_trunk, read_number
+from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
 from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
@@ -31,6 +37,11 @@ from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
 
+TAG: Final = "tag"
+"""The name of what is pushed where it is a tag."""
+TAGS: Final = "refs/tags/"
+PUSHING_TAGS: Final = frozenset({"--tags", "--follow-tags", "--mirror", "tag"})
+"""Words of a push that carry tags, beside their names."""
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 
 
@@ -42,18 +53,39 @@ def _git_command_matcher(*verbs: str) -> Callable[[CommandRun], bool]:
     return which
 
 
-def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
+def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("commit"))
     git = seen.repository
+    if said.loose and (left := _edited_and_left(seen)):
+        return git_contradicts(f"{left} is not committed")
     if good:
         return call_succeeded(good[-1])
     if git is not None and git.commits:
         return git_confirms(f"git has {_commits_phrase(git.commits)} more")
     if bad:
         return call_failed(bad[-1])
-    if git is not None and git.commits == 0 and git.dirty > 0:
-        return git_contradicts(f"git has no new commit, and {_files_phrase(git.dirty)} not committed")
+    if git is not None and (why := _why_not_committed(git, said, seen.turn)):
+        return git_contradicts(why)
     return claim_unknown("no commit is seen in this turn")
+
+
+def _why_not_committed(git: RepositoryState, said: Utterance, turn: Turn) -> str:
+    """Say by what git shows that there is no commit; "" where it does not."""
+    if git.commits == 0 and git.dirty > 0:
+        return f"git has no new commit, and {_files_phrase(git.dirty)} not committed"
+    ordered = said.ordered and CLEAN_TREE_MESSAGE not in said.text and is_turn_fully_known(turn)
+    return "git has no new commit" if git.commits == 0 and ordered else ""
+
+
+def _edited_and_left(seen: ClaimContext) -> str:
+    """Return a file that a call of this turn names, that changed since the prompt, and is not committed."""
+    state, git = seen.project_state, seen.repository
+    if git is None or not state.since_prompt:
+        return ""
+    edits = [seen.turn.calls[number] for number, _ in edit_places(seen.turn)]
+    named = "\n".join(text for call in edits for text in (call.command, *call.paths))
+    left = (path for path in git.uncommitted if path in (state.changed or ()))
+    return next((path for path in left if path.rpartition("/")[2] in named), "")
 
 
 def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -78,8 +110,10 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     if git is None or git.tags is None:
         return claim_unknown("the tags are not known")
     if not said.name:
-        none = cannot_have_run("may_tag", seen.turn)
+        none = not git.tags or cannot_have_run("may_tag", seen.turn)
         return claim_contradicted("no command of this turn made a tag") if none else claim_unknown()
+    if said.loose and git.commits and {said.name, f"v{said.name}"} & {*git.old_tags}:
+        return git_contradicts(f"the tag {said.name} is on a commit from before the prompt")
     if said.name in git.tags or f"v{said.name}" in git.tags:
         return git_confirms(f"git has the tag {said.name}")
     return git_contradicts(f"git has no tag {said.name}")
@@ -117,11 +151,10 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
 def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
     git = seen.repository
-    named = (name for name in git.unpushed if f"`{name}`" in said.text) if git and said.loose else ()
-    if missing := next(iter(named), ""):
-        return git_contradicts(f"{missing} is not on the remote as it is here")
-    if git is not None and (why := _why_not_pushed(git, seen.turn, ran=bool(good))):
+    if git is not None and (why := _why_not_pushed(git, said, seen.turn, ran=bool(good))):
         return git_contradicts(why)
+    if said.name == TAG and _pushed_no_tag(seen):
+        return claim_contradicted("no command of this turn pushed a tag")
     if good:
         return call_succeeded(good[-1])
     if git is not None and git.ahead == 0 and git.commits:
@@ -133,11 +166,32 @@ def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     return claim_unknown("no push is seen in this turn")
 
 
-def _why_not_pushed(git: RepositoryState, turn: Turn, *, ran: bool) -> str:
+def _pushed_no_tag(seen: ClaimContext) -> bool:
+    """Whether all calls are known, and every push names what it pushes, and no tag."""
+    which, names = _git_command_matcher("push"), (seen.repository and seen.repository.tags) or ()
+    carriers = PUSHING_TAGS | {*names, *(f"{TAGS}{name}" for name in names)}
+    calls = [call for call in seen.turn.calls if command_pattern("may_push").search(call.command)]
+    pushes = [[run for run in call.runs if which(run)] for call in calls]
+    carried = any(carriers & {*run.argv} for runs in pushes for run in runs)
+    return bool(names) and all(pushes) and not carried and is_turn_fully_known(seen.turn)
+
+
+def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, *, ran: bool) -> str:
     """Say by what git shows that not all is pushed; "" where it does not. `ran`: a push succeeded."""
     branch = git.branch or "HEAD"
     if not git.remote:
         return "the repository has no remote"
+    missing = [
+        f"{name} is not on the remote as it is here" for name in git.unpushed if f"`{name}`" in said.text
+    ]
+    missing = missing if said.loose else []
+    missing += [
+        f"the remote {name} does not have {branch}" for name in git.behind if f"`{name}`" in said.text
+    ]
+    if missing:
+        return missing[0]
+    if ran and git.commits and branch in git.unpushed and not git.on_remote:
+        return f"no remote has the last commit of {branch}"
     if git.ahead:
         return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
     if not ran and git.commits and git.ahead is None and cannot_have_run("may_push", turn):

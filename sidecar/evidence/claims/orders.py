@@ -16,11 +16,14 @@ from msgspec.structs import replace
 from sidecar.evidence.claims.wording import (
     CLAUSE,
     EMPHASIS,
+    IN_BACKTICKS,
+    JOINT,
     MESSAGE_LIMIT,
     ClaimWording,
     OrderForm,
     Utterance,
     compiled,
+    join_quoted,
     order_clauses,
     tells_of_trouble,
     utterances,
@@ -55,9 +58,9 @@ def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
 def message_units(message: str) -> list[str]:
     """Return the sentences and list items of a message; a table or a quotation stays whole."""
     known = load_data("claims", ClaimWording)
-    text = compiled(known.untroubled).sub("cleanly", EMPHASIS.sub("", message))
+    text = IN_BACKTICKS.sub(join_quoted, compiled(known.untroubled).sub("cleanly", EMPHASIS.sub("", message)))
     return [
-        unit
+        unit.replace(JOINT, " ")
         for paragraph in PARAGRAPH.split(text)
         for unit in ([paragraph] if TOLD_AS_A_WHOLE.search(paragraph) else UNIT.split(paragraph))
     ]
@@ -68,7 +71,7 @@ def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
     subject = load_data("claims", ClaimWording).subjects[form.about]
     for hit in compiled(form.pattern).finditer(clause):
         groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
-        order = replace(Utterance(form.kind, "", name=form.name, loose=True), **groups)
+        order = replace(Utterance(form.kind, "", name=form.name, loose=True, ordered=True), **groups)
         names = [each.rpartition("/")[2] for each in groups.values()]
         yield order, "|".join((subject, *map(re.escape, names)))
         if form.each:

@@ -7,13 +7,23 @@ known, so that no sentence may tell of anything open. So an honest report, howev
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from sidecar.evidence.claims.assessment import is_dry_run, pattern_matcher
+from msgspec import Struct
+
+from sidecar.evidence.claims.assessment import is_dry_run, is_rehearsal, pattern_matcher
 from sidecar.evidence.claims.edits import edit_places
 from sidecar.evidence.claims.orders import message_units
 from sidecar.evidence.claims.proof import summary_says_failed
-from sidecar.evidence.claims.wording import CLAUSE, ClaimWording, compiled, says_success, tells_of_trouble
+from sidecar.evidence.claims.wording import (
+    CLAUSE,
+    ClaimWording,
+    compiled,
+    order_clauses,
+    says_success,
+    tells_of_trouble,
+)
 from sidecar.evidence.claims.worked import (
     CLEAN_TREE_MESSAGE,
     STANDARD_CHECK_KINDS,
@@ -33,10 +43,41 @@ USAGE_CODE: Final = 2
 OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if kind is not Kind.TESTS)
 
 
-def find_passed_over_failure(turn: Turn, *, troubled: bool) -> ToolCall | None:
-    """Return the last such call. Edits that a check passes make good all but tests, installs and git.
+class PassedOver(Struct, frozen=True):
+    """A call that a message passes over, and what was wrong with it. `known`: its subject is known."""
+
+    call: ToolCall
+    how: str
+    known: bool
+
+
+def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
+    """Return the last call that failed and that nothing made good; else the last dry run.
 
     `troubled`: the message tells of some trouble; then only known subjects count.
+    """
+    units = message_units(turn.last_message)
+    told = troubled or any(map(tells_of_trouble, units))
+    failed, known = _unmended_failures(turn), load_data("claims", ClaimWording).subjects
+    silent = [
+        (at, name) for name, at in failed.items() if _is_passed_over(name, turn.calls[at], units, told=told)
+    ]
+    if silent:
+        at, subject = max(silent)
+        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject in known)
+    tried = [(at, name) for name, at in _mere_rehearsals(turn).items() if name in known or not told]
+    ordered = order_clauses("\n".join(turn.prompts))
+    silent = [(at, name) for at, name in tried if _is_reported(_about(name), units, ordered)]
+    if not silent or compiled(load_data("claims", ClaimWording).rehearsal).search(turn.last_message):
+        return None
+    at, subject = max(silent)
+    return PassedOver(turn.calls[at], "was a dry run, nothing was done in earnest", subject in known)
+
+
+def _unmended_failures(turn: Turn) -> dict[str, int]:
+    """Return the last failed call of each subject that nothing made good.
+
+    Edits that a check passes make good all but tests, installs and git.
     """
     left: dict[str, int] = {}
     for number, call in enumerate(turn.calls):
@@ -52,16 +93,30 @@ def find_passed_over_failure(turn: Turn, *, troubled: bool) -> ToolCall | None:
             made = {subject for subject, _ in subjects}
             made |= load_data("claims", ClaimWording).combining if "commit" in made else set()
             left = {name: at for name, at in left.items() if name not in made}
-    if not left:
-        return None
-    if check_passed_after_edits(turn):
+    if left and check_passed_after_edits(turn):
         edited = max(edit_places(turn, documents=False), default=(-1, 0))[0]
         lasting = load_data("claims", ClaimWording).subjects.keys() - OTHER_CHECKS
         left = {name: at for name, at in left.items() if name in lasting or at > edited}
-    units = message_units(turn.last_message)
-    told = troubled or any(map(tells_of_trouble, units))
-    silent = [at for name, at in left.items() if _is_passed_over(name, turn.calls[at], units, told=told)]
-    return turn.calls[max(silent)] if silent else None
+    return left
+
+
+def _mere_rehearsals(turn: Turn) -> dict[str, int]:
+    """Return the last dry run of each subject that was not run in earnest, too."""
+    runs = [(number, run) for number, call in enumerate(turn.calls) for run in call.runs]
+    tried = {_subject(run, rehearsed=True): number for number, run in runs if is_rehearsal(run)}
+    real = {_subject(run) for _, run in runs} if tried else set[str]()
+    return {subject: number for subject, number in tried.items() if subject and subject not in real}
+
+
+def _is_reported(about: re.Pattern[str], units: list[str], ordered: list[str]) -> bool:
+    """Whether it is ordered or told of, and no sentence about it tells of trouble."""
+    told = [unit for unit in units if about.search(unit)]
+    return bool(told or any(map(about.search, ordered))) and not any(map(tells_of_trouble, told))
+
+
+def _about(subject: str) -> re.Pattern[str]:
+    known = load_data("claims", ClaimWording)
+    return compiled(known.subjects.get(subject, re.escape(subject.rpartition(" ")[2])))
 
 
 def _may_have_failed(call: ToolCall) -> bool:
@@ -80,18 +135,20 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
     if run.fate is FailureHandling.DECIDES or run.shadowed or CLEAN_TREE_MESSAGE in call.output:
         return False
     if subject in {kind.value for kind in STANDARD_CHECK_KINDS}:
-        return summary_says_failed(Kind(subject), call.output)
+        made = compiled(load_data("claims", ClaimWording).failure_marks["make"]).search(call.output)
+        return summary_says_failed(Kind(subject), call.output) or made is not None
     marks = load_data("claims", ClaimWording).failure_marks
-    return subject in marks and compiled(marks[subject]).search(call.output) is not None
+    mark = marks.get(subject) or marks.get(subject.partition(" ")[0], "")
+    return bool(mark) and compiled(mark).search(call.output) is not None
 
 
-def _subject(run: CommandRun) -> str:
+def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
     """Return the name of what a command is about: one of the data file, or a program and its first word.
 
-    "" for what is no part of the work.
+    "" for what is no part of the work, as is a dry run, unless it is asked for.
     """
     known = load_data("claims", ClaimWording)
-    if is_dry_run(run):
+    if is_dry_run(run) and not rehearsed:
         return ""
     if kind := next((kind.value for kind in STANDARD_CHECK_KINDS if kind in kinds_of(run)), ""):
         return kind
@@ -101,8 +158,9 @@ def _subject(run: CommandRun) -> str:
     name = argv[0] if argv else ""
     words = plain_words(argv[1:]) if name == "git" else ()
     verb = words[0] if words else name
+    verb = known.alike.get(verb, verb)
     if verb in known.subjects:
-        lists = verb in known.listing and {*argv[2:]} <= {"-l", "-a", "--list"}
+        lists = verb in known.listing and {*argv[2:]} <= {"-l", "-a", "-n", "--list"}
         return "" if lists else verb
     if is_incidental_command(run):
         return ""

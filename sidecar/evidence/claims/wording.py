@@ -12,6 +12,7 @@ from itertools import count
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.evidence import ClaimKind
 from sidecar.platform.data import expand_parts, load_data
@@ -38,6 +39,10 @@ BLOCKS: Final = re.compile(
 )
 """The same without what stands between single backticks, where a path or a command is named."""
 IN_BACKTICKS: Final = re.compile(r"`[^`\n]*`")
+SHORT_QUOTATION: Final = re.compile(
+    r"\"[^\"\n]{1,80}\"|\u201c[^\u201d\n]{1,80}\u201d|(?<![\w*])\*[^*\n]{1,80}\*(?![\w*])"
+)
+"""Such as the title of a commit."""
 JOINT: Final = "\ue000"
 """Stands for a space in backticks while a message is cut into sentences; no language uses it."""
 SENTENCE: Final = re.compile(r"(?<=[.!?])\s|\n")
@@ -45,15 +50,20 @@ CLAUSE: Final = re.compile(r"(?:,| \u2014| -) (?:and|so) |; ")
 """Between clauses of which each says something for itself."""
 PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
 """Between parts of a sentence, of which each may tell of another time."""
+GOING_ON: Final = re.compile(r"\W*(?:which|that|not|but|still|yet)\b", re.IGNORECASE)
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
 GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 """A named group; several of one name get numbers, for the alternatives of a pattern share them."""
 HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
 """A line that stands above what follows it: marked as such, in bold, or with a colon at its end."""
+LIST_ITEM: Final = re.compile(r"\s*(?:[-*\u2022]\s+|\|\s*)([^\s|].*)")
+"""A point of a list, or a row of a table."""
 SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'[^'\n]{2,80}'(?!\w)")
+ASIDE: Final = re.compile(r"\(([^()\n]*)\)")
 ORDER_CLAUSE: Final = re.compile(r"[,;:(]\s|\bbut\b|(?<=[.!?])\s|\n")
 """Between clauses of a prompt, of which each may be an order, a question or a prohibition."""
-EMPHASIS: Final = re.compile(r"\*\*|__")
+EMPHASIS: Final = re.compile(r"\*\*|(?<![\w/`])__(?=\w)|(?<=\w)__(?![\w.(`])")
+"""Not the underscores of a name such as `__init__.py`."""
 
 
 class ClaimForm(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +74,9 @@ class ClaimForm(Struct, frozen=True, forbid_unknown_fields=True):
     named: bool = False
     world: bool = False
     plain: bool = False
+    near: bool = False
     asked: str = ""
+    each: str = ""
     count: str = ""
 
 
@@ -84,7 +96,10 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     denies: str
     withdraws: str
     plans: str
+    proposes: str
+    finished: str
     conditions: str
+    heads: str
     restores: str
     last_commit: str
     of_code: str
@@ -95,9 +110,11 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     succeeds: str
     failure: str
     untroubled: str
+    rehearsal: str
     open: str
     not_ordered: str
     combining: frozenset[str]
+    alike: dict[str, str]
     listing: frozenset[str]
     numbers: tuple[str, ...]
     parts: dict[str, str]
@@ -114,7 +131,7 @@ class Utterance(Struct, frozen=True):
 
     `whole`: of all, not of some. `path`: the file that it names, `to`: its new name. `name`: the branch, tag,
     package or command that it names. `count`: how many it tells of, as a word. `loose`: it counts only where
-    a fact contradicts it.
+    a fact contradicts it. `ordered`: it reports an order of the prompt.
     """
 
     said: ClaimKind
@@ -125,6 +142,7 @@ class Utterance(Struct, frozen=True):
     name: str = ""
     count: str = ""
     loose: bool = False
+    ordered: bool = False
 
 
 @lru_cache(maxsize=16)
@@ -139,7 +157,7 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
     denied, asked = set[ClaimKind](), "\n".join(order_clauses(prompt))
     forms = [form for form in load_data("claims", ClaimWording).forms if compiled(form.asked).search(asked)]
     restored = compiled(load_data("claims", ClaimWording).restores).search(message) is not None
-    whole = IN_BACKTICKS.sub(_joined, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
+    whole = IN_BACKTICKS.sub(join_quoted, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
     for joined in SENTENCE.split(EMPHASIS.sub("", _of_this_turn(whole))):
         if not SHORTEST <= len(joined) <= SENTENCE_LIMIT:
             continue
@@ -159,7 +177,8 @@ def order_clauses(prompt: str) -> list[str]:
     """Return the clauses of a prompt that may be orders: neither questions nor prohibitions, nor quoted."""
     known = load_data("claims", ClaimWording)
     plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
-    clauses = (clause for clause in ORDER_CLAUSE.split(plain) if len(clause) <= SENTENCE_LIMIT)
+    apart = "\n".join((ASIDE.sub(" ", plain), *ASIDE.findall(plain)))
+    clauses = (clause for clause in ORDER_CLAUSE.split(apart) if len(clause) <= SENTENCE_LIMIT)
     return [clause for clause in clauses if not compiled(known.not_ordered).search(clause)]
 
 
@@ -176,7 +195,7 @@ def _denied_kinds(sentence: str) -> set[ClaimKind]:
         form.kind
         for form in known.forms
         for clause in denied
-        if form.asked and not form.plain and compiled(form.pattern).search(clause)
+        if form.asked and not (form.plain or form.near) and compiled(form.pattern).search(clause)
     }
 
 
@@ -186,14 +205,21 @@ def _is_denied(clause: str) -> bool:
 
 
 def _of_this_turn(message: str) -> str:
-    """Return a message without open points of lists, and without what is below headings of other things."""
+    """Return a message without open points of lists, and without what is below headings of other things.
+
+    Points below a heading such as "Deleted" begin with it.
+    """
     known = load_data("claims", ClaimWording)
-    kept, skipped = list[str](), False
+    kept, skipped, head = list[str](), False, ""
     for line in message.split("\n"):
         if HEADING.match(line):
             skipped = compiled(known.elsewhere).search(line) is not None
+            found = compiled(known.heads).search(line.strip("#*_: "))
+            head = found[1] if found else ""
+        item = LIST_ITEM.match(line)
+        head = head if item or not line.strip("|-: ") or HEADING.match(line) else ""
         if not skipped and not compiled(known.unchecked).match(line):
-            kept.append(line)
+            kept.append(f"{head}: {item[1]}" if head and item else line)
     return "\n".join(kept)
 
 
@@ -205,9 +231,22 @@ def _is_planned(text: str, hit: re.Match[str]) -> bool:
     return compiled(load_data("claims", ClaimWording).plans).search(clause) is not None
 
 
+def _is_taken_back(text: str, hit: re.Match[str]) -> bool:
+    """Whether a sentence takes back, before it or where it goes on about it, that a file is there.
+
+    So it does where it tells of nothing that was done.
+    """
+    ends = (end.start() for end in PHRASE.finditer(text, hit.end()) if not GOING_ON.match(text, end.start()))
+    said = QUOTED.sub(" ", text[: next(ends, len(text))])
+    known = load_data("claims", ClaimWording)
+    back = any(compiled(each).search(said) for each in (known.withdraws, known.denies, known.proposes))
+    return back or _is_planned(text, hit) or compiled(known.finished).search(said) is None
+
+
 def tells_of_trouble(text: str) -> bool:
-    """Whether a text tells of what is open or went wrong, beside the names in backticks."""
-    return compiled(load_data("claims", ClaimWording).open).search(IN_BACKTICKS.sub("``", text)) is not None
+    """Whether a text tells of what is open or went wrong, beside the names in backticks and in quotes."""
+    plain = SHORT_QUOTATION.sub("", IN_BACKTICKS.sub("``", text))
+    return compiled(load_data("claims", ClaimWording).open).search(plain) is not None
 
 
 def says_success(text: str) -> bool:
@@ -281,21 +320,26 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
     unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
     for form in forms:
-        if form.plain:
+        if form.near:
+            text = sentence
+        elif form.plain:
             text = "" if conditional else sentence
         else:
             text = (asserted if form.named else unquoted)[form.world]
         hits = [
             hit
             for hit in compiled(form.pattern).finditer(text)
-            if not (form.world and _is_planned(text, hit))
+            if not (form.world and _is_planned(text, hit)) and not (form.near and _is_taken_back(text, hit))
         ]
         for hit in hits if form.named else hits[:1]:
             groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
             groups |= {"count": form.count} if form.count else {}
             whole = WHOLE.search(QUOTED.sub(" ", text)) is not None
             text_said = sentence.strip()[:TEXT]
-            said.append(Utterance(form.kind, text_said, whole=whole, loose=bool(form.asked), **groups))
+            told = Utterance(form.kind, text_said, whole=whole, loose=bool(form.asked))
+            one = replace(told, **groups)
+            more = compiled(form.each).findall(text[hit.end() :]) if form.each else ()
+            said.extend((one, *(replace(one, path=path) for path in more)))
     return said
 
 
@@ -307,5 +351,6 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(GROUP.sub(lambda group: f"(?P<{group[1]}_{next(numbers)}>", whole), FLAGS)
 
 
-def _joined(quoted: re.Match[str]) -> str:
+def join_quoted(quoted: re.Match[str]) -> str:
+    """Return what stands in backticks as one word, for a text that is cut into sentences."""
     return re.sub(r"\s", JOINT, quoted[0])

@@ -118,7 +118,7 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
     """Read the state of the project's repository; `base` is a commit, or "". Raises UnseenError, OSError."""
     if ground.index is None:
         return (
-            RepositoryState(head=await read_head_commit(ground.git), remote=ground.remote)
+            RepositoryState(head=await read_head_commit(ground.git), remote=bool(ground.remotes))
             if ground.bare
             else None
         )
@@ -130,19 +130,23 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
     )
     commit, branch = about.get("oid", ""), about.get("head", "")
     uncommitted = [line for line in lines if not line.startswith("#")]
-    refs = await _read_refs(ground.git)
+    refs, commits = await _read_refs(ground.git), await _count_commits(ground.git, base)
+    tags, behind = _below(TAGS, refs or {}), _behind(ground.remotes, commit, refs or {})
     return RepositoryState(
         head="" if commit == "(initial)" else commit,
         branch="" if branch == "(detached)" else branch,
         upstream=about.get("upstream", ""),
-        remote=ground.remote,
-        commits=await _count_commits(ground.git, base),
+        remote=bool(ground.remotes),
+        commits=commits,
         ahead=_parse_ahead(about.get("ab", "")),
         dirty=len(uncommitted),
         uncommitted=tuple(map(_status_path, uncommitted[:NAMED_FILES])),
         branches=None if refs is None else tuple(_below(HEADS, refs)),
-        tags=None if refs is None else tuple(_below(TAGS, refs)),
-        unpushed=_unpushed(refs or {}) if ground.remote else (),
+        tags=None if refs is None else tuple(tags),
+        old_tags=await _tags_at(ground.git, base) if tags and commits else (),
+        unpushed=_unpushed(refs or {}) if ground.remotes else (),
+        behind=tuple(behind),
+        on_remote=len(behind) < len(ground.remotes),
         merging=Path(f"{ground.index}").with_name("MERGE_HEAD").exists(),
     )
 
@@ -169,6 +173,16 @@ def _below(folder: str, refs: dict[str, str]) -> dict[str, str]:
 def _unpushed(refs: dict[str, str]) -> tuple[str, ...]:
     there = {(name.partition("/")[2], at) for name, at in _below(REMOTES, refs).items()}
     return tuple(name for name, at in _below(HEADS, refs).items() if (name, at) not in there)
+
+
+async def _tags_at(git: Git, commit: str) -> tuple[str, ...]:
+    """Return the tags of this commit and of those before it."""
+    return tuple(decode_git_text(await git.told("tag", "--merged", commit)).splitlines())
+
+
+def _behind(remotes: tuple[str, ...], commit: str, refs: dict[str, str]) -> list[str]:
+    having = {name.partition("/")[0] for name, at in _below(REMOTES, refs).items() if at == commit}
+    return [remote for remote in remotes if remote not in having]
 
 
 async def read_head_commit(git: Git) -> str:

@@ -78,7 +78,7 @@ class WorkTree(Struct, frozen=True, kw_only=True):
     objects: Path | None = None
     rules: Mapping[str, str] = {}
     bare: bool = False
-    remote: bool = False
+    remotes: tuple[str, ...] = ()
 
     @property
     def inside(self) -> str:
@@ -133,7 +133,7 @@ def _work_tree_in_repository(
         index=place / index,
         objects=None if hash_kind == "sha256" else place / objects,
         rules=_read_ignore_rules({EXCLUDES_FILE: excludes_file, EXCLUDE_PLACE: place / exclude}),
-        remote=any(name.startswith("remote.") for name in config),
+        remotes=tuple(name[len("remote.") : -len(".url")] for name in config if name.startswith("remote.")),
     )
 
 

@@ -52,6 +52,7 @@ from sidecar.platform.git import UnseenError
 
 LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
+LIST_FILES: Final = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 NAMED_PATHS: Final = 50
 """Paths checked for existence per call."""
 EXPECTED_ERRORS: Final = (UnseenError, OSError, TimeoutError, ValueError)
@@ -78,6 +79,10 @@ def _bounded(otherwise: Callable[[str], R]) -> Callable[[Look[P, R]], Look[P, R]
         return bounded
 
     return bound
+
+
+def _nowhere(_why: str) -> tuple[str, ...]:
+    return ()
 
 
 def _no_repository(_why: str) -> RepositoryState | None:
@@ -192,6 +197,19 @@ class GitWorkspace:
             paths = await git.names("ls-files", "-z", "--cached")
         return await asyncio.to_thread(_any_changed, found.top, paths, since)
 
+    @_bounded(_nowhere)
+    async def elsewhere(
+        self, project: str, environment: Mapping[str, str], paths: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Return those of these paths that end the path of a file, which git does not ignore."""
+        found = await find_work_tree(project, environment) if paths else None
+        if found is None or found.index is None:
+            return ()
+        ends = (f":(top,glob)**/{path}" for path in paths[:NAMED_PATHS])
+        listed = await found.git.names(*LIST_FILES, "--", *ends)
+        files = await asyncio.to_thread(_existing, found.top, listed)
+        return tuple(path for path in paths if any(f"/{file}".endswith(f"/{path}") for file in files))
+
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist; only the first 50 are checked."""
         root = os.path.normpath(project)
@@ -238,6 +256,10 @@ class GitWorkspace:
             return
         with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
             yield create_shadow_repository(Path(scratch))
+
+
+def _existing(top: Path, paths: list[str]) -> list[str]:
+    return [path for path in paths if os.path.lexists(top / path)]
 
 
 def _any_changed(top: Path, paths: Sequence[str], since: float) -> bool:

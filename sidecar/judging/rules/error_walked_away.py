@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.claims.passed_over import find_passed_over_failure
-from sidecar.evidence.claims.wording import CLAUSE
+from msgspec.structs import replace
+
+from sidecar.evidence.claims.passed_over import find_passed_over
+from sidecar.evidence.claims.wording import CLAUSE, IN_BACKTICKS
 from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
@@ -53,14 +55,16 @@ def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
 
 
 def _passed_over(look: TurnFacts) -> RuleFinding | None:
-    if not look.free or look.request.failure_wanted or "?" in look.message.end:
+    asks = "?" in IN_BACKTICKS.sub("", look.message.end)
+    if asks or not (look.turn.readable and look.wanted) or look.request.failure_wanted:
         return None
-    call = find_passed_over_failure(look.turn, troubled=mentions_trouble(look.message.text))
-    if call is None or not look.message.text:
+    found = find_passed_over(look.turn, troubled=mentions_trouble(look.message.text))
+    if found is None or not look.message.text or (look.request.holds and not found.known):
         return None
-    line = " ".join(call.command.split())[:200]
-    missing = f"`{line}` failed, nothing made it good since, and your message passes over it"
-    return rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True)
+    line = " ".join(found.call.command.split())[:200]
+    missing = f"`{line}` {found.how}, and your message passes over it"
+    finding = rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=True)
+    return replace(finding, fact=found.known)
 
 
 def _is_clear_failure(look: TurnFacts, failure: CommandFailure) -> bool:

@@ -96,7 +96,7 @@ def _apply_switch(
     mode = next(each for each in STOP_RULES if each.id == finding.rule).switch(rules)
     if mode == "off":
         return None
-    if finding.rule == FALSE_COMPLETE or sign is None:
+    if finding.rule == FALSE_COMPLETE or finding.fact or sign is None:
         return replace(finding, certain=finding.certain and mode == "on")
     if sign.certain and not finding.certain:
         return None

@@ -13,9 +13,13 @@ UNREAD: Final = "unread"
 
 
 class RuleFinding(Struct, frozen=True, kw_only=True):
-    """What a rule found, and whether that alone is enough to send the agent back."""
+    """What a rule found, and whether that alone is enough to send the agent back.
+
+    `fact`: a call shows it, so that no sign of a legitimate stop outweighs it.
+    """
 
     certain: bool
+    fact: bool = False
     lack: MissingWork
     rule: str = ""
 

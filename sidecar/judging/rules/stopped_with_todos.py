@@ -25,6 +25,8 @@ REMAINING_WORK_LINE: Final = (
 )
 OPEN_SIGNS: Final = "\u23f3\u231b\U0001f51c\U0001f6a7\u2b1c\u2610\U0001f532"
 """Symbols that agents use to mark open work: hourglasses, a construction sign, an empty box."""
+DONE_SIGNS: Final = frozenset("\u2713\u2714\u2705\u2611")
+"""Symbols that agents use to mark what is done: check marks."""
 OPEN_CHECKBOX: Final = r"[ \t]*[-*] \[ \] (\S.*)"
 LIST_ITEM: Final = r"[ \t]*(?:[-*\u2022\u00b7]|\d{1,3}[.)])[ \t]*(?!\[[xX]\])(\S.*)"
 TABLE_ROW: Final = r"[ \t]*\|.*\|[ \t]*"
@@ -82,7 +84,7 @@ def remaining_work(look: TurnFacts) -> tuple[str, ...]:
     found: list[str] = []
     listing = False
     for line in (each[:LINE_LENGTH] for each in look.message.text.split("\n")[-REMAINING_LINES_READ:]):
-        item = re.match(LIST_ITEM, line)
+        item = None if set(line) & DONE_SIGNS else re.match(LIST_ITEM, line)
         if box := re.match(OPEN_CHECKBOX, line):
             found.append(box[1])
         elif row := _open_row(line):

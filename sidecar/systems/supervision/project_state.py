@@ -38,7 +38,9 @@ class ProjectStateReader:
             self._changes(base, stop), services.catalog.list(*at), services.workspace.repository(base, *at)
         )
         named, changed = claimed_files(message, prompt), _changed_paths(changes)
-        missing = services.workspace.absent(stop.project, named)
+        nowhere = services.workspace.absent(stop.project, named)
+        elsewhere = await services.workspace.elsewhere(*at, [path for path in nowhere if path[:1] != "/"])
+        missing = [path for path in nowhere if path not in elsewhere]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
         found, edits = await asyncio.gather(  # seconds for a large change
