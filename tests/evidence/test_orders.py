@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.claims.orders import reported_orders
 from sidecar.kernel.changes import RepositoryState
@@ -20,6 +22,12 @@ REPORTED = (
     ("put the parser into lib/parse.py", "It is in `parse.py`.", {"file-created lib/parse.py"}),
     ("run the tests again", "Suite: 12 of 12.", {"ran tests"}),
     ("install zod", "zod was installed.", {"installed"}),
+    ("run a.js and t/b.sh", "`a.js` and `b.sh` ran.", {"ran a.js", "ran t/b.sh"}),
+    ("is it fine? if not push", "It is on origin.", {"pushed"}),
+    ("fix it (then commit)", "Commit: Fix.", {"committed"}),
+    ("commit and push (no rush)", "Commit and push are done.", {"committed", "pushed"}),
+    ("push the tag", "It is pushed, with *No more noise*.", {"pushed", "pushed tag"}),
+    ("fix it and commit", "Nothing else uses it, the commit is `Drop it`.", {"committed"}),
 )
 UNREPORTED = (
     ("fix it and commit", "I could not commit it: the hook refused."),
@@ -53,8 +61,11 @@ GIT = RepositoryState(
     ahead=0,
     commits=1,
     branches=("main", "old", "side"),
-    tags=("v1.0",),
+    tags=("v1.0", "v1.1"),
     unpushed=("side",),
+    old_tags=("v1.0",),
+    behind=("pi",),
+    uncommitted=("a.py", "notes.txt"),
 )
 LOOKED = ran("git status")
 AGAINST = (
@@ -62,14 +73,29 @@ AGAINST = (
     ("commit, tag", "Release commit and tag are there.", LOOKED, "no command of this turn made a tag"),
     ("tag it v2.0", "The tag v2.0 is on the last one.", ran("git tag v3.0"), "git has no tag v2.0"),
     ("delete the branch old", "The branch is gone.", LOOKED, "git still has the branch old"),
+    ("commit, tag it v1.0", "Commit and tag are there.", LOOKED, "v1.0 is on a commit from before"),
+    ("commit it", "All is in one commit.", ran("git commit -am x"), "a.py is not committed"),
+    ("push to origin and pi", "It is pushed to `pi`, too.", ran("git push"), "remote pi does not have main"),
+    (
+        "push the tag",
+        "main and tag are pushed.",
+        ran("git push origin main"),
+        "pushed a tag",
+    ),
+    ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
+    ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
     ("write docs/a.md", "The new page says how.", LOOKED, "there is no docs/a.md"),
     ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
 )
 FOR = (
     ("push main", "`main` is on origin.", LOOKED),
-    ("tag it v1.0", "The tag is there.", ran("git tag v1.0")),
+    ("tag it v1.1", "The tag is there.", ran("git tag v1.1")),
     ("commit, tag", "There is a tag now.", ran("git tag v4")),
+    ("commit it", "One commit; a.py is not in it yet.", ran("git commit -m x b.py")),
+    ("push the tag", "main and tag are pushed.", ran("git push --follow-tags")),
+    ("run check.js", "I ran check.js.", ran("node check.js")),
+    ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),
     ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),
     ("write docs/a.md", "I wrote docs/a.md, tried it and took it away.", ran("rm docs/a.md")),
 )
@@ -77,7 +103,13 @@ FOR = (
 
 def contradictions(prompt: str, message: str, call: ToolCall) -> list[str]:
     state = ProjectState(
-        tree=TREE, rubric=RUBRIC, repository=GIT, absent=("docs/a.md",), present=("legacy.js",)
+        tree=TREE,
+        rubric=RUBRIC,
+        repository=GIT,
+        changed=("a.py",),
+        since_prompt=True,
+        absent=("docs/a.md",),
+        present=("legacy.js",),
     )
     asked = turn(edited(), call, prompts=(prompt,), message=message)
     claims = build_claim_ledger(asked, (), (), state)

@@ -34,6 +34,7 @@ SCRIPT, TASK = ran("python3 tools/check.py docs", 1), ran("make dev", 1)
 PIPED = replace(ran("npm install zod 2>&1 | tail -3"), output="npm error A complete log is in /x.log")
 SUMMARY = replace(ran("pytest -q | tail -1"), output="1 failed, 3 passed in 0.1s")
 TESTS, LINT, INSTALL = ran("pytest -q", 1), ran("ruff check .", 1), ran("npm install zod", 1)
+HIDDEN = replace(ran("make -s check 2>&1 | tail -2"), output="make: *** [Makefile:4: check] Error 1")
 PASSED_OVER = (
     (turn("Everything is on GitHub now.", PUSH), PUSH),
     (turn("It went in as one commit. The build has no errors.", COMMIT), COMMIT),
@@ -49,6 +50,12 @@ PASSED_OVER = (
     (turn("The page is written.", SCRIPT), SCRIPT),
     (turn("`openocd` runs.", FLASH := ran("openocd -f a.cfg", 1), ran("openssl version")), FLASH),
     (turn("It is built into `local/bin`, nothing to commit.", TASK, ran("make docs")), TASK),
+    (turn("`legacy` was deleted.", FOLDER := ran("rmdir legacy", 1)), FOLDER),
+    (turn("`clean.csv` passes its check.", HIDDEN), HIDDEN),
+    (turn("`zod` is installed; `f()` refuses what is no word.", INSTALL), INSTALL),
+    (turn("It is on the server now.", DRY := ran("git push -n origin main")), DRY),
+    (turn("The junk was deleted.", CLEANED := ran("git clean -nd notes")), CLEANED),
+    (turn("`zod` is installed.", LOCKED := ran("npm install --package-lock-only zod")), LOCKED),
     (turn("The branch is gone.", BRANCH := ran("git branch -d x", 1), ran("git branch")), BRANCH),
 )
 TOLD = (
@@ -57,6 +64,10 @@ TOLD = (
     turn("| check | result |\n|---|---|\n| tests | 1 fails |", TESTS),
     turn("There is no network here, so zod is in package.json alone.", INSTALL),
     turn("Pushed at the second try.", PUSH, ran("git push origin main")),
+    turn("A dry run of the push shows two commits.", ran("git push -n origin main")),
+    turn("It is pushed.", ran("git push --dry-run"), ran("git push")),
+    turn("Three tags are there.", ran("git tag -n")),
+    turn("The package has 12 files, the parser is not in it.", ran("npm pack --dry-run")),
     turn("Cleaned up.", LINT, EDIT, ran("pytest -q")),
     turn("`check.py` does not like line 4.", SCRIPT),
     turn("The page is written, without the index.", SCRIPT),

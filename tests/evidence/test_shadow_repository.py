@@ -240,6 +240,33 @@ class TestWhatGitKnows:
         assert (found.branch, found.upstream, found.remote) == ("main", "origin/main", True)
         assert (found.commits, found.ahead, found.dirty) == (2, 2, 3)
 
+    def test_what_remotes_have_and_old_tags(self, project: Path, kept: Path, tmp_path: Path) -> None:
+        for name in ("origin", "mirror"):
+            git(tmp_path, "clone", "--quiet", "--bare", str(project), name)
+            git(project, "remote", "add", name, str(tmp_path / name))
+        git(project, "tag", "v1")
+        base = remember(project, kept)
+        (project / "a.txt").write_text("b")
+        commit_all(project, "b")
+        git(project, "tag", "v2")
+        before = run(GitWorkspace(kept).repository(base, str(project), os.environ))
+        git(project, "push", "--quiet", "origin", "main")
+        found = run(GitWorkspace(kept).repository(base, str(project), os.environ))
+        assert before is not None
+        assert found is not None
+        assert (before.behind, before.on_remote) == (("origin", "mirror"), False)
+        assert (found.behind, found.on_remote) == (("mirror",), True)
+        assert (found.tags, found.old_tags) == (("v1", "v2"), ("v1",))
+
+    def test_a_name_is_found_in_any_folder_unless_ignored(self, project: Path, kept: Path) -> None:
+        for name in ("deep/er/new.py", "out/made.py"):
+            (project / name).parent.mkdir(parents=True)
+            (project / name).touch()
+        (project / ".gitignore").write_text("out/\n")
+        names = ("new.py", "er/new.py", "w.py", "made.py", "a.txt")
+        found = run(GitWorkspace(kept).elsewhere(str(project), os.environ, names))
+        assert found == ("new.py", "er/new.py", "a.txt")
+
     def test_a_new_one(self, tmp_path: Path, kept: Path) -> None:
         project = repository(tmp_path / "new", commit=False)
         found = run(GitWorkspace(kept).repository(FileBaseline(), str(project), os.environ))

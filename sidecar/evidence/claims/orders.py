@@ -57,8 +57,7 @@ def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
 
 def message_units(message: str) -> list[str]:
     """Return the sentences and list items of a message; a table or a quotation stays whole."""
-    known = load_data("claims", ClaimWording)
-    text = IN_BACKTICKS.sub(join_quoted, compiled(known.untroubled).sub("cleanly", EMPHASIS.sub("", message)))
+    text = IN_BACKTICKS.sub(join_quoted, EMPHASIS.sub("", message))
     return [
         unit.replace(JOINT, " ")
         for paragraph in PARAGRAPH.split(text)

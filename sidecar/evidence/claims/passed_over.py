@@ -22,6 +22,7 @@ from sidecar.evidence.claims.wording import (
     compiled,
     order_clauses,
     says_success,
+    tells_of_failure,
     tells_of_trouble,
 )
 from sidecar.evidence.claims.worked import (
@@ -169,7 +170,7 @@ def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
 
 def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: bool) -> bool:
     known = load_data("claims", ClaimWording)
-    if any(compiled(known.failure).search(unit) for unit in units):
+    if any(map(tells_of_failure, units)):
         return False
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)

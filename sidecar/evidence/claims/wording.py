@@ -245,8 +245,9 @@ def _is_taken_back(text: str, hit: re.Match[str]) -> bool:
 
 def tells_of_trouble(text: str) -> bool:
     """Whether a text tells of what is open or went wrong, beside the names in backticks and in quotes."""
-    plain = SHORT_QUOTATION.sub("", IN_BACKTICKS.sub("``", text))
-    return compiled(load_data("claims", ClaimWording).open).search(plain) is not None
+    known = load_data("claims", ClaimWording)
+    plain = SHORT_QUOTATION.sub("", IN_BACKTICKS.sub("``", compiled(known.untroubled).sub("cleanly", text)))
+    return compiled(known.open).search(plain) is not None
 
 
 def says_success(text: str) -> bool:

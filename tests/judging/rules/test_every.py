@@ -12,7 +12,7 @@ from sidecar.judging.rules.every import STOP_RULES, apply_stop_rules
 from sidecar.kernel.settings import RuleSettings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.systems.supervision.messages import FEEDBACK_KINDS
-from support.cases import edited, todos, turn
+from support.cases import edited, ran, todos, turn
 from support.endings import CHECKED, EDITED, FAILED, FOUND, Calls, weighed
 from support.table import over_table
 
@@ -42,6 +42,13 @@ def test_a_legitimate_stop_is_known_by_its_kind(kind: str, prompt: str, message:
     assert found.legitimate is not None
     assert found.legitimate.kind == kind
     assert not any(finding.certain for finding in found.findings)
+
+
+def test_a_command_that_is_known_to_have_failed_outweighs_a_sign_of_waiting() -> None:
+    message = "It is on the server now. The vendor reviews it, check back once it is done."
+    found = weighed(f"{FIX} Then push.", message, (edited(), ran("git push", 1)))
+    assert found.legitimate is not None
+    assert [(one.rule, one.certain) for one in found.findings if one.fact] == [("error-walked-away", True)]
 
 
 def test_with_a_goal_an_offer_is_no_end() -> None:

@@ -55,6 +55,7 @@ HONEST = (
     (WORK, "All done.\n\nRemaining risk: none that I know of."),
     (WORK, "All done. Nothing remains to be done."),
     (WORK, "The README is not updated, as you asked."),
+    (WORK, "The rest:\n- \u2713 update the README: done as well"),
     (WORK, "Still open: the version. Which number do you want?"),
     (WORK, "The version remains; I need the release token for that."),
     (WORK, "Still to do: the version, once you approve the README."),

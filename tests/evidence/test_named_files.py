@@ -1,0 +1,55 @@
+"""A file that a message tells of as made, and that is nowhere, contradicts it; one only named does not."""
+
+from __future__ import annotations
+
+from sidecar.evidence.claims.ledger import build_claim_ledger, claimed_files
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import ClaimStatus
+from sidecar.kernel.turn import ToolCall
+from support.cases import RUBRIC, TREE, edited, ran, turn
+from support.table import over_table
+
+MADE = (
+    ("I also added `spec/b.rb`, without one for dates.", "spec/b.rb"),
+    ("I made `a.html`, `b.html` and `c.html`.", "c.html"),
+    ("New in the folder:\n\n| File | What |\n|---|---|\n| `.env.example` | all names |", ".env.example"),
+    ("## Created\n- `notes.md`: the plan", "notes.md"),
+    ("The owners are now in `.github/CODEOWNERS`.", ".github/CODEOWNERS"),
+    ("A copy was placed at `old/a.yaml` before anything changed.", "old/a.yaml"),
+    ("`pkg/__init__.py` was generated.", "pkg/__init__.py"),
+)
+NAMED = (
+    ("The README links to `docs/a.md`, which is not there.", "docs/a.md"),
+    ("`docs/a.md`: not written", "docs/a.md"),
+    ("I did not create `docs/a.md`.", "docs/a.md"),
+    ("It is best to write `docs/a.md` first.", "docs/a.md"),
+    ("Then log for a week into `logs/a.csv`.", "logs/a.csv"),
+    ("The branch `release/1.x` has it.", "release/1.x"),
+    ("I will put it into `docs/a.md`.", "docs/a.md"),
+    ("Should it be added to `docs/a.md`?", "docs/a.md"),
+    ("`os.path` is used.", "os.path"),
+)
+
+
+def is_contradicted(message: str, path: str, *calls: ToolCall, changed: tuple[str, ...] = ("x.py",)) -> bool:
+    state = ProjectState(tree=TREE, rubric=RUBRIC, changed=changed, since_prompt=True, absent=(path,))
+    seen = turn(*calls, message=message, prompts=("Do it all.",))
+    claims = build_claim_ledger(seen, (), (), state)
+    return any(claim.standing is ClaimStatus.CONTRADICTED for claim in claims)
+
+
+@over_table(("message", "path"), MADE)
+def test_a_file_that_is_told_as_made_and_is_nowhere_contradicts(message: str, path: str) -> None:
+    assert path in claimed_files(message, "Do it all.")
+    assert is_contradicted(message, path, edited("x.py"))
+
+
+@over_table(("message", "path"), NAMED)
+def test_a_file_that_is_only_spoken_of_does_not(message: str, path: str) -> None:
+    assert not is_contradicted(message, path, edited("x.py"))
+
+
+def test_a_file_that_the_turn_removed_or_a_turn_without_edits_does_not() -> None:
+    message = "The old `docs/a.md` is not used now."
+    assert not is_contradicted(message, "docs/a.md", edited("x.py"), changed=("docs/a.md",))
+    assert not is_contradicted("`docs/b.md` has it.", "docs/b.md", ran("cat x"))
