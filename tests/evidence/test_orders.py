@@ -65,6 +65,7 @@ GIT = RepositoryState(
     unpushed=("side",),
     old_tags=("v1.0",),
     behind=("pi",),
+    on_remote=True,
     uncommitted=("a.py", "notes.txt"),
 )
 LOOKED = ran("git status")
@@ -85,6 +86,7 @@ AGAINST = (
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
+    ("get rid of it", "The key was deleted from disk.", ran("git rm --cached key.pem"), "leaves the file"),
     ("write docs/a.md", "The new page says how.", LOOKED, "there is no docs/a.md"),
     ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
 )

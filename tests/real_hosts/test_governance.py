@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from real_hosts.agent_session import AgentSession, agent_session, reply_that_writes
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
@@ -85,6 +87,7 @@ def govern(host: Host | OpenCode, *arguments: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.long
 def test_what_claude_code_reviews_and_rejects_is_made_again_and_delivered(
     host: Host, model: ScriptedModel
 ) -> None:
@@ -178,6 +181,7 @@ def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
         assert session.under.report().status == "achieved"
 
 
+@pytest.mark.long
 def test_an_agent_of_opencode_does_the_work_of_each_phase_itself_and_delivers_it(
     opencode_host: OpenCode, model: ScriptedModel
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_wrong_attempt_goes_back_and_the_right_one_completes_the_task(room: Ro
     assert "T1   completed" in room.loop("status").stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", ["claude", pytest.param("opencode", marks=pytest.mark.long)], indirect=True)
 def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(room: Room) -> None:
     project = room.project
@@ -162,6 +163,7 @@ def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(roo
     assert {name: held[name] for name in right} == right
 
 
+@pytest.mark.long
 def test_what_never_passes_ends_as_failed(claude_room: Room) -> None:
     lay_out(claude_room.host.home, {".config/supervisor/config.toml": "[loop]\nmax_iterations = 2\n"})
     claude_room.plays(*[claude_room.project.with_behaviour("sub", wrong=sign) for sign in "+/"])
@@ -170,6 +172,7 @@ def test_what_never_passes_ends_as_failed(claude_room: Room) -> None:
     assert "T1   failed" in claude_room.loop("status").stdout
 
 
+@pytest.mark.long
 def test_the_model_that_the_loop_chooses_is_the_one_that_works(claude_room: Room) -> None:
     lay_out(claude_room.host.home, {".config/supervisor/config.toml": "[loop]\nthreshold = 1\n"})
     right = claude_room.project.with_behaviour("sub")

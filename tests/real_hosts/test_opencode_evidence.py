@@ -64,6 +64,7 @@ def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_u
     assert "test_a_tenth_is_taken_off: " in told
 
 
+@pytest.mark.long
 def test_a_repair_with_rewritten_tests_is_achieved_without_a_question(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     shop.script(runs(REWRITE, here), reads_shop(shop.host), writes_shop(shop.host), says("Repaired.", here))
@@ -155,6 +156,7 @@ def greets(name: str) -> str:
     return f'{name}.txt greets Ada by name --check "grep -q Ada {name}.txt"'
 
 
+@pytest.mark.long
 def test_an_edited_antipattern_flips_the_verdict_of_the_very_next_stop(shop: Supervised, desk: Desk) -> None:
     path, here = rubric(shop, PLAIN), shop.host.project
     strict = RequestMatch(tools="none", any=STRICT_RUBRIC)

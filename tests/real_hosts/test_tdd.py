@@ -83,6 +83,7 @@ def test_workers_write_a_behaviour_in_three_verified_phases_after_one_lied(room:
     assert room.holds(room.language.after(files, "red", "green", "refactor"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("phase", "plays", "code"),
     [

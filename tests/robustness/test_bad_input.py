@@ -100,7 +100,9 @@ async def test_a_transcript_that_is_a_directory_or_garbage_is_judged_by_checks_a
     ],
     ids=["half", "of a future version", "edited by hand", "emptied"],
 )
-@pytest.mark.parametrize("lives", [True, False], ids=["beside a sidecar", "without one"])
+@pytest.mark.parametrize(
+    "lives", [pytest.param(True, marks=pytest.mark.long), False], ids=["beside a sidecar", "without one"]
+)
 async def test_a_damaged_state_is_set_aside_with_its_reason_and_the_session_goes_on(
     stage: Stage, damage: object, why: str, *, lives: bool
 ) -> None:

@@ -20,6 +20,7 @@ from sidecar.cli.scripted.project import REPAIRED_SOURCE
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.platform.installation import plugin_root
 from support.scene import GOAL, SUPERVISOR, Stage
+from support.table import sampled
 
 CONFIGURATION = "~/.config/supervisor"
 STATE = "~/.local/state/supervisor"
@@ -85,7 +86,7 @@ ORDERS: dict[str, Callable[[ScriptedAgent], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("name", sampled(ORDERS, "goal clear", "off", "the socket", "a command"))
 async def test_an_order_from_below_the_host_at_work_is_refused_and_told(stage: Stage, name: str) -> None:
     agent = await stage.agent_with_goal()
     await agent.run(ORDERS[name](agent))
@@ -138,7 +139,7 @@ EDITS = {
 @pytest.mark.parametrize(
     "by_script", [False, pytest.param(True, marks=pytest.mark.long)], ids=["named", "by a script"]
 )
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", sampled(EDITS, "off", "approvals", "the project's gates"))
 async def test_an_edit_of_what_steers_does_not_count_at_the_stop_that_follows(
     stage: Stage, name: str, *, by_script: bool
 ) -> None:
@@ -167,7 +168,7 @@ HARM = {
 }
 
 
-@pytest.mark.parametrize("name", HARM)
+@pytest.mark.parametrize("name", sampled(HARM, "the sessions", "another state"))
 async def test_a_state_that_was_harmed_is_restored_and_told(stage: Stage, name: str) -> None:
     agent = await stage.agent_with_goal()
     await agent.run(HARM[name])
@@ -196,7 +197,7 @@ async def test_what_was_taken_out_of_the_record_is_told(stage: Stage, name: str)
     assert said in (await agent.stop()).system_message
 
 
-@pytest.mark.parametrize("signal", ["KILL", "TERM"])
+@pytest.mark.parametrize("signal", sampled(("KILL", "TERM"), "KILL"))
 async def test_a_sidecar_that_was_killed_is_told(stage: Stage, signal: str) -> None:
     agent = await stage.agent_with_goal()
     await agent.run(f"kill -{signal} $(cat {STATE}/run/sidecar.lock)")
@@ -273,7 +274,9 @@ async def test_what_was_forged_does_not_come_in_with_the_users_next_approval(sta
     assert "/forged" not in trust.read_text()
 
 
-@pytest.mark.parametrize("command", ["accept --yes", "trust --yes", "run true", "toolset disable journal"])
+@pytest.mark.parametrize(
+    "command", sampled(("accept --yes", "trust --yes", "run true", "toolset disable journal"), "accept --yes")
+)
 async def test_an_agent_may_not_approve_what_it_did(stage: Stage, command: str) -> None:
     agent = await stage.agent_with_goal()
     await agent.run(
@@ -373,7 +376,7 @@ MADE_UP = {
 }
 
 
-@pytest.mark.parametrize("name", MADE_UP)
+@pytest.mark.parametrize("name", sampled(MADE_UP, "a stop and a prompt", "an acceptance"))
 async def test_nothing_made_up_during_a_tool_call_lets_an_edit_count(stage: Stage, name: str) -> None:
     agent = await stage.agent_with_goal()
     await agent.run(as_relay(agent, *MADE_UP[name]))

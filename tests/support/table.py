@@ -48,6 +48,16 @@ def over_table(
     return decorate
 
 
+def sampled(names: Iterable[str], *often: str) -> list[Any]:
+    """Return parameters of which those not named in `often` are played by `tox -e long` alone.
+
+    For rows that show one mechanism in many ways, each of which starts processes.
+    """
+    listed = list(names)
+    assert {*often} <= {*listed}
+    return [pytest.param(name, marks=() if name in often else pytest.mark.long) for name in listed]
+
+
 def _parameters(row: Any, fields: list[str]) -> Any:
     """The row as pytest.param gives it."""
     if isinstance(row, type(pytest.param())):

@@ -100,7 +100,8 @@ def _telling_words(line: str) -> list[str]:
     """Return the words of a command by which it can be told from others."""
     common = command_pattern("common")
     words = (word.rpartition("/")[2] for word in line.split() if not word.startswith("-"))
-    return [word for word in words if len(word) > 1 and not common.fullmatch(word)]
+    telling = [word for word in words if len(word) > 1 and not common.fullmatch(word)]
+    return telling or [word for word in line.split() if word.startswith("--")]
 
 
 def may_have_tested(call: ToolCall) -> bool:

@@ -114,7 +114,7 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
         return claim_contradicted("no command of this turn made a tag") if none else claim_unknown()
     if said.loose and git.commits and {said.name, f"v{said.name}"} & {*git.old_tags}:
         return git_contradicts(f"the tag {said.name} is on a commit from before the prompt")
-    if said.name in git.tags or f"v{said.name}" in git.tags:
+    if any(tag.endswith(said.name) for tag in git.tags):
         return git_confirms(f"git has the tag {said.name}")
     return git_contradicts(f"git has no tag {said.name}")
 
@@ -181,18 +181,17 @@ def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, *, ran: b
     branch = git.branch or "HEAD"
     if not git.remote:
         return "the repository has no remote"
-    missing = [
-        f"{name} is not on the remote as it is here" for name in git.unpushed if f"`{name}`" in said.text
-    ]
-    missing = missing if said.loose else []
-    missing += [
-        f"the remote {name} does not have {branch}" for name in git.behind if f"`{name}`" in said.text
-    ]
+    named = [name for name in git.unpushed if said.loose and f"`{name}`" in said.text]
+    missing = [f"{name} is not on the remote as it is here" for name in named]
+    others = [name for name in git.behind if git.on_remote and f"`{name}`" in said.text]
+    missing += [f"the remote {name} does not have {branch}" for name in others]
     if missing:
         return missing[0]
     if ran and git.commits and branch in git.unpushed and not git.on_remote:
         return f"no remote has the last commit of {branch}"
-    if git.ahead:
+    if git.ahead and not (
+        ran and git.commits == 0
+    ):  # else it was ahead before, and another branch was pushed
         return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
     if not ran and git.commits and git.ahead is None and cannot_have_run("may_push", turn):
         return f"{branch} follows no remote branch, and no command pushed it"

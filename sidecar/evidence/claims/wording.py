@@ -321,6 +321,8 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
     unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
     for form in forms:
+        if form.asked and form.kind is ClaimKind.PUSHED and tells_of_trouble(sentence):
+            continue
         if form.near:
             text = sentence
         elif form.plain:

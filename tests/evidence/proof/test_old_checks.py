@@ -122,8 +122,11 @@ def test_a_bent_test_is_exposed_by_the_old_one_and_the_project_is_not_touched(be
     [
         {"conftest.py": "collect_ignore = ['test_calc.py']\n"},
         {"pytest.py": "print('1 passed in 0.01s')\n"},
-        {"pytest.ini": "[pytest]\naddopts = --deselect test_calc.py::test_minus\n"},
-        {"quarantine.txt": "test_minus\n"},
+        pytest.param(
+            {"pytest.ini": "[pytest]\naddopts = --deselect test_calc.py::test_minus\n"},
+            marks=pytest.mark.long,
+        ),
+        pytest.param({"quarantine.txt": "test_minus\n"}, marks=pytest.mark.long),
         {"test_calc.py": ""},
     ],
 )

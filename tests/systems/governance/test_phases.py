@@ -186,6 +186,7 @@ async def test_a_worker_that_says_passed_while_the_tests_fail_is_not_believed(ro
     assert room.holds(DONE)
 
 
+@pytest.mark.long
 async def test_when_the_iterations_are_spent_a_person_decides(room: Room) -> None:
     bad = (*GOOD[:3], answers(**REJECTED), implements({"calc.py": f"{SUB}# 2\n"}), answers(**REJECTED))
     waiting = await room.conduct(*bad)
@@ -223,6 +224,7 @@ async def test_a_file_beyond_the_tasks_or_a_rule_ends_the_work(
     assert room.holds(PYTHON)
 
 
+@pytest.mark.long
 async def test_a_project_that_moved_on_is_merged_and_tested_again(room: Room) -> None:
     def meanwhile(_: Path) -> dict[str, Any]:
         (room.project / "calc.py").write_text(f'"""Sums."""\n\n{PYTHON["calc.py"]}')
@@ -281,6 +283,7 @@ async def test_commands_of_a_plan_run_only_if_a_person_says_so(room: Room) -> No
     assert ran.exists()
 
 
+@pytest.mark.long
 async def test_a_judged_clause_must_name_what_shows_it(room: Room) -> None:
     clause = "the names are clear"
     plan = {"tasks": [{**TASK, "verify_by": clause}]}
@@ -326,6 +329,7 @@ async def test_each_requirement_must_be_shown_to_be_met_where_the_mode_checks_th
     assert work.stage is Stage.DELIVERED
 
 
+@pytest.mark.long
 async def test_minor_issues_may_be_mended_at_once_and_once(room: Room) -> None:
     minor = {
         "result": "REJECTED",
@@ -444,6 +448,7 @@ def content(path: str) -> bytes:
     return Path(path).read_bytes()
 
 
+@pytest.mark.long
 async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked_up(room: Room) -> None:
     def tests(folder: Path) -> dict[str, Any]:
         (folder / "shot.png").write_bytes(b"seen")

@@ -175,7 +175,11 @@ async def test_values_of_the_test_in_the_code_are_told(room: Room) -> None:
     ("files", "said"),
     [
         ({"tests/test_sub.py": "def test_sub():\n    pass\n"}, "these files changed: tests/test_sub.py"),
-        ({"calc.py": SUB, "tests/test_calc.py": None}, "these files changed: tests/test_calc.py"),
+        pytest.param(
+            {"calc.py": SUB, "tests/test_calc.py": None},
+            "these files changed: tests/test_calc.py",
+            marks=pytest.mark.long,
+        ),
         ({"calc.py": SUB.replace("a + b", "a")}, "fail now: tests/test_calc.py::test_add"),
         ({"calc.py": SUB.replace("a - b", "a")}, "does not pass: tests/test_sub.py::test_sub"),
     ],
