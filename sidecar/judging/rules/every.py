@@ -3,8 +3,8 @@
 - Precision first: users forgive a missed early stop, but not nagging.
 - A finding is certain only if the structure of the turn supports it and the wording agrees. Wording alone
   makes a suspicion, which is left to a judge.
-- A sign of a legitimate stop turns a certainty into a suspicion, except a claim that is false; one that is
-  certain ends a suspicion.
+- A sign of a legitimate stop turns a certainty into a suspicion, except a claim that is false and a failure
+  that a call of a known kind shows; one that is certain ends a suspicion.
 - If the host keeps no transcript, or the turn is not in English, nothing is certain.
 - A rule set to "ask" is never certain; a rule set to "off" never fires.
 """
