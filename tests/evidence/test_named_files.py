@@ -28,6 +28,9 @@ NAMED = (
     ("I will put it into `docs/a.md`.", "docs/a.md"),
     ("Should it be added to `docs/a.md`?", "docs/a.md"),
     ("`os.path` is used.", "os.path"),
+    ("It was put on `example.com/docs/a.html`.", "example.com/docs/a.html"),
+    ("It was pushed to `acme/shop.git`.", "acme/shop.git"),
+    ("The parser of `lib/a.ts` has the same fault.", "lib/a.ts"),
 )
 
 

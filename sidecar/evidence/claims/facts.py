@@ -75,11 +75,17 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
         for call in turn.calls
         if any(word.search(call.command) for word in telling) and not _only_names(call, telling, said.name)
     ]
-    if telling and turn.calls and not calls:
+    tasks = said.ordered and any(_starts_task(run) for call in turn.calls for run in call.runs)
+    if telling and turn.calls and not calls and not tasks:
         return claim_contradicted("no call of this turn ran it")
     if calls and says_success(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
         return call_failed(calls[-1])
     return claim_unknown()
+
+
+def _starts_task(run: CommandRun) -> bool:
+    """Whether a command runs what a file of the project says, which may be any program."""
+    return command_pattern("runs_tasks").match(run.text) is not None and not is_rehearsal(run)
 
 
 def _only_names(call: ToolCall, words: list[re.Pattern[str]], line: str) -> bool:
