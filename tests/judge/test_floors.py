@@ -49,6 +49,7 @@ FLOORS: Final = {
     ("fresh/twelfth", "en"): Floor(right=27, wrong=0, decided=84),
     ("fresh/thirteenth", "en"): Floor(right=24, wrong=0, decided=87),
     ("fresh/fourteenth", "en"): Floor(right=28, wrong=0, decided=85),
+    ("fresh/fifteenth", "en"): Floor(right=25, wrong=0, decided=84),
     ("executed", "en"): Floor(right=66, wrong=0, decided=93),
 }
 ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": "en".__ne__}
