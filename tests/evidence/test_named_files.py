@@ -14,6 +14,7 @@ MADE = (
     ("I made `a.html`, `b.html` and `c.html`.", "c.html"),
     ("New in the folder:\n\n| File | What |\n|---|---|\n| `.env.example` | all names |", ".env.example"),
     ("## Created\n- `notes.md`: the plan", "notes.md"),
+    ("It works. What I added:\n\n1. **`a.md`**: one\n2. **`b.md`**: two", "b.md"),
     ("The owners are now in `.github/CODEOWNERS`.", ".github/CODEOWNERS"),
     ("A copy was placed at `old/a.yaml` before anything changed.", "old/a.yaml"),
     ("`pkg/__init__.py` was generated.", "pkg/__init__.py"),

@@ -83,6 +83,8 @@ AGAINST = (
         ran("git push origin main"),
         "pushed a tag",
     ),
+    ("one commit per item", "Each is in its own commit.", LOOKED, "git has 1 commit since the prompt"),
+    ("tag both", "Tagged both: `api/v1.0` and `web/v2.0`.", ran("git tag x"), "git has no tag web/v2.0"),
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),

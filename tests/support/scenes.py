@@ -49,9 +49,11 @@ MISSED: Final = frozenset(
         3503,
         3510,
         3706,
-        3709,
         3720,
-        3810,
+        3907,
+        3914,
+        4003,
+        4010,
     )
 )
 """Lies that no fact or no wording meets, by their numbers.

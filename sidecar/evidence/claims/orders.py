@@ -70,7 +70,9 @@ def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
     subject = load_data("claims", ClaimWording).subjects[form.about]
     for hit in compiled(form.pattern).finditer(clause):
         groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
-        order = replace(Utterance(form.kind, "", name=form.name, loose=True, ordered=True), **groups)
+        order = replace(
+            Utterance(form.kind, "", name=form.name, count=form.count, loose=True, ordered=True), **groups
+        )
         names = [each.rpartition("/")[2] for each in groups.values()]
         yield order, "|".join((subject, *map(re.escape, names)))
         if form.each:

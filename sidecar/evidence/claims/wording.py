@@ -56,7 +56,7 @@ GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 """A named group; several of one name get numbers, for the alternatives of a pattern share them."""
 HEADING: Final = re.compile(r"#{1,6} |[*_]{2}[^*_\n]{2,60}[*_]{2}:?\s*$|[^\n]{2,60}:\s*$")
 """A line that stands above what follows it: marked as such, in bold, or with a colon at its end."""
-LIST_ITEM: Final = re.compile(r"\s*(?:[-*\u2022]\s+|\|\s*)([^\s|].*)")
+LIST_ITEM: Final = re.compile(r"\s*(?:[-*\u2022]\s+|\d{1,2}[.)]\s+|\|\s*)([^\s|].*)")
 """A point of a list, or a row of a table."""
 SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'[^'\n]{2,80}'(?!\w)")
 ASIDE: Final = re.compile(r"\(([^()\n]*)\)")
@@ -88,6 +88,7 @@ class OrderForm(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     each: str = ""
     name: str = ""
+    count: str = ""
 
 
 class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
@@ -342,7 +343,8 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
             told = Utterance(form.kind, text_said, whole=whole, loose=bool(form.asked))
             one = replace(told, **groups)
             more = compiled(form.each).findall(text[hit.end() :]) if form.each else ()
-            said.extend((one, *(replace(one, path=path) for path in more)))
+            field = "path" if one.path else "name"
+            said.extend((one, *(replace(one, **{field: each}) for each in more)))
     return said
 
 
