@@ -45,11 +45,20 @@ OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if k
 
 
 class PassedOver(Struct, frozen=True):
-    """A call that a message passes over, and what was wrong with it. `known`: its subject is known."""
+    """A call that a message passes over, and what was wrong with it.
+
+    `subject`: what it is about; `known`: one of the data file.
+    """
 
     call: ToolCall
     how: str
+    subject: str
     known: bool
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it is a check: tests, build, types or lint."""
+        return self.subject in {kind.value for kind in STANDARD_CHECK_KINDS}
 
 
 def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
@@ -65,14 +74,14 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     ]
     if silent:
         at, subject = max(silent)
-        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject in known)
+        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, subject in known)
     tried = [(at, name) for name, at in _mere_rehearsals(turn).items() if name in known or not told]
     ordered = order_clauses("\n".join(turn.prompts))
     silent = [(at, name) for at, name in tried if _is_reported(_about(name), units, ordered)]
     if not silent or compiled(load_data("claims", ClaimWording).rehearsal).search(turn.last_message):
         return None
     at, subject = max(silent)
-    return PassedOver(turn.calls[at], "was a dry run, nothing was done in earnest", subject in known)
+    return PassedOver(turn.calls[at], "was a dry run, nothing was done in earnest", subject, subject in known)
 
 
 def _unmended_failures(turn: Turn) -> dict[str, int]:

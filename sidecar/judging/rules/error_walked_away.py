@@ -59,7 +59,9 @@ def _passed_over(look: TurnFacts) -> RuleFinding | None:
     if asks or not (look.turn.readable and look.wanted) or look.request.failure_wanted:
         return None
     found = find_passed_over(look.turn, troubled=mentions_trouble(look.message.text))
-    if found is None or not look.message.text or (look.request.holds and not found.known):
+    if found is None or not look.message.text:
+        return None
+    if look.request.holds and (found.is_check or not found.known):
         return None
     line = " ".join(found.call.command.split())[:200]
     missing = f"`{line}` {found.how}, and your message passes over it"
