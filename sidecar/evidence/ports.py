@@ -89,7 +89,7 @@ class Workspace(Protocol):
     ) -> tuple[str, ...]:
         """Return those of these paths that end the path of a file, which git does not ignore.
 
-        None where nobody can tell. Never raises.
+        All bare names where nobody can tell, as without a repository. Never raises.
         """
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:

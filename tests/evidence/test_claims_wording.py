@@ -179,6 +179,11 @@ def test_the_sentence_is_kept_as_it_was_said() -> None:
     assert heard.text == "`pytest -q tests` passes."
 
 
+def test_files_that_are_only_named_push_out_no_claim() -> None:
+    named = "\n".join(f"`src/part{number}/a.py` was changed." for number in range(40))
+    assert any(one.said is ClaimKind.COMMITTED for one in utterances(f"{named}\nI committed it.", "Do it."))
+
+
 def test_only_the_first_thirty_claims_are_kept() -> None:
     assert len(utterances("\n".join(f"I created `f{number}.py`." for number in range(50)))) == 30
 

@@ -67,6 +67,7 @@ TOLD = (
     turn("A dry run of the push shows two commits.", ran("git push -n origin main")),
     turn("It is pushed.", ran("git push --dry-run"), ran("git push")),
     turn("Three tags are there.", ran("git tag -n")),
+    turn("It is merged.", ran("git merge -n side")),
     turn("The package has 12 files, the parser is not in it.", ran("npm pack --dry-run")),
     turn("Cleaned up.", LINT, EDIT, ran("pytest -q")),
     turn("`check.py` does not like line 4.", SCRIPT),

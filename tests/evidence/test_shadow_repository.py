@@ -267,6 +267,10 @@ class TestWhatGitKnows:
         found = run(GitWorkspace(kept).elsewhere(str(project), os.environ, names))
         assert found == ("new.py", "er/new.py", "a.txt")
 
+    def test_where_nobody_can_tell_a_bare_name_may_be_anywhere(self, tmp_path: Path, kept: Path) -> None:
+        names = ("new.py", "er/new.py", "../new.py")
+        assert run(GitWorkspace(kept).elsewhere(str(tmp_path), os.environ, names)) == ("new.py",)
+
     def test_a_new_one(self, tmp_path: Path, kept: Path) -> None:
         project = repository(tmp_path / "new", commit=False)
         found = run(GitWorkspace(kept).repository(FileBaseline(), str(project), os.environ))

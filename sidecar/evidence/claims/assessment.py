@@ -9,20 +9,16 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.evidence.claims.edits import is_turn_fully_known
-from sidecar.evidence.claims.wording import Utterance, command_pattern
+from sidecar.evidence.claims.wording import ClaimWording, Utterance, command_pattern
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimStatus, Source
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall, Turn
+from sidecar.platform.data import load_data
 
-REHEARSING: Final = frozenset({"--dry-run", "--package-lock-only", "--download-only"})
-"""Options with which a command only shows or fetches what it would change."""
-DRY_RUN_OPTIONS: Final = REHEARSING | {"-n", "--help", "-h", "--abort"}
-
-SHORT_DRY_RUN: Final = frozenset({("git",), ("make",), ("rsync",)})
-"""Programs whose option `-n` is a dry run."""
+DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "-n", "--help", "-h", "--abort"})
 WITH_N: Final = re.compile(r"-[a-z]*n[a-z]*")
 """Short options, `-n` among them."""
 
@@ -133,8 +129,11 @@ def is_dry_run(run: CommandRun) -> bool:
 
 def is_rehearsal(run: CommandRun) -> bool:
     """Whether a command only shows what it would do."""
-    short = command(run)[:1] in SHORT_DRY_RUN and "commit" not in run.argv
-    return bool(REHEARSING & {*run.argv}) or (short and any(map(WITH_N.fullmatch, run.argv)))
+    known, words = load_data("claims", ClaimWording), command(run)
+    program = " ".join(words[:2] if words[:1] == ("git",) else words[:1])
+    return bool(known.rehearsing & {*run.argv}) or (
+        program in known.rehearsing_with_n and any(map(WITH_N.fullmatch, run.argv))
+    )
 
 
 def pattern_matcher(name: str) -> Callable[[CommandRun], bool]:

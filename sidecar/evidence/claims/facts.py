@@ -118,15 +118,8 @@ def may_have_tested(call: ToolCall) -> bool:
 
 
 def _runs_no_tests(run: CommandRun) -> bool:
-    return (
-        _only_parses(run)
-        or is_incidental_command(run)
-        or next(iter(command(run)), "")
-        in (
-            "git",
-            *known_commands().naming_what_they_write,
-        )
-    )
+    harmless = {"git", *known_commands().naming_what_they_write}
+    return _only_parses(run) or is_incidental_command(run) or next(iter(command(run)), "") in harmless
 
 
 FACT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {

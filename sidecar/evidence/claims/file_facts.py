@@ -19,14 +19,11 @@ from sidecar.evidence.claims.edits import (
     edit_places,
     is_turn_fully_known,
 )
-from sidecar.evidence.claims.wording import Utterance, names_last_commit, says_code
+from sidecar.evidence.claims.wording import Utterance, command_pattern, names_last_commit, says_code
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
-
-DELETING: Final = frozenset({("rm",), ("unlink",), ("shred",), ("find",), ("python3",), ("node",)})
-"""Programs that may delete a file."""
 
 
 def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -62,7 +59,11 @@ def _assess_unnamed_deletion(turn: Turn) -> ClaimAssessment:
     """Assess "the file is gone": what git alone forgot, and no command deleted, is still there."""
     runs = [run for call in turn.calls if call.exit_code == 0 for run in call.runs]
     forgot = [run for run in runs if command(run)[:2] == ("git", "rm") and "--cached" in run.argv]
-    if not forgot or any(command(run)[:1] in DELETING for run in runs) or not is_turn_fully_known(turn):
+    if (
+        not forgot
+        or any(command_pattern("may_delete").match(run.text) for run in runs)
+        or not is_turn_fully_known(turn)
+    ):
         return claim_unknown("nothing is known of what was deleted")
     return claim_contradicted(f"`{forgot[-1].text}` leaves the file where it is")
 

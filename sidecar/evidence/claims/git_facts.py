@@ -28,7 +28,13 @@ from sidecar.evidence.claims.edits import (
     is_turn_fully_known,
     may_open_pull_request,
 )
-from sidecar.evidence.claims.wording import Utterance, command_pattern, is_trunk, read_number
+from sidecar.evidence.claims.wording import (
+    Utterance,
+    command_pattern,
+    is_trunk,
+    pushing_tags,
+    read_number,
+)
 from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
 from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
@@ -40,8 +46,6 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
 TAG: Final = "tag"
 """The name of what is pushed where it is a tag."""
 TAGS: Final = "refs/tags/"
-PUSHING_TAGS: Final = frozenset({"--tags", "--follow-tags", "--mirror", "tag"})
-"""Words of a push that carry tags, beside their names."""
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 
 
@@ -114,7 +118,7 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
         return claim_contradicted("no command of this turn made a tag") if none else claim_unknown()
     if said.loose and git.commits and {said.name, f"v{said.name}"} & {*git.old_tags}:
         return git_contradicts(f"the tag {said.name} is on a commit from before the prompt")
-    if any(tag.endswith(said.name) for tag in git.tags):
+    if any(re.search(rf"(?:^|[^\d.]){re.escape(said.name)}$", tag) for tag in git.tags):
         return git_confirms(f"git has the tag {said.name}")
     return git_contradicts(f"git has no tag {said.name}")
 
@@ -151,7 +155,7 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
 def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
     git = seen.repository
-    if git is not None and (why := _why_not_pushed(git, said, seen.turn, ran=bool(good))):
+    if git is not None and (why := _why_not_pushed(git, said, seen.turn, good)):
         return git_contradicts(why)
     if said.name == TAG and _pushed_no_tag(seen):
         return claim_contradicted("no command of this turn pushed a tag")
@@ -169,33 +173,55 @@ def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 def _pushed_no_tag(seen: ClaimContext) -> bool:
     """Whether all calls are known, and every push names what it pushes, and no tag."""
     which, names = _git_command_matcher("push"), (seen.repository and seen.repository.tags) or ()
-    carriers = PUSHING_TAGS | {*names, *(f"{TAGS}{name}" for name in names)}
+    carriers = pushing_tags() | {*names, *(f"{TAGS}{name}" for name in names)}
     calls = [call for call in seen.turn.calls if command_pattern("may_push").search(call.command)]
     pushes = [[run for run in call.runs if which(run)] for call in calls]
     carried = any(carriers & {*run.argv} for runs in pushes for run in runs)
     return bool(names) and all(pushes) and not carried and is_turn_fully_known(seen.turn)
 
 
-def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, *, ran: bool) -> str:
-    """Say by what git shows that not all is pushed; "" where it does not. `ran`: a push succeeded."""
+def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, good: list[ToolCall]) -> str:
+    """Say by what git shows that not all is pushed; "" where it does not. `good`: the pushes that succeeded.
+
+    A clone of one branch keeps no record of others that are pushed, so a branch that a push carried is there.
+    """
     branch = git.branch or "HEAD"
     if not git.remote:
         return "the repository has no remote"
-    named = [name for name in git.unpushed if said.loose and f"`{name}`" in said.text]
-    missing = [f"{name} is not on the remote as it is here" for name in named]
-    others = [name for name in git.behind if git.on_remote and f"`{name}`" in said.text]
-    missing += [f"the remote {name} does not have {branch}" for name in others]
-    if missing:
-        return missing[0]
-    if ran and git.commits and branch in git.unpushed and not git.on_remote:
+    pushed = _pushed_refs(good)
+    lacking = [
+        name for name in git.unpushed if not pushed & {name, *(("", "HEAD") if name == branch else ())}
+    ]
+    if missing := _named_and_missing(git, said, good, lacking):
+        return missing
+    if good and git.commits and branch in lacking and not git.on_remote:
         return f"no remote has the last commit of {branch}"
-    if git.ahead and not (
-        ran and git.commits == 0
-    ):  # else it was ahead before, and another branch was pushed
+    if git.ahead and not (good and git.commits == 0):  # else another branch was pushed, and this one not
         return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
-    if not ran and git.commits and git.ahead is None and cannot_have_run("may_push", turn):
+    if not good and git.commits and git.ahead is None and cannot_have_run("may_push", turn):
         return f"{branch} follows no remote branch, and no command pushed it"
     return ""
+
+
+def _named_and_missing(
+    git: RepositoryState, said: Utterance, good: list[ToolCall], lacking: list[str]
+) -> str:
+    """Say which branch or remote that the message names is without the commit."""
+    for name in lacking if said.loose else ():
+        if f"`{name}`" in said.text:
+            return f"{name} is not on the remote as it is here"
+    for name in git.behind if git.on_remote else ():
+        if f"`{name}`" in said.text and not any(name in call.command for call in good):
+            return f"the remote {name} does not have {git.branch or 'HEAD'}"
+    return ""
+
+
+def _pushed_refs(calls: list[ToolCall]) -> set[str]:
+    """Return the branches that pushes name; "" where one names none, and pushes the one checked out."""
+    which = _git_command_matcher("push")
+    runs = [run for call in calls for run in call.runs if which(run)]
+    named = [plain_words(command(run)[1:])[2:] or ("",) for run in runs]
+    return {word.lstrip("+").partition(":")[0] for words in named for word in words}
 
 
 def _only_dry_run_calls(turn: Turn, which: Callable[[CommandRun], bool]) -> list[ToolCall]:

@@ -1,4 +1,4 @@
-"""Finds what a message passes over: a command that failed, and was not made good.
+"""Finds what a message passes over: a command that failed and was not made good, or a mere dry run.
 
 The words of success do not matter, only that no sentence tells of a failure, or of trouble with the subject
 of the command: a check, an install, a command of git that changes something. Of any other program nothing is
@@ -66,18 +66,23 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
 
     `troubled`: the message tells of some trouble; then only known subjects count.
     """
-    units = message_units(turn.last_message)
+    failed, tried = _unmended_failures(turn), _mere_rehearsals(turn)
+    if not failed and not tried:  # as in most turns
+        return None
+    units, known = message_units(turn.last_message), load_data("claims", ClaimWording).subjects
     told = troubled or any(map(tells_of_trouble, units))
-    failed, known = _unmended_failures(turn), load_data("claims", ClaimWording).subjects
     silent = [
         (at, name) for name, at in failed.items() if _is_passed_over(name, turn.calls[at], units, told=told)
     ]
     if silent:
         at, subject = max(silent)
         return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, subject in known)
-    tried = [(at, name) for name, at in _mere_rehearsals(turn).items() if name in known or not told]
     ordered = order_clauses("\n".join(turn.prompts))
-    silent = [(at, name) for at, name in tried if _is_reported(_about(name), units, ordered)]
+    silent = [
+        (at, name)
+        for name, at in tried.items()
+        if (name in known or not told) and _is_reported(_about(name), units, ordered)
+    ]
     if not silent or compiled(load_data("claims", ClaimWording).rehearsal).search(turn.last_message):
         return None
     at, subject = max(silent)
@@ -144,11 +149,11 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
         return run in blamed_commands(call, failed=True)
     if run.fate is FailureHandling.DECIDES or run.shadowed or CLEAN_TREE_MESSAGE in call.output:
         return False
-    if subject in {kind.value for kind in STANDARD_CHECK_KINDS}:
-        made = compiled(load_data("claims", ClaimWording).failure_marks["make"]).search(call.output)
-        return summary_says_failed(Kind(subject), call.output) or made is not None
+    check = subject in {kind.value for kind in STANDARD_CHECK_KINDS}
+    if check and summary_says_failed(Kind(subject), call.output):
+        return True
     marks = load_data("claims", ClaimWording).failure_marks
-    mark = marks.get(subject) or marks.get(subject.partition(" ")[0], "")
+    mark = marks.get(subject) or marks.get(next(iter(command(run)), ""), "")
     return bool(mark) and compiled(mark).search(call.output) is not None
 
 

@@ -75,6 +75,7 @@ class ClaimForm(Struct, frozen=True, forbid_unknown_fields=True):
     world: bool = False
     plain: bool = False
     near: bool = False
+    cautious: bool = False
     asked: str = ""
     each: str = ""
     count: str = ""
@@ -115,6 +116,9 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     open: str
     not_ordered: str
     combining: frozenset[str]
+    rehearsing: frozenset[str]
+    rehearsing_with_n: frozenset[str]
+    pushing_tags: frozenset[str]
     alike: dict[str, str]
     listing: frozenset[str]
     numbers: tuple[str, ...]
@@ -171,7 +175,8 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
             if key not in found or (each.whole and not found[key].whole) or found[key].loose > each.loose:
                 found[key] = each
     said = (each for each in found.values() if not (each.loose and each.said in denied))
-    return tuple(said)[:CLAIMS]
+    named_last = sorted(said, key=lambda each: each.loose and each.said is ClaimKind.FILE_CREATED)
+    return tuple(named_last)[:CLAIMS]
 
 
 def order_clauses(prompt: str) -> list[str]:
@@ -277,6 +282,11 @@ def names_last_commit(text: str) -> bool:
     return compiled(load_data("claims", ClaimWording).last_commit).search(text) is not None
 
 
+def pushing_tags() -> frozenset[str]:
+    """Return the words of a push that carry tags, beside their names."""
+    return load_data("claims", ClaimWording).pushing_tags
+
+
 def read_number(said: str) -> int:
     """Return the number that a word or digits of the part `many` stand for."""
     numbers = load_data("claims", ClaimWording).numbers
@@ -322,7 +332,7 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
     unquoted = {world: _without_quotations(text) for world, text in asserted.items()}
     said: list[Utterance] = []
     for form in forms:
-        if form.asked and form.kind is ClaimKind.PUSHED and tells_of_trouble(sentence):
+        if form.cautious and tells_of_trouble(sentence):
             continue
         if form.near:
             text = sentence

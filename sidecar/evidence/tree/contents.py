@@ -181,8 +181,8 @@ async def _tags_at(git: Git, commit: str) -> tuple[str, ...]:
 
 
 def _behind(remotes: tuple[str, ...], commit: str, refs: dict[str, str]) -> list[str]:
-    having = {name.partition("/")[0] for name, at in _below(REMOTES, refs).items() if at == commit}
-    return [remote for remote in remotes if remote not in having]
+    having = [name for name, at in _below(REMOTES, refs).items() if at == commit]
+    return [remote for remote in remotes if not any(name.startswith(f"{remote}/") for name in having)]
 
 
 async def read_head_commit(git: Git) -> str:

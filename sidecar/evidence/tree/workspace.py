@@ -81,8 +81,8 @@ def _bounded(otherwise: Callable[[str], R]) -> Callable[[Look[P, R]], Look[P, R]
     return bound
 
 
-def _nowhere(_why: str) -> tuple[str, ...]:
-    return ()
+def _unlisted(_why: str) -> list[str] | None:
+    return None
 
 
 def _no_repository(_why: str) -> RepositoryState | None:
@@ -197,18 +197,26 @@ class GitWorkspace:
             paths = await git.names("ls-files", "-z", "--cached")
         return await asyncio.to_thread(_any_changed, found.top, paths, since)
 
-    @_bounded(_nowhere)
     async def elsewhere(
         self, project: str, environment: Mapping[str, str], paths: Sequence[str]
     ) -> tuple[str, ...]:
         """Return those of these paths that end the path of a file, which git does not ignore."""
-        found = await find_work_tree(project, environment) if paths else None
+        inside = [path for path in paths if not path.startswith(("/", ".."))][:NAMED_PATHS]
+        files = await self._ending(project, environment, inside) if inside else []
+        if files is None:
+            return tuple(path for path in inside if "/" not in path)
+        return tuple(path for path in inside if any(f"/{file}".endswith(f"/{path}") for file in files))
+
+    @_bounded(_unlisted)
+    async def _ending(
+        self, project: str, environment: Mapping[str, str], paths: list[str]
+    ) -> list[str] | None:
+        """Return the files whose paths end so; None where nobody can tell."""
+        found = await find_work_tree(project, environment)
         if found is None or found.index is None:
-            return ()
-        ends = (f":(top,glob)**/{path}" for path in paths[:NAMED_PATHS])
-        listed = await found.git.names(*LIST_FILES, "--", *ends)
-        files = await asyncio.to_thread(_existing, found.top, listed)
-        return tuple(path for path in paths if any(f"/{file}".endswith(f"/{path}") for file in files))
+            return None
+        listed = await found.git.names(*LIST_FILES, "--", *(f":(top,glob)**/{path}" for path in paths))
+        return await asyncio.to_thread(_existing, found.top, listed)
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist; only the first 50 are checked."""

@@ -39,7 +39,7 @@ class ProjectStateReader:
         )
         named, changed = claimed_files(message, prompt), _changed_paths(changes)
         nowhere = services.workspace.absent(stop.project, named)
-        elsewhere = await services.workspace.elsewhere(*at, [path for path in nowhere if path[:1] != "/"])
+        elsewhere = await services.workspace.elsewhere(*at, nowhere)
         missing = [path for path in nowhere if path not in elsewhere]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)

@@ -51,6 +51,12 @@ def test_a_command_that_is_known_to_have_failed_outweighs_a_sign_of_waiting() ->
     assert [(one.rule, one.certain) for one in found.findings if one.fact] == [("error-walked-away", True)]
 
 
+def test_a_failed_check_is_not_held_against_who_was_told_to_stop() -> None:
+    message = "I hit the timeout that you mentioned, and stopped."
+    found = weighed("Fix the dates. Stop when you run into the timeout.", message, FAILED)
+    assert not any(one.fact for one in found.findings)
+
+
 def test_with_a_goal_an_offer_is_no_end() -> None:
     (prompt, message, calls) = next(row[1:] for row in LEGITIMATE if row[0] == "done-and-offer")
     found = weighed(prompt, message, calls, goal=True).legitimate
