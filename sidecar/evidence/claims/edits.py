@@ -18,7 +18,7 @@ from sidecar.platform.tools import find_tool, known_tools
 CallPlace: TypeAlias = tuple[int, int]
 """Index of a call in the turn, and of a command in its line."""
 UNCHECKED_DOCUMENT: Final = re.compile(
-    r".*(?:\.(?:md|rst|adoc)|/?(?:LICENSE|CHANGELOG|AUTHORS)[^/]*)", re.IGNORECASE
+    r".*(?:\.(?:mdx?|rst|adoc)|/?(?:LICENSE|CHANGELOG|AUTHORS)[^/]*)", re.IGNORECASE
 )
 """Files whose change normally does not affect a check."""
 REDIRECT_TARGET: Final = re.compile(r">>?\|?\s*[\"']?([\w./~@%+-]+)")
