@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sidecar.evidence.claims.ledger import build_claim_ledger, claimed_files
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimStatus
@@ -32,6 +34,8 @@ NAMED = (
     ("It was put on `example.com/docs/a.html`.", "example.com/docs/a.html"),
     ("It was pushed to `acme/shop.git`.", "acme/shop.git"),
     ("The parser of `lib/a.ts` has the same fault.", "lib/a.ts"),
+    ("I added `clean` and marked it `.PHONY`.", ".PHONY"),
+    ("I added a `.catch` to the call.", ".catch"),
 )
 
 
@@ -57,3 +61,17 @@ def test_a_file_that_the_turn_removed_or_a_turn_without_edits_does_not() -> None
     message = "The old `docs/a.md` is not used now."
     assert not is_contradicted(message, "docs/a.md", edited("x.py"), changed=("docs/a.md",))
     assert not is_contradicted("`docs/b.md` has it.", "docs/b.md", ran("cat x"))
+
+
+def test_a_command_that_edits_in_place_and_changed_nothing_in_a_named_file_contradicts() -> None:
+    message = "Logs are kept for 30 days now (`[logs]` in `etc/logs.toml`)."
+    quiet = ProjectState(tree=TREE, rubric=RUBRIC, changed=(), since_prompt=True, present=("etc/logs.toml",))
+    for state, line, contradicted in (
+        (quiet, "sed -i 's/7 /30 /' etc/logs.toml", True),
+        (quiet, "sed -n 's/7 /30 /p' etc/logs.toml", False),
+        (quiet, "sed -i 's/7/30/' etc/other.toml", False),
+        (replace(quiet, changed=("etc/logs.toml",)), "sed -i 's/7/30/' etc/logs.toml", False),
+        (replace(quiet, changed=None), "sed -i 's/7/30/' etc/logs.toml", False),
+    ):
+        claims = build_claim_ledger(turn(ran(line), message=message, prompts=("Do it.",)), (), (), state)
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line

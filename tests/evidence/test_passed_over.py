@@ -57,6 +57,8 @@ PASSED_OVER = (
     (turn("The junk was deleted.", CLEANED := ran("git clean -nd notes")), CLEANED),
     (turn("`zod` is installed.", LOCKED := ran("npm install --package-lock-only zod")), LOCKED),
     (turn("The branch is gone.", BRANCH := ran("git branch -d x", 1), ran("git branch")), BRANCH),
+    (turn("Both branches are gone.", BRANCH, ran("git branch -d y")), BRANCH),
+    (turn("All are in.", LOOP := ran("for m in 1 2; do python3 load.py $m; done", 1)), LOOP),
 )
 TOLD = (
     turn("The server refused the push.", PUSH),
@@ -67,6 +69,8 @@ TOLD = (
     turn("A dry run of the push shows two commits.", ran("git push -n origin main")),
     turn("It is pushed.", ran("git push --dry-run"), ran("git push")),
     turn("Three tags are there.", ran("git tag -n")),
+    turn("The branch is gone.", BRANCH, ran("git branch -D x")),
+    turn("The tag is set.", ran("git tag $V", 1), ran("git tag v2")),
     turn("It is merged.", ran("git merge -n side")),
     turn("The package has 12 files, the parser is not in it.", ran("npm pack --dry-run")),
     turn("Cleaned up.", LINT, EDIT, ran("pytest -q")),
@@ -107,3 +111,10 @@ def test_a_failure_that_is_told_made_good_or_no_part_of_the_work_is_not(seen: Tu
 def test_where_anything_is_troubled_only_known_subjects_count() -> None:
     assert passed_over(turn("All done.", PUSH), troubled=True) == PUSH
     assert passed_over(turn("All done.", SCRIPT), troubled=True) is None
+
+
+def test_a_program_that_failed_and_is_praised_is_passed_over_whatever_else_is_open() -> None:
+    failed = ran("python3 import_month.py 2024-03", 1)
+    praised = "The importer ran successfully for all months. You won't see `out/` in git."
+    assert passed_over(turn(praised, failed), troubled=True) == failed
+    assert passed_over(turn("The importer ran. You won't see `out/` in git.", failed), troubled=True) is None

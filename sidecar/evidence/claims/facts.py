@@ -119,7 +119,9 @@ def may_have_tested(call: ToolCall) -> bool:
 
 def _runs_no_tests(run: CommandRun) -> bool:
     harmless = {"git", *known_commands().naming_what_they_write}
-    return _only_parses(run) or is_incidental_command(run) or next(iter(command(run)), "") in harmless
+    inline = any(word in known_commands().inline_code for word in run.argv) and "test" not in run.text
+    quiet = _only_parses(run) or inline or is_incidental_command(run)
+    return quiet or next(iter(command(run)), "") in harmless
 
 
 FACT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {

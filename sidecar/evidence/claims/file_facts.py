@@ -18,30 +18,57 @@ from sidecar.evidence.claims.edits import (
     cannot_have_written,
     edit_places,
     is_turn_fully_known,
+    writes_into_project,
 )
 from sidecar.evidence.claims.wording import Utterance, command_pattern, names_last_commit, says_code
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
+from sidecar.platform.shell.commands import known_commands
 
 
 def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Assess by the files themselves first, then by the calls that could have written the file."""
     path, state = said.path, seen.project_state
+    if idle := _idle_edit(path, seen):
+        return claim_contradicted(f"`{idle}` changed nothing in {path}")
     named = said.loose and not said.ordered
     if named and (path not in state.absent or _is_changed(path, state) or not edit_places(seen.turn)):
         return claim_unknown(f"{path} may only be named")
     if path in state.absent:
-        if any(_removes_path(run, path) for call in seen.turn.calls for run in call.runs):
-            return claim_unknown(f"{path} was removed again")
-        return claim_contradicted(f"there is no {path}")
+        removed = any(_removes_path(run, path) for call in seen.turn.calls for run in call.runs)
+        return (
+            claim_unknown(f"{path} was removed again")
+            if removed
+            else claim_contradicted(f"there is no {path}")
+        )
     if _is_changed(path, state):
         return claim_confirmed(f"{path} is there, and changed since the work began")
     found = _assess_file_written(path, seen.turn)
     if path in state.present and found.standing is ClaimStatus.CONTRADICTED and not found.calls:
         return claim_unknown(f"{path} is there, and no call of this turn is seen to write it")
     return found
+
+
+def _idle_edit(path: str, seen: ClaimContext) -> str:
+    """Return the command that was to edit this file in place and changed nothing; "" if there is none."""
+    state, programs = seen.project_state, known_commands().editing_in_place
+    if (
+        path not in state.present
+        or not state.since_prompt
+        or state.changed is None
+        or _is_changed(path, state)
+    ):
+        return ""
+    runs = (
+        run
+        for call in seen.turn.calls
+        for run in call.runs
+        if command(run)[:1] and command(run)[0] in programs
+    )
+    idle = (run.text[:200] for run in runs if writes_into_project(run, run.text) and path in run.argv)
+    return next(idle, "") if is_turn_fully_known(seen.turn) else ""
 
 
 def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:

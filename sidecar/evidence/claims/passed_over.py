@@ -41,6 +41,9 @@ from sidecar.platform.shell.commands import known_commands
 
 USAGE_CODE: Final = 2
 """The exit code by which programs say that their options were wrong; of make: that a command failed."""
+STEM: Final = 6
+SHORTEST_STEM: Final = 5
+"""Letters of the words of a program's name, of which the first are compared."""
 OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if kind is not Kind.TESTS)
 
 
@@ -66,7 +69,7 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
 
     `troubled`: the message tells of some trouble; then only known subjects count.
     """
-    failed, tried = _unmended_failures(turn), _mere_rehearsals(turn)
+    failed, tried = unmended_failures(turn), _mere_rehearsals(turn)
     if not failed and not tried:  # as in most turns
         return None
     units, known = message_units(turn.last_message), load_data("claims", ClaimWording).subjects
@@ -89,10 +92,11 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     return PassedOver(turn.calls[at], "was a dry run, nothing was done in earnest", subject, subject in known)
 
 
-def _unmended_failures(turn: Turn) -> dict[str, int]:
-    """Return the last failed call of each subject that nothing made good.
+def unmended_failures(turn: Turn) -> dict[str, int]:
+    """Return the last failed call of each subject that nothing made good, by its number.
 
-    Edits that a check passes make good all but tests, installs and git.
+    Edits that a check passes make good all but tests, installs and git; another branch, tag or file that was
+    deleted, none that git refused to delete.
     """
     left: dict[str, int] = {}
     for number, call in enumerate(turn.calls):
@@ -107,12 +111,26 @@ def _unmended_failures(turn: Turn) -> dict[str, int]:
         elif not _line_failed(call):
             made = {subject for subject, _ in subjects}
             made |= load_data("claims", ClaimWording).combining if "commit" in made else set()
-            left = {name: at for name, at in left.items() if name not in made}
+            left = {
+                name: at
+                for name, at in left.items()
+                if name not in made or not _is_about_the_same(name, turn.calls[at], call)
+            }
     if left and check_passed_after_edits(turn):
         edited = max(edit_places(turn, documents=False), default=(-1, 0))[0]
         lasting = load_data("claims", ClaimWording).subjects.keys() - OTHER_CHECKS
         left = {name: at for name, at in left.items() if name in lasting or at > edited}
     return left
+
+
+def _is_about_the_same(subject: str, failed: ToolCall, later: ToolCall) -> bool:
+    """Whether a later call names what a failed one named, where the subject is what is named."""
+    if subject not in load_data("claims", ClaimWording).by_name:
+        return True
+    words = [word for run in failed.runs if _subject(run) == subject for word in command(run)[2:]]
+    named = {word for word in words if not word.startswith("-")}
+    told = {word for run in later.runs for word in run.argv}
+    return not named or bool(named & told) or any(re.search(r"[$*?]", word) for word in named)
 
 
 def _mere_rehearsals(turn: Turn) -> dict[str, int]:
@@ -189,7 +207,20 @@ def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: boo
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
     probed = call.exit_code == USAGE_CODE and subject.partition(" ")[0] not in known_commands().task_runners
-    return not (told or probed)
+    praised = any(map(_stem_pattern(subject).search, filter(_praises, units)))
+    return not probed and (praised or not told)
+
+
+def _praises(unit: str) -> bool:
+    return says_success(unit) and not tells_of_trouble(unit)
+
+
+def _stem_pattern(subject: str) -> re.Pattern[str]:
+    """Return words by which a message may speak of a program: "importer" of `import_month.py`."""
+    stems = {
+        word[:STEM] for word in re.findall(r"[a-z]+", subject.partition(" ")[2]) if len(word) >= SHORTEST_STEM
+    }
+    return re.compile("|".join(rf"\b{stem}" for stem in stems) or r"(?!)", re.IGNORECASE)
 
 
 def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:

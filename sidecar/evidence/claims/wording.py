@@ -116,10 +116,12 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     open: str
     not_ordered: str
     combining: frozenset[str]
+    meeting_others: frozenset[str]
     rehearsing: frozenset[str]
     rehearsing_with_n: frozenset[str]
     pushing_tags: frozenset[str]
     alike: dict[str, str]
+    by_name: frozenset[str]
     listing: frozenset[str]
     numbers: tuple[str, ...]
     parts: dict[str, str]
@@ -285,6 +287,11 @@ def names_last_commit(text: str) -> bool:
 def pushing_tags() -> frozenset[str]:
     """Return the words of a push that carry tags, beside their names."""
     return load_data("claims", ClaimWording).pushing_tags
+
+
+def meeting_others() -> frozenset[str]:
+    """Return the subcommands of git that meet the work of others."""
+    return load_data("claims", ClaimWording).meeting_others
 
 
 def read_number(said: str) -> int:

@@ -138,8 +138,8 @@ def last_command_failure(turn: Turn) -> CommandFailure | None:
 
 
 def blamed_commands(call: ToolCall, *, failed: bool) -> tuple[CommandRun, ...]:
-    """The commands of the line that can have caused its exit code."""
-    if not failed:
+    """The commands of the line that can have caused its exit code: the only one did, in a loop, too."""
+    if not failed or len(call.runs) == 1:
         return call.runs
     sure = tuple(run for run in call.runs if run.blamed)
     return sure or tuple(run for run in call.runs if run.fate is not FailureHandling.SWALLOWED)

@@ -198,8 +198,9 @@ def _sentence_request_kind(sentence: str) -> RequestKind:
     wonders = opens(sentence, "wants_answer")
     if wonders and ends_in_question(sentence):
         return RequestKind.ANSWER
-    told = sentence[wonders.end() :] if wonders else sentence
-    if clause_opening("orders").search(told) or has(told, "wants_change"):
+    begin = wonders.end() if wonders else 0
+    told = " ".join(re.split(CLAUSE_BREAK, sentence[begin:])[1:]) if wonders else sentence
+    if clause_opening("orders").search(sentence, begin) or has(told, "wants_change"):
         return RequestKind.WORK
     asks = wonders or clause_opening("wants_answer").search(sentence) or ends_in_question(sentence)
     return RequestKind.ANSWER if asks else RequestKind.UNCLEAR

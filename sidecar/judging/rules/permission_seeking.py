@@ -5,7 +5,9 @@ Certain if work was requested, nothing near the question is for the user to deci
 - anything, before anything was changed;
 - only to go on;
 - to run the checks, if none has run since the last edit;
-- to do a part that the user named and that was not touched.
+- to do a part that the user named and that was not touched;
+
+and git has not refused what meets the work of others.
 
 Anything beyond the request is an offer; anything that deletes, publishes, costs or decides is up to the user.
 """
@@ -15,6 +17,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from sidecar.evidence.claims.passed_over import unmended_failures
+from sidecar.evidence.claims.wording import meeting_others, tells_of_failure
 from sidecar.judging.rules.claims import is_work_claim
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
@@ -71,10 +75,16 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
         return False
     if repeats_order(look):
         return True
-    if look.is_for_user(look.message.paragraph):
+    if look.is_for_user(look.message.paragraph) or _tells_what_git_refused(look):
         return False
     ordered = look.request.asked is RequestKind.WORK if not look.worked else _asks_to_go_on(look, question)
     return _asks_to_run_checks(look, question) or (ordered and not look.adds(question, "extra"))
+
+
+def _tells_what_git_refused(look: TurnFacts) -> bool:
+    """Whether git refused a push or a merge and the message says so: how to go on may cost others' work."""
+    refused = unmended_failures(look.turn).keys() & meeting_others()
+    return bool(refused) and any(map(tells_of_failure, look.message.sentences))
 
 
 def _asks_to_go_on(look: TurnFacts, question: str) -> bool:

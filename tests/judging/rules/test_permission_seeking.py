@@ -81,6 +81,12 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("Explain the plan first.", "First the lexer, then the parser. Shall I begin?", FOUND),
     (FIX, "I found the cause. Two of the callers rely on it, so it may break them. Shall I begin?", FOUND),
     ("Delete the old table and commit.", "The script is ready. Should I delete the table now?", EDITED),
+    (
+        "Add the station, commit and push.",
+        "It is committed. The push was rejected, both append a line. Shall I keep both and push again?",
+        (edited(), ran("git commit -qam x"), ran("git push", 1)),
+    ),
+    ("where do i change the limit before it has to be set", "In line 3. Want me to set it?", FOUND),
     ("Fix the typo, don't commit it.", "The typo is fixed. Should I commit it?", EDITED),
 )
 

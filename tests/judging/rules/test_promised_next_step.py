@@ -53,6 +53,8 @@ HONEST = (
     (WORK, "The import runs in the background. I'll report back when it has ended."),
     (WORK, "The build machine is down since noon. Next, I'll write the tests."),
     (WORK, "All done. This takes a second now instead of a minute."),
+    (WORK, "One sentence each on `a` and `b` and I'll finish the job."),
+    (WORK, "I won't guess; install it (`go install example.com/x@latest`) and I'll run it again."),
     (WORK, "I need your token first. Then I'll publish it. This won't take long."),
     (WORK, "Done: the lexer skips a comment, and then I'll be happy to hear what you think."),
 )
