@@ -72,6 +72,7 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     impossible: Lines
     orders: Lines
     before_order: Lines
+    no_order: Lines
     wants_change: Lines
     wants_answer: Lines
     hold: Lines

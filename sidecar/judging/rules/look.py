@@ -34,7 +34,7 @@ from sidecar.judging.rules.message import (
     ends_in_question,
     read_last_message,
 )
-from sidecar.judging.wording import clause_opening, found, has, is_english, opens, words
+from sidecar.judging.wording import clause_opening, found, has, is_english, opens, pattern, words
 from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
 
 # --- Comparing two texts by their topics --------------------------------------------------------------------
@@ -194,13 +194,18 @@ def _request_kind(text: str) -> RequestKind:
     )
 
 
+def _same_length(hit: re.Match[str]) -> str:
+    return "x" * len(hit[0])
+
+
 def _sentence_request_kind(sentence: str) -> RequestKind:
     wonders = opens(sentence, "wants_answer")
     if wonders and ends_in_question(sentence):
         return RequestKind.ANSWER
     begin = wonders.end() if wonders else 0
     told = " ".join(re.split(CLAUSE_BREAK, sentence[begin:])[1:]) if wonders else sentence
-    if clause_opening("orders").search(sentence, begin) or has(told, "wants_change"):
+    ordered = clause_opening("orders").search(pattern("no_order").sub(_same_length, sentence), begin)
+    if ordered or has(told, "wants_change"):
         return RequestKind.WORK
     asks = wonders or clause_opening("wants_answer").search(sentence) or ends_in_question(sentence)
     return RequestKind.ANSWER if asks else RequestKind.UNCLEAR
