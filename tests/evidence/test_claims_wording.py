@@ -111,6 +111,8 @@ NO_CLAIMS = (
     "I could not run the tests.",
     "2 tests passed, 1 failed.",
     "2 of 3 tests pass now.",
+    "- committed: `id bigint`\n- yours: `id int`",
+    "Here's what I'd do, in two commits: first the lexer.",
     "The tests pass on Linux, the suite is still red.",
     "`run.log` was removed from the index.",
     "> All tests pass.",

@@ -21,7 +21,6 @@ REPORTED = (
     ("get rid of themes/old", "The folder was dropped.", {"file-deleted themes/old"}),
     ("put the parser into lib/parse.py", "It is in `parse.py`.", {"file-created lib/parse.py"}),
     ("run the tests again", "Suite: 12 of 12.", {"ran tests"}),
-    ("install zod", "zod was installed.", {"installed"}),
     ("run a.js and t/b.sh", "`a.js` and `b.sh` ran.", {"ran a.js", "ran t/b.sh"}),
     ("is it fine? if not push", "It is on origin.", {"pushed"}),
     ("fix it (then commit)", "Commit: Fix.", {"committed"}),
@@ -36,6 +35,7 @@ UNREPORTED = (
     ("fix it and commit", "The parser takes comments."),
     ("fix it, but don't push", "It is ready for a push."),
     ("how do I push this?", "`git push` does that to the remote."),
+    ("find the commit that broke it", "`git bisect` names it as the first bad commit."),
     ("what was the commit before I left?", "The commit was abc."),
     ("the test says 'commit and push' is wrong", "It tells commit from push."),
 )
@@ -90,7 +90,6 @@ AGAINST = (
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
     ("get rid of it", "The key was deleted from disk.", ran("git rm --cached key.pem"), "leaves the file"),
     ("write docs/a.md", "The new page says how.", LOOKED, "there is no docs/a.md"),
-    ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
 )
 FOR = (
     ("push main", "`main` is on origin.", LOOKED),
