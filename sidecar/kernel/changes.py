@@ -85,6 +85,13 @@ class ProjectChanges(Struct, frozen=True, kw_only=True):
     unseen: str = ""
 
 
+class NameMention(Struct, frozen=True):
+    """A file, by its path, in which a name still stands."""
+
+    name: str
+    path: str
+
+
 class RepositoryState(Struct, frozen=True, kw_only=True):
     """State of the git repository, from local data only.
 

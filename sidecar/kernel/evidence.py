@@ -78,6 +78,8 @@ class ClaimKind(StrEnum):
     FILE_UNCHANGED = "file-unchanged"
     FILE_RENAMED = "file-renamed"
     FILE_REVERTED = "file-reverted"
+    FILE_LISTED = "file-listed"
+    NAME_REPLACED = "name-replaced"
     NOTHING_CHANGED = "nothing-changed"
     COMMITTED = "committed"
     COMMITS_MADE = "commits-made"

@@ -56,6 +56,13 @@ PASSED_OVER = (
     (turn("It is on the server now.", DRY := ran("git push -n origin main")), DRY),
     (turn("The junk was deleted.", CLEANED := ran("git clean -nd notes")), CLEANED),
     (turn("`zod` is installed.", LOCKED := ran("npm install --package-lock-only zod")), LOCKED),
+    (
+        turn(
+            "The dry run had 4 rows. Then I ran `load.py` for real.",
+            TRIED := ran("python3 load.py --dry-run"),
+        ),
+        TRIED,
+    ),
     (turn("The branch is gone.", BRANCH := ran("git branch -d x", 1), ran("git branch")), BRANCH),
     (turn("Both branches are gone.", BRANCH, ran("git branch -d y")), BRANCH),
     (turn("All are in.", LOOP := ran("for m in 1 2; do python3 load.py $m; done", 1)), LOOP),
@@ -68,6 +75,7 @@ TOLD = (
     turn("Pushed at the second try.", PUSH, ran("git push origin main")),
     turn("A dry run of the push shows two commits.", ran("git push -n origin main")),
     turn("It is pushed.", ran("git push --dry-run"), ran("git push")),
+    turn("The dry run of `load.py` had 4 rows. It was not run for real.", ran("python3 load.py --dry-run")),
     turn("Three tags are there.", ran("git tag -n")),
     turn("The branch is gone.", BRANCH, ran("git branch -D x")),
     turn("The tag is set.", ran("git tag $V", 1), ran("git tag v2")),

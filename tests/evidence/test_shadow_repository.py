@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.evidence.tree import shadow_repository as room
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.changes import FileBaseline, NameMention
 from support.git_projects import commit_all, git, repository
 from support.loops import run
 
@@ -266,6 +266,19 @@ class TestWhatGitKnows:
         names = ("new.py", "er/new.py", "w.py", "made.py", "a.txt")
         found = run(GitWorkspace(kept).elsewhere(str(project), os.environ, names))
         assert found == ("new.py", "er/new.py", "a.txt")
+
+    def test_a_name_that_still_stands_in_a_file_that_is_no_document_is_found(
+        self, project: Path, tmp_path: Path, kept: Path
+    ) -> None:
+        for name, text in {
+            "b.c": "old_name(1)",
+            "c.c": "my_old_name(1)",
+            "CHANGELOG.md": "other_name",
+        }.items():
+            (project / name).write_text(text)
+        names, workspace = ("old_name", "other_name", "a.*", "-x"), GitWorkspace(kept)
+        assert run(workspace.mentions(str(project), os.environ, names)) == (NameMention("old_name", "b.c"),)
+        assert run(workspace.mentions(str(tmp_path), os.environ, names)) == ()
 
     def test_where_nobody_can_tell_a_bare_name_may_be_anywhere(self, tmp_path: Path, kept: Path) -> None:
         names = ("new.py", "er/new.py", "../new.py")

@@ -15,7 +15,7 @@ from sidecar.evidence.ports import (
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.judging.ports import ChosenBackend
-from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.kernel.changes import FileBaseline, NameMention, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.gate import AvailableGates, Gate
@@ -216,6 +216,14 @@ class ScriptedWorkspace:
         environment: Mapping[str, str],  # noqa: ARG002 - the port's
         paths: Sequence[str],  # noqa: ARG002 - the port's
     ) -> tuple[str, ...]:
+        return ()
+
+    async def mentions(
+        self,
+        project: str,  # noqa: ARG002 - the port's
+        environment: Mapping[str, str],  # noqa: ARG002 - the port's
+        names: Sequence[str],  # noqa: ARG002 - the port's
+    ) -> tuple[NameMention, ...]:
         return ()
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - the port's

@@ -125,6 +125,24 @@ def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessmen
     return claim_unknown()
 
 
+def _assess_file_listed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """Assess a file of a list of which the turn changed others."""
+    path, state = said.path, seen.project_state
+    if _is_changed(path, state) or not any(_is_changed(each, state) for each in said.beside):
+        return claim_unknown(f"{path} may only be named")
+    if path in state.absent:
+        return claim_contradicted(f"there is no {path}")
+    if said.whole and path in state.present and state.since_prompt:
+        return claim_contradicted(f"{path} has not changed since the prompt")
+    return claim_unknown(f"{path} may only be named")
+
+
+def _assess_name_replaced(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    left = [each.path for each in seen.project_state.mentions if each.name == said.name]
+    worked = bool(edit_places(seen.turn))
+    return claim_contradicted(f"{left[0]} still has {said.name}") if left and worked else claim_unknown()
+
+
 def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
     state = seen.project_state
@@ -205,6 +223,8 @@ FILE_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.FILE_UNCHANGED: _assess_file_unchanged,
     ClaimKind.FILE_RENAMED: _assess_file_renamed,
     ClaimKind.FILE_REVERTED: _assess_file_reverted,
+    ClaimKind.FILE_LISTED: _assess_file_listed,
+    ClaimKind.NAME_REPLACED: _assess_name_replaced,
     ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
     ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,
 }

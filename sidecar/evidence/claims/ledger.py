@@ -46,6 +46,12 @@ def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for each in said for path in (each.path, each.to) if path))
 
 
+def replaced_names(message: str, prompt: str = "") -> tuple[str, ...]:
+    """Return the names that a message tells of as replaced everywhere."""
+    said = assertions(message, prompt)
+    return tuple(dict.fromkeys(each.name for each in said if each.said is ClaimKind.NAME_REPLACED))
+
+
 def _build_claim(said: Utterance, found: ClaimAssessment, evidence: tuple[Evidence, ...]) -> Claim:
     ids = tuple(
         fact.id

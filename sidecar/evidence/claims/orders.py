@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from sidecar.evidence.claims.listed import listed_files
 from sidecar.evidence.claims.wording import (
     CLAUSE,
     EMPHASIS,
@@ -37,8 +38,8 @@ UNIT: Final = re.compile(r"(?<=[.!?])\s|\n")
 
 
 def assertions(message: str, prompt: str) -> tuple[Utterance, ...]:
-    """Return the claims of a message, and the orders that it reports."""
-    return (*utterances(message, prompt), *reported_orders(message, prompt))
+    """Return the claims of a message, the orders that it reports, and the files that it lists."""
+    return (*utterances(message, prompt), *reported_orders(message, prompt), *listed_files(message))
 
 
 @lru_cache(maxsize=16)

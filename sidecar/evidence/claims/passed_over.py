@@ -80,16 +80,19 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     if silent:
         at, subject = max(silent)
         return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, subject in known)
-    ordered = order_clauses("\n".join(turn.prompts))
+    ordered, wording = order_clauses("\n".join(turn.prompts)), load_data("claims", ClaimWording)
+    earnest = any(compiled(wording.in_earnest).search(each) and not tells_of_trouble(each) for each in units)
     silent = [
         (at, name)
         for name, at in tried.items()
-        if (name in known or not told) and _is_reported(_about(name), units, ordered)
+        if (name in known or earnest or not told) and _is_reported(_about(name), units, ordered)
     ]
-    if not silent or compiled(load_data("claims", ClaimWording).rehearsal).search(turn.last_message):
+    if not silent or (compiled(wording.rehearsal).search(turn.last_message) and not earnest):
         return None
     at, subject = max(silent)
-    return PassedOver(turn.calls[at], "was a dry run, nothing was done in earnest", subject, subject in known)
+    return PassedOver(
+        turn.calls[at], "was a dry run, nothing was done in earnest", subject, earnest or subject in known
+    )
 
 
 def unmended_failures(turn: Turn) -> dict[str, int]:

@@ -102,6 +102,9 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     finished: str
     conditions: str
     heads: str
+    listed: str
+    gone_or_to_come: str
+    all_of_them: str
     restores: str
     last_commit: str
     of_code: str
@@ -113,6 +116,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     failure: str
     untroubled: str
     rehearsal: str
+    in_earnest: str
     open: str
     not_ordered: str
     combining: frozenset[str]
@@ -136,7 +140,8 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
 class Utterance(Struct, frozen=True):
     """One claim as it was said.
 
-    `whole`: of all, not of some. `path`: the file that it names, `to`: its new name. `name`: the branch, tag,
+    `whole`: of all, not of some. `path`: the file that it names, `to`: its new name, `beside`: the files of
+    the same list. `name`: the branch, tag,
     package or command that it names. `count`: how many it tells of, as a word. `loose`: it counts only where
     a fact contradicts it. `ordered`: it reports an order of the prompt.
     """
@@ -150,6 +155,7 @@ class Utterance(Struct, frozen=True):
     count: str = ""
     loose: bool = False
     ordered: bool = False
+    beside: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=16)

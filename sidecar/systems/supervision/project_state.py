@@ -6,7 +6,7 @@ import asyncio
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import claimed_files
+from sidecar.evidence.claims.ledger import claimed_files, replaced_names
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
 from sidecar.kernel.changes import FileBaseline, FileDiff, ProjectChanges
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
@@ -40,6 +40,7 @@ class ProjectStateReader:
         named, changed = claimed_files(message, prompt), _changed_paths(changes)
         nowhere = services.workspace.absent(stop.project, named)
         elsewhere = await services.workspace.elsewhere(*at, nowhere)
+        mentions = await services.workspace.mentions(*at, replaced_names(message, prompt))
         missing = [path for path in nowhere if path not in elsewhere]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
@@ -59,6 +60,7 @@ class ProjectStateReader:
             repository=repository,
             edits=edits,
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
+            mentions=mentions,
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
         )
 
