@@ -56,6 +56,7 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     excuse: Lines
     stopped: Lines
     rest: Lines
+    reason: Lines
     done: Lines
     changed: Lines
     passes: Lines

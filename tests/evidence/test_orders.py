@@ -87,6 +87,7 @@ AGAINST = (
     ("tag both", "Tagged both: `api/v1.0` and `web/v2.0`.", ran("git tag x"), "git has no tag web/v2.0"),
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
+    ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
     ("get rid of it", "The key was deleted from disk.", ran("git rm --cached key.pem"), "leaves the file"),
     ("write docs/a.md", "The new page says how.", LOOKED, "there is no docs/a.md"),

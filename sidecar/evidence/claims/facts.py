@@ -30,6 +30,7 @@ from sidecar.evidence.claims.wording import Utterance, command_pattern, says_suc
 from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.evidence import ClaimKind
+from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall
 from sidecar.platform.shell.commands import known_commands
 
@@ -62,6 +63,9 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     turn = seen.turn
     if not is_turn_fully_known(turn):
         return claim_unknown()
+    if said.name == Kind.LINT:
+        never = cannot_have_run("may_lint", turn)
+        return claim_contradicted("no call of this turn ran a linter") if never else claim_unknown()
     if said.name in TESTS:
         ran = any(map(may_have_tested, turn.calls))
         return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
