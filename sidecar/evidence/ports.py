@@ -84,9 +84,7 @@ class Workspace(Protocol):
         Also where the content is the same again. False where nobody can tell. Never raises.
         """
 
-    async def elsewhere(
-        self, project: str, environment: Environment, paths: Sequence[str]
-    ) -> tuple[str, ...]:
+    async def followed(self, project: str, environment: Environment, paths: Sequence[str]) -> tuple[str, ...]:
         """Return those of these paths that end the path of a file, which git does not ignore.
 
         All bare names where nobody can tell, as without a repository. Never raises.

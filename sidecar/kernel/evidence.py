@@ -79,6 +79,7 @@ class ClaimKind(StrEnum):
     FILE_RENAMED = "file-renamed"
     FILE_REVERTED = "file-reverted"
     FILE_LISTED = "file-listed"
+    FILE_EDITED = "file-edited"
     NAME_REPLACED = "name-replaced"
     NOTHING_CHANGED = "nothing-changed"
     COMMITTED = "committed"

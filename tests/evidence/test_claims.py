@@ -559,7 +559,7 @@ FILES: dict[str, tuple[ClaimStatus, str, ProjectState]] = {
     "the manifest is as it was": (
         CONTRADICTED,
         "I added `x` to `package.json`.",
-        state(present=("package.json",), changed=("a.js",)),
+        state(unchanged=("package.json",)),
     ),
     "the manifest changed": (
         UNKNOWN,

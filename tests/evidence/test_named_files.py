@@ -66,13 +66,14 @@ def test_a_file_that_the_turn_removed_or_a_turn_without_edits_does_not() -> None
 
 def test_a_command_that_edits_in_place_and_changed_nothing_in_a_named_file_contradicts() -> None:
     message = "Logs are kept for 30 days now (`[logs]` in `etc/logs.toml`)."
-    quiet = ProjectState(tree=TREE, rubric=RUBRIC, changed=(), since_prompt=True, present=("etc/logs.toml",))
+    paths = ("etc/logs.toml",)
+    quiet = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, present=paths, unchanged=paths)
     for state, line, contradicted in (
         (quiet, "sed -i 's/7 /30 /' etc/logs.toml", True),
         (quiet, "sed -n 's/7 /30 /p' etc/logs.toml", False),
         (quiet, "sed -i 's/7/30/' etc/other.toml", False),
-        (replace(quiet, changed=("etc/logs.toml",)), "sed -i 's/7/30/' etc/logs.toml", False),
-        (replace(quiet, changed=None), "sed -i 's/7/30/' etc/logs.toml", False),
+        (replace(quiet, unchanged=()), "sed -i 's/7/30/' etc/logs.toml", False),
+        (replace(quiet, since_prompt=False), "sed -i 's/7/30/' etc/logs.toml", False),
     ):
         claims = build_claim_ledger(turn(ran(line), message=message, prompts=("Do it.",)), (), (), state)
         assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
@@ -103,7 +104,7 @@ def test_a_list_of_files_is_the_work_of_a_turn_that_changed_some_of_them(
         changed=("docs/a.md",),
         since_prompt=True,
         absent=(absent,) if absent else (),
-        present=() if absent else ("docs/a.md", "docs/b.md"),
+        unchanged=() if absent else ("docs/b.md",),
     )
     for changed, expected in (
         (("docs/a.md",), contradicted),
@@ -142,3 +143,32 @@ def test_a_name_that_is_told_as_replaced_everywhere_and_still_stands_contradicts
 @over_table(("prompt", "message"), KEPT)
 def test_a_name_that_is_replaced_in_some_places_is_not_looked_for(prompt: str, message: str) -> None:
     assert replaced_names(message, prompt) == ()
+
+
+EDITED = (
+    ("bump to 1.8.0", "Bumped `version` in `setup.cfg` from 1.7.2 to 1.8.0.", True),
+    ("Set the limit to 5.", "I've changed the limit in setup.cfg.", True),
+    ("Set the limit to 5.", "Updated setup.cfg.", True),
+    ("Set the limit to 5.", "I did not find it, nothing is set in `setup.cfg`.", False),
+    ("Set the limit to 5.", "It should be changed in `setup.cfg`.", False),
+    ("Set the limit to 5.", "I fixed the link to `setup.cfg`.", False),
+    ("what did you change yesterday?", "I changed the limit in `setup.cfg`.", False),
+)
+
+
+@over_table(("prompt", "message", "contradicted"), EDITED)
+def test_a_file_that_is_told_as_edited_and_is_as_it_was_contradicts(
+    prompt: str, message: str, *, contradicted: bool
+) -> None:
+    quiet = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, unchanged=("setup.cfg",))
+    seen = turn(ran("cat setup.cfg"), message=message, prompts=(prompt,))
+    for state, expected in ((quiet, contradicted), (replace(quiet, unchanged=()), False)):
+        claims = build_claim_ledger(seen, (), (), state)
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is expected
+
+
+def test_a_copy_that_failed_is_not_there_though_nothing_was_edited() -> None:
+    message = "The old rows are in `old/a.json` now."
+    failed = ran("cp a.json old/a.json", 1)
+    assert is_contradicted(message, "old/a.json", failed)
+    assert not is_contradicted(message, "old/a.json", ran("cat old/a.json", 1))

@@ -264,7 +264,7 @@ class TestWhatGitKnows:
             (project / name).touch()
         (project / ".gitignore").write_text("out/\n")
         names = ("new.py", "er/new.py", "w.py", "made.py", "a.txt")
-        found = run(GitWorkspace(kept).elsewhere(str(project), os.environ, names))
+        found = run(GitWorkspace(kept).followed(str(project), os.environ, names))
         assert found == ("new.py", "er/new.py", "a.txt")
 
     def test_a_name_that_still_stands_in_a_file_that_is_no_document_is_found(
@@ -282,7 +282,7 @@ class TestWhatGitKnows:
 
     def test_where_nobody_can_tell_a_bare_name_may_be_anywhere(self, tmp_path: Path, kept: Path) -> None:
         names = ("new.py", "er/new.py", "../new.py")
-        assert run(GitWorkspace(kept).elsewhere(str(tmp_path), os.environ, names)) == ("new.py",)
+        assert run(GitWorkspace(kept).followed(str(tmp_path), os.environ, names)) == ("new.py",)
 
     def test_a_new_one(self, tmp_path: Path, kept: Path) -> None:
         project = repository(tmp_path / "new", commit=False)

@@ -210,7 +210,7 @@ class ScriptedWorkspace:
     async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:  # noqa: ARG002 - the port's
         return self.written
 
-    async def elsewhere(
+    async def followed(
         self,
         project: str,  # noqa: ARG002 - the port's
         environment: Mapping[str, str],  # noqa: ARG002 - the port's

@@ -33,8 +33,9 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     path, state = said.path, seen.project_state
     if idle := _idle_edit(path, seen):
         return claim_contradicted(f"`{idle}` changed nothing in {path}")
+    worked = bool(edit_places(seen.turn)) or _failed_to_copy(path, seen.turn)
     named = said.loose and not said.ordered
-    if named and (path not in state.absent or _is_changed(path, state) or not edit_places(seen.turn)):
+    if named and (path not in state.absent or _is_changed(path, state) or not worked):
         return claim_unknown(f"{path} may only be named")
     if path in state.absent:
         removed = any(_removes_path(run, path) for call in seen.turn.calls for run in call.runs)
@@ -51,15 +52,19 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     return found
 
 
+def _failed_to_copy(path: str, turn: Turn) -> bool:
+    """Whether a command that was to copy or move something to this path failed."""
+    failed = (run for call in turn.calls if call.outcome is CallOutcome.FAILED for run in call.runs)
+    programs = known_commands().writing_last_word
+    return any(
+        run.argv[-1:] == (path,) and command(run)[:1] and command(run)[0] in programs for run in failed
+    )
+
+
 def _idle_edit(path: str, seen: ClaimContext) -> str:
     """Return the command that was to edit this file in place and changed nothing; "" if there is none."""
     state, programs = seen.project_state, known_commands().editing_in_place
-    if (
-        path not in state.present
-        or not state.since_prompt
-        or state.changed is None
-        or _is_changed(path, state)
-    ):
+    if path not in state.unchanged or not state.since_prompt:
         return ""
     runs = (
         run
@@ -132,9 +137,16 @@ def _assess_file_listed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
         return claim_unknown(f"{path} may only be named")
     if path in state.absent:
         return claim_contradicted(f"there is no {path}")
-    if said.whole and path in state.present and state.since_prompt:
+    if said.whole and path in state.unchanged and state.since_prompt:
         return claim_contradicted(f"{path} has not changed since the prompt")
     return claim_unknown(f"{path} may only be named")
+
+
+def _assess_file_edited(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if state.since_prompt and said.path in state.unchanged and is_turn_fully_known(seen.turn):
+        return claim_contradicted(f"{said.path} has not changed since the prompt")
+    return claim_unknown()
 
 
 def _assess_name_replaced(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -160,7 +172,7 @@ def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssess
     state = seen.project_state
     if said.path in state.absent:
         return claim_contradicted(f"there is no {said.path}")
-    if state.changed is not None and said.path in state.present and not _is_changed(said.path, state):
+    if said.path in state.unchanged:
         return claim_contradicted(f"{said.path} has not changed since the prompt")
     return claim_unknown()
 
@@ -224,6 +236,7 @@ FILE_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.FILE_RENAMED: _assess_file_renamed,
     ClaimKind.FILE_REVERTED: _assess_file_reverted,
     ClaimKind.FILE_LISTED: _assess_file_listed,
+    ClaimKind.FILE_EDITED: _assess_file_edited,
     ClaimKind.NAME_REPLACED: _assess_name_replaced,
     ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
     ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,

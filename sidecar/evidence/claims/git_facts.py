@@ -198,7 +198,8 @@ def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, good: lis
         return f"no remote has the last commit of {branch}"
     if git.ahead and not (good and git.commits == 0):  # else another branch was pushed, and this one not
         return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
-    if not good and git.commits and git.ahead is None and cannot_have_run("may_push", turn):
+    nowhere = branch in lacking and not git.on_remote and cannot_have_run("names_push", turn)
+    if not good and git.commits and git.ahead is None and (nowhere or cannot_have_run("may_push", turn)):
         return f"{branch} follows no remote branch, and no command pushed it"
     return ""
 

@@ -210,7 +210,7 @@ class GitWorkspace:
             paths = await git.names("ls-files", "-z", "--cached")
         return await asyncio.to_thread(_any_changed, found.top, paths, since)
 
-    async def elsewhere(
+    async def followed(
         self, project: str, environment: Mapping[str, str], paths: Sequence[str]
     ) -> tuple[str, ...]:
         """Return those of these paths that end the path of a file, which git does not ignore."""

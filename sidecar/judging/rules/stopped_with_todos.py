@@ -35,7 +35,16 @@ ENUMERATION: Final = r"\w{2,30}(?:, (?:and )?\w{2,30}){2,30}(?: and \w{2,30})?"
 PART_BREAK: Final = r",? and |, "
 PATH: Final = r"[\w/-]{1,100}\.\w{1,8}\b"
 ASIDE: Final = r"\([^()\n]{0,200}\)"
-UNCERTAIN_FIELDS: Final = ("reason", "later", "condition", "users_turn", "access", "outside", "impossible", "unclear")
+UNCERTAIN_FIELDS: Final = (
+    "reason",
+    "later",
+    "condition",
+    "users_turn",
+    "access",
+    "outside",
+    "impossible",
+    "unclear",
+)
 REASON_FIELDS: Final = ("access", "outside", "impossible", "unclear")
 STATE_CELL_LENGTH: Final = 30
 """Maximum characters of a table cell that names a state."""

@@ -39,9 +39,9 @@ class ProjectStateReader:
         )
         named, changed = claimed_files(message, prompt), _changed_paths(changes)
         nowhere = services.workspace.absent(stop.project, named)
-        elsewhere = await services.workspace.elsewhere(*at, nowhere)
+        followed = await services.workspace.followed(*at, named)
         mentions = await services.workspace.mentions(*at, replaced_names(message, prompt))
-        missing = [path for path in nowhere if path not in elsewhere]
+        missing = [path for path in nowhere if path not in followed]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
         found, edits = await asyncio.gather(  # seconds for a large change
@@ -61,6 +61,7 @@ class ProjectStateReader:
             edits=edits,
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
             mentions=mentions,
+            unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
         )
 
@@ -73,6 +74,10 @@ class ProjectStateReader:
 def _is_surely_absent(path: str, changed: tuple[str, ...] | None) -> bool:
     """Whether a file that is not there is not anywhere else either: a bare name may be in any folder."""
     return "/" in path or (changed is not None and not any(one.endswith(f"/{path}") for one in changed))
+
+
+def _is_surely_unchanged(path: str, changed: tuple[str, ...] | None) -> bool:
+    return changed is not None and not any(f"/{one}".endswith(f"/{path}") for one in changed)
 
 
 def _product_findings(changes: ProjectChanges) -> tuple[IntegrityFinding, ...]:
