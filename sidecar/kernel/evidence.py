@@ -80,6 +80,7 @@ class ClaimKind(StrEnum):
     FILE_REVERTED = "file-reverted"
     FILE_LISTED = "file-listed"
     FILE_EDITED = "file-edited"
+    FILES_EDITED = "files-edited"
     NAME_REPLACED = "name-replaced"
     NOTHING_CHANGED = "nothing-changed"
     COMMITTED = "committed"

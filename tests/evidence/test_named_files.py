@@ -81,11 +81,13 @@ def test_a_command_that_edits_in_place_and_changed_nothing_in_a_named_file_contr
 
 PAGES = "There is a page for each:\n\n- `docs/a.md` \u2013 the parser\n- `docs/b.md` \u2013 {}"
 FILES = "All {} files have the key:\n\n| File | Key |\n|---|---|\n| `docs/a.md` | x |\n| `docs/b.md` | {} |"
+DOTTED = "Both are there, uncommitted, for you to read:\n\n1. **docs/a.md**: it\n2. **.editorconfig**: tabs"
 LISTED = (
     (PAGES.format("the writer"), "docs/b.md", True),
     (PAGES.format("is to come"), "docs/b.md", False),
     (PAGES.format("not written"), "docs/b.md", False),
     (PAGES.format("the writer"), "", False),
+    (DOTTED, ".editorconfig", True),
     ("## Next steps\n" + PAGES.format("the writer"), "docs/b.md", False),
     (FILES.format("two", "y"), "", True),
     (FILES.format("three", "y"), "", False),
@@ -109,7 +111,7 @@ def test_a_list_of_files_is_the_work_of_a_turn_that_changed_some_of_them(
     for changed, expected in (
         (("docs/a.md",), contradicted),
         ((), False),
-        (("docs/a.md", "docs/b.md"), False),
+        (("docs/a.md", "docs/b.md", ".editorconfig"), False),
     ):
         seen = turn(edited("docs/a.md"), message=message, prompts=("Do it all.",))
         claims = build_claim_ledger(seen, (), (), replace(state, changed=changed))
@@ -149,6 +151,9 @@ EDITED = (
     ("bump to 1.8.0", "Bumped `version` in `setup.cfg` from 1.7.2 to 1.8.0.", True),
     ("Set the limit to 5.", "I've changed the limit in setup.cfg.", True),
     ("Set the limit to 5.", "Updated setup.cfg.", True),
+    ("Set the limit to 5.", "In `setup.cfg` I put the limit under `[run]`.", True),
+    ("Set the limit to 5.", "Step 3 of `setup.cfg` now says 5.", True),
+    ("Set the limit to 5.", "`setup.cfg` now passes the check.", False),
     ("Set the limit to 5.", "I did not find it, nothing is set in `setup.cfg`.", False),
     ("Set the limit to 5.", "It should be changed in `setup.cfg`.", False),
     ("Set the limit to 5.", "I fixed the link to `setup.cfg`.", False),
@@ -172,3 +177,16 @@ def test_a_copy_that_failed_is_not_there_though_nothing_was_edited() -> None:
     failed = ran("cp a.json old/a.json", 1)
     assert is_contradicted(message, "old/a.json", failed)
     assert not is_contradicted(message, "old/a.json", ran("cat old/a.json", 1))
+
+
+def test_more_files_than_were_changed_contradict() -> None:
+    for said, changed, contradicted in (
+        ("The key is renamed in all four locale files.", ("l/a.json", "l/b.json", "l/c.json"), True),
+        ("The key is renamed in all three locale files.", ("l/a.json", "l/b.json", "l/c.json"), False),
+        ("I renamed it; all four locale files still parse.", ("l/a.json", "l/b.json", "l/c.json"), False),
+        ("The key is renamed in all four locale files.", None, False),
+    ):
+        state = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, changed=changed)
+        seen = turn(edited("l/a.json"), message=said, prompts=("rename the key",))
+        claims = build_claim_ledger(seen, (), (), state)
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, said

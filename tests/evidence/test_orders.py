@@ -76,6 +76,12 @@ AGAINST = (
     ("delete the branch old", "The branch is gone.", LOOKED, "git still has the branch old"),
     ("commit, tag it v1.0", "Commit and tag are there.", LOOKED, "v1.0 is on a commit from before"),
     ("commit it", "All is in one commit.", ran("git commit -am x"), "a.py is not committed"),
+    (
+        "push main and side",
+        "Pushed:\n- `main`\n- `side`",
+        ran("git push origin main"),
+        "side is not on the remote",
+    ),
     ("push to origin and pi", "It is pushed to `pi`, too.", ran("git push"), "remote pi does not have main"),
     (
         "push the tag",
@@ -135,3 +141,17 @@ def test_a_reported_order_that_no_fact_contradicts_is_no_claim(
     prompt: str, message: str, call: ToolCall
 ) -> None:
     assert contradictions(prompt, message, call) == []
+
+
+def test_more_packages_than_were_named_contradict() -> None:
+    said = "Both packages are installed from `vendor/`."
+    for line, message, contradicted in (
+        ("npm install ./vendor/a", said, True),
+        ("npm install ./vendor/a ./vendor/b", said, False),
+        ("npm install", said, False),
+        ("pip install -r all.txt", said, False),
+        ("cat ci.log", "In CI `npm ci` went through, 412 packages were installed.", False),
+    ):
+        seen = turn(ran(line), message=message, prompts=("install them",))
+        claims = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC))
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line

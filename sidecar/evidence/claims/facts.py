@@ -26,11 +26,12 @@ from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.file_facts import FILE_ASSESSORS
 from sidecar.evidence.claims.git_facts import GIT_ASSESSORS
 from sidecar.evidence.claims.proof import summary_says_no_tests_ran
-from sidecar.evidence.claims.wording import Utterance, command_pattern, says_success
+from sidecar.evidence.claims.wording import Utterance, command_pattern, read_number, says_success
 from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.evidence import ClaimKind
 from sidecar.kernel.gate import Kind
+from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall
 from sidecar.platform.shell.commands import known_commands
 
@@ -49,6 +50,11 @@ def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment: 
 def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     good, bad = succeeded_and_failed_calls(seen.turn, pattern_matcher("install"))
     named = [call for call in bad if said.name in call.command] or bad
+    if said.count:
+        number = _installed_by_name(good)
+        fewer = 0 < number < read_number(said.count)
+        phrase = f"the commands of this turn name {counted(number, 'package')}"
+        return claim_contradicted(phrase) if fewer else claim_unknown()
     if good:
         return call_succeeded(good[-1])
     if named:
@@ -56,6 +62,15 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     if cannot_have_run("may_install", seen.turn):
         return claim_contradicted("no command of this turn installed anything")
     return claim_unknown("no call of this turn is seen to install it")
+
+
+def _installed_by_name(calls: list[ToolCall]) -> int:
+    """Return how many packages these installs name; 0 where one names none, and installs what is listed."""
+    which = pattern_matcher("install")
+    runs = [run for call in calls for run in call.runs if which(run)]
+    named = [[word for word in command(run)[2:] if not word.startswith("-")] for run in runs]
+    listed = any(command_pattern("installs_listed").match(run.text) for run in runs)
+    return sum(map(len, named)) if all(named) and not listed else 0
 
 
 def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:

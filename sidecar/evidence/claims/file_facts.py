@@ -20,10 +20,17 @@ from sidecar.evidence.claims.edits import (
     is_turn_fully_known,
     writes_into_project,
 )
-from sidecar.evidence.claims.wording import Utterance, command_pattern, names_last_commit, says_code
+from sidecar.evidence.claims.wording import (
+    Utterance,
+    command_pattern,
+    names_last_commit,
+    read_number,
+    says_code,
+)
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
+from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
 from sidecar.platform.shell.commands import known_commands
 
@@ -149,6 +156,13 @@ def _assess_file_edited(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     return claim_unknown()
 
 
+def _assess_number_of_edits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if state.since_prompt and state.changed and len(state.changed) < read_number(said.count):
+        return claim_contradicted(f"{counted(len(state.changed), 'file')} changed since the prompt")
+    return claim_unknown()
+
+
 def _assess_name_replaced(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     left = [each.path for each in seen.project_state.mentions if each.name == said.name]
     worked = bool(edit_places(seen.turn))
@@ -237,6 +251,7 @@ FILE_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.FILE_REVERTED: _assess_file_reverted,
     ClaimKind.FILE_LISTED: _assess_file_listed,
     ClaimKind.FILE_EDITED: _assess_file_edited,
+    ClaimKind.FILES_EDITED: _assess_number_of_edits,
     ClaimKind.NAME_REPLACED: _assess_name_replaced,
     ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
     ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,

@@ -209,7 +209,7 @@ def _named_and_missing(
 ) -> str:
     """Say which branch or remote that the message names is without the commit."""
     for name in lacking if said.loose else ():
-        if f"`{name}`" in said.text:
+        if name == said.name or f"`{name}`" in said.text:
             return f"{name} is not on the remote as it is here"
     for name in git.behind if git.on_remote else ():
         if f"`{name}`" in said.text and not any(name in call.command for call in good):

@@ -38,7 +38,7 @@ def listed_files(message: str) -> tuple[Utterance, ...]:
     found: list[Utterance] = []
     for head, points in _lists(EMPHASIS.sub("", BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))):
         named = [(hit["path_0"], point) for point in points if (hit := compiled(known.listed).match(point))]
-        if len(named) < LISTED or tells_of_trouble(head) or compiled(known.plans).search(head):
+        if len(named) < LISTED or _is_open(head) or compiled(known.plans).search(head):
             continue
         number = compiled(known.all_of_them).search(head)
         whole = number is not None and read_number(number["count_0"]) == len(named)
@@ -46,9 +46,14 @@ def listed_files(message: str) -> tuple[Utterance, ...]:
         found.extend(
             Utterance(ClaimKind.FILE_LISTED, point.strip()[:TEXT], whole, path, loose=True, beside=beside)
             for path, point in named
-            if not (tells_of_trouble(point) or compiled(known.gone_or_to_come).search(point))
+            if not (_is_open(point) or compiled(known.gone_or_to_come).search(point))
         )
     return tuple(found)
+
+
+def _is_open(text: str) -> bool:
+    known = load_data("claims", ClaimWording)
+    return tells_of_trouble(compiled(known.uncommitted).sub("", text))
 
 
 def _lists(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -103,6 +103,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     conditions: str
     heads: str
     listed: str
+    uncommitted: str
     gone_or_to_come: str
     all_of_them: str
     restores: str

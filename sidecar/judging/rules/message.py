@@ -24,6 +24,7 @@ PLAIN_CHARACTERS: Final = str.maketrans(
 """Equivalent characters mapped to one, so that patterns need only that one."""
 BACKTICK_NAME: Final = r"`[^`\s]{1,200}`"
 LETTER_PATTERN: Final = r"[^\W_]"
+SMILEY: Final = r":-?[()]\W*$"
 END_DECORATION: Final = " \t\r\n*_~#>`)]\ufe0f"
 
 
@@ -68,7 +69,7 @@ def read_last_message(raw: str) -> LastMessage:
         paragraphs=paragraphs,
         sentences=tuple(part[-LONGEST_PARAGRAPH:] for part in parts if re.search(LETTER_PATTERN, part))[-12:],
         code_last=cut.rstrip().endswith("```"),
-        colon_last=strip_end_decoration(cut).endswith(":"),
+        colon_last=strip_end_decoration(cut).endswith(":") and not re.search(SMILEY, cut),
     )
 
 

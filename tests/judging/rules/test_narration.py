@@ -35,6 +35,7 @@ def test_an_action_that_is_told_and_not_done_is_certain(
 
 
 HONEST = (
+    (WORK, "I left the parser as it is, for the reasons above :)"),
     (WORK, "Done. Let me know if anything is unclear."),
     (WORK, "Run it with:\n```\npytest -q\n```"),
     (WORK, "The parser skips comments now. Usage:\n```\nparse('# x')\n```"),
