@@ -92,7 +92,11 @@ LISTED = (
     (FILES.format("two", "y"), "", True),
     (FILES.format("three", "y"), "", False),
     (FILES.format("two", "had it"), "", False),
-    (FILES.format("two", "y").replace("All", "Two of the"), "", False),
+    ("It is 45 in `docs/a.md` and `docs/b.md` now.", "", True),
+    ("I changed `docs/a.md` so that it fits `docs/b.md`.", "", False),
+    ("I changed `docs/a.md` and `docs/b.md` later.", "", False),
+    ("All are in place now:\n\n    docs/a.md\n    docs/b.md", "docs/b.md", True),
+    (FILES.format("two", "y").replace("All two", "Two of the three"), "", False),
 )
 
 

@@ -125,4 +125,5 @@ def test_a_program_that_failed_and_is_praised_is_passed_over_whatever_else_is_op
     failed = ran("python3 import_month.py 2024-03", 1)
     praised = "The importer ran successfully for all months. You won't see `out/` in git."
     assert passed_over(turn(praised, failed), troubled=True) == failed
-    assert passed_over(turn("The importer ran. You won't see `out/` in git.", failed), troubled=True) is None
+    for told in ("The importer ran. You won't see `out/` in git.", "Tell me to go on without importing."):
+        assert passed_over(turn(told, failed), troubled=True) is None

@@ -5,6 +5,7 @@ So a listed file that is not there was not written, and of "all five files" each
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
@@ -12,12 +13,17 @@ from typing import Final
 from sidecar.evidence.claims.wording import (
     BLOCKS,
     EMPHASIS,
+    HEADING,
+    IN_BACKTICKS,
+    JOINT,
     LIST_ITEM,
     MESSAGE_LIMIT,
+    SENTENCE,
     TEXT,
     ClaimWording,
     Utterance,
     compiled,
+    join_quoted,
     read_number,
     tells_of_trouble,
 )
@@ -26,29 +32,51 @@ from sidecar.platform.data import load_data
 
 LISTED: Final = 2
 """Files that make a list."""
+INDENTED: Final = re.compile(r"(?: {2,}|\t)(\S+)\s*")
+"""A line of which a path is all."""
+NAMES: Final = re.compile(r"`([^`\n]+)`")
 
 
 @lru_cache(maxsize=16)
 def listed_files(message: str) -> tuple[Utterance, ...]:
-    """Return the files that open the points of a list, with those beside them.
+    """Return the files that open the points of a list, or stand in a row, with those beside them.
 
-    `whole`: the line above the list speaks of all of them, by their number.
+    `whole`: what stands above the list, or before the row, tells of all of them as done.
     """
+    text = EMPHASIS.sub("", BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
+    return (*_in_lists(text), *_in_rows(text))
+
+
+def _in_lists(text: str) -> Iterator[Utterance]:
     known = load_data("claims", ClaimWording)
-    found: list[Utterance] = []
-    for head, points in _lists(EMPHASIS.sub("", BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))):
+    for head, points in _lists(text):
         named = [(hit["path_0"], point) for point in points if (hit := compiled(known.listed).match(point))]
         if len(named) < LISTED or _is_open(head) or compiled(known.plans).search(head):
             continue
         number = compiled(known.all_of_them).search(head)
-        whole = number is not None and read_number(number["count_0"]) == len(named)
+        whole = read_number(number["count_0"]) == len(named) if number else _is_told_as_done(head)
         beside = tuple(path for path, _ in named)
-        found.extend(
-            Utterance(ClaimKind.FILE_LISTED, point.strip()[:TEXT], whole, path, loose=True, beside=beside)
-            for path, point in named
-            if not (_is_open(point) or compiled(known.gone_or_to_come).search(point))
-        )
-    return tuple(found)
+        for path, point in named:
+            if not (_is_open(point) or compiled(known.gone_or_to_come).search(point)):
+                said = point.strip()[:TEXT]
+                yield Utterance(ClaimKind.FILE_LISTED, said, whole, path, loose=True, beside=beside)
+
+
+def _in_rows(text: str) -> Iterator[Utterance]:
+    known = load_data("claims", ClaimWording)
+    back = (known.plans, known.denies, known.withdraws)
+    for joined in SENTENCE.split(IN_BACKTICKS.sub(join_quoted, text)):
+        sentence = joined.replace(JOINT, " ")
+        for hit in compiled(known.enumerated).finditer(sentence) if _is_told_as_done(sentence) else ():
+            if not (_is_open(sentence) or any(compiled(each).search(sentence) for each in back)):
+                beside = tuple(NAMES.findall(hit["path_0"]))
+                said = sentence.strip()[:TEXT]
+                for path in beside:
+                    yield Utterance(ClaimKind.FILE_LISTED, said, True, path, loose=True, beside=beside)  # noqa: FBT003
+
+
+def _is_told_as_done(text: str) -> bool:
+    return compiled(load_data("claims", ClaimWording).told_as_done).search(text) is not None
 
 
 def _is_open(text: str) -> bool:
@@ -61,10 +89,11 @@ def _lists(text: str) -> Iterator[tuple[str, list[str]]]:
     elsewhere = compiled(load_data("claims", ClaimWording).elsewhere)
     head, points, section = "", list[str](), ""
     for line in (*text.split("\n"), "-"):
-        if item := LIST_ITEM.match(line):
+        if item := LIST_ITEM.match(line) or INDENTED.fullmatch(line):
             points.append(item[1])
         elif line.strip():
-            if points and not elsewhere.search(section) and not elsewhere.search(head):
+            titles = section, head if HEADING.match(head) else ""
+            if points and not any(map(elsewhere.search, titles)):
                 yield head, points
             section = line if line.startswith("#") else section
             head, points = line, []

@@ -215,7 +215,8 @@ def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: boo
 
 
 def _praises(unit: str) -> bool:
-    return says_success(unit) and not tells_of_trouble(unit)
+    praise = compiled(load_data("claims", ClaimWording).praises).search(unit)
+    return praise is not None and not tells_of_trouble(unit)
 
 
 def _stem_pattern(subject: str) -> re.Pattern[str]:

@@ -106,6 +106,8 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     uncommitted: str
     gone_or_to_come: str
     all_of_them: str
+    told_as_done: str
+    enumerated: str
     restores: str
     last_commit: str
     of_code: str
@@ -114,6 +116,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     elsewhere: str
     cleanly: str
     succeeds: str
+    praises: str
     failure: str
     untroubled: str
     rehearsal: str
