@@ -212,7 +212,7 @@ def _named_and_missing(
         if name == said.name or f"`{name}`" in said.text:
             return f"{name} is not on the remote as it is here"
     for name in git.behind if git.on_remote else ():
-        if f"`{name}`" in said.text and not any(name in call.command for call in good):
+        if re.search(rf"\b{re.escape(name)}\b", said.text) and not any(name in call.command for call in good):
             return f"the remote {name} does not have {git.branch or 'HEAD'}"
     return ""
 
