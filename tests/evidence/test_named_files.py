@@ -171,8 +171,16 @@ def test_a_file_that_is_told_as_edited_and_is_as_it_was_contradicts(
 ) -> None:
     quiet = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, unchanged=("setup.cfg",))
     seen = turn(ran("cat setup.cfg"), message=message, prompts=(prompt,))
-    for state, expected in ((quiet, contradicted), (replace(quiet, unchanged=()), False)):
-        claims = build_claim_ledger(seen, (), (), state)
+    beside = replace(seen, calls=(replace(edited(), paths=("/other/setup.cfg",)),))
+    away = replace(seen, calls=(ran("cd ../other && sed -i s/4/5/ setup.cfg"),))
+    changed = replace(quiet, unchanged=())
+    for told, state, expected in (
+        (seen, quiet, contradicted),
+        (seen, changed, False),
+        (beside, quiet, False),
+        (away, quiet, False),
+    ):
+        claims = build_claim_ledger(told, (), (), state)
         assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is expected
 
 

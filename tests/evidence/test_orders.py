@@ -82,7 +82,12 @@ AGAINST = (
         ran("git push origin main"),
         "side is not on the remote",
     ),
-    ("push to origin and pi", "It is pushed to both, origin and pi.", ran("git push"), "remote pi does not have main"),
+    (
+        "push to origin and pi",
+        "It is pushed to both, origin and pi.",
+        ran("git push"),
+        "remote pi does not have main",
+    ),
     (
         "push the tag",
         "main and tag are pushed.",

@@ -63,9 +63,7 @@ def _failed_to_copy(path: str, turn: Turn) -> bool:
     """Whether a command that was to copy or move something to this path failed."""
     failed = (run for call in turn.calls if call.outcome is CallOutcome.FAILED for run in call.runs)
     programs = known_commands().writing_last_word
-    return any(
-        run.argv[-1:] == (path,) and command(run)[:1] and command(run)[0] in programs for run in failed
-    )
+    return any(run.argv[-1:] == (path,) and programs & {*command(run)[:1]} for run in failed)
 
 
 def _idle_edit(path: str, seen: ClaimContext) -> str:
@@ -73,12 +71,7 @@ def _idle_edit(path: str, seen: ClaimContext) -> str:
     state, programs = seen.project_state, known_commands().editing_in_place
     if path not in state.unchanged or not state.since_prompt:
         return ""
-    runs = (
-        run
-        for call in seen.turn.calls
-        for run in call.runs
-        if command(run)[:1] and command(run)[0] in programs
-    )
+    runs = (run for call in seen.turn.calls for run in call.runs if programs & {*command(run)[:1]})
     idle = (run.text[:200] for run in runs if writes_into_project(run, run.text) and path in run.argv)
     return next(idle, "") if is_turn_fully_known(seen.turn) else ""
 
@@ -140,19 +133,23 @@ def _assess_file_reverted(said: Utterance, seen: ClaimContext) -> ClaimAssessmen
 def _assess_file_listed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Assess a file of a list of which the turn changed others."""
     path, state = said.path, seen.project_state
-    if _is_changed(path, state) or not any(_is_changed(each, state) for each in said.beside):
-        return claim_unknown(f"{path} may only be named")
-    if path in state.absent:
-        return claim_contradicted(f"there is no {path}")
-    if said.whole and path in state.unchanged and state.since_prompt:
-        return claim_contradicted(f"{path} has not changed since the prompt")
+    if not _is_changed(path, state) and any(_is_changed(each, state) for each in said.beside):
+        if path in state.absent:
+            return claim_contradicted(f"there is no {path}")
+        if said.whole:
+            return _assess_file_edited(said, seen)
     return claim_unknown(f"{path} may only be named")
 
 
 def _assess_file_edited(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    state = seen.project_state
-    if state.since_prompt and said.path in state.unchanged and is_turn_fully_known(seen.turn):
-        return claim_contradicted(f"{said.path} has not changed since the prompt")
+    """A file of that name may have been edited in another folder, which is not looked at."""
+    state, turn, path = seen.project_state, seen.turn, said.path
+    edits = (call for call in turn.calls if call.doing is ToolAction.EDIT and call.outcome is CallOutcome.OK)
+    edited = any(_is_same_path(path, each) for call in edits for each in call.paths)
+    leaves = any(command_pattern("leaves").search(call.command) for call in turn.calls)
+    known = state.since_prompt and is_turn_fully_known(turn) and not (edited or leaves)
+    if known and path in state.unchanged:
+        return claim_contradicted(f"{path} has not changed since the prompt")
     return claim_unknown()
 
 
