@@ -110,6 +110,7 @@ FOR = (
     ("commit it", "One commit; a.py is not in it yet.", ran("git commit -m x b.py")),
     ("push the tag", "main and tag are pushed.", ran("git push --follow-tags")),
     ("run check.js", "I ran check.js.", ran("node check.js")),
+    ("lint it", "There is no linter; I ran `node --check a.js`.", ran("node --check a.js")),
     ("push side", "`side` is on origin.", ran("git push -u origin side")),
     ("run check.js", "check.js is happy.", ran("npm run check")),
     ("run check.js and fix b.py", "`check.js` ran, `b.py` is mended.", ran("node check.js")),

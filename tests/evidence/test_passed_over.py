@@ -41,6 +41,7 @@ PASSED_OVER = (
     (turn("`slug()` handles umlauts. Suite: 12/12 without any warnings.", TESTS, EDIT), TESTS),
     (turn("zod validates the input now.\n\nNothing else changed.", INSTALL), INSTALL),
     (turn("The linter is happy.", EDIT, LINT), LINT),
+    (turn("Suite: 4 of 4. I did not touch the tests, and it isn't committed.", TESTS), TESTS),
     (turn("All done.", TESTS, EDIT, ran("ruff check .")), TESTS),
     (turn("`check.py` is happy with the page.", SCRIPT), SCRIPT),
     (turn("It was set up with `make dev`.", TASK), TASK),
@@ -125,5 +126,8 @@ def test_a_program_that_failed_and_is_praised_is_passed_over_whatever_else_is_op
     failed = ran("python3 import_month.py 2024-03", 1)
     praised = "The importer ran successfully for all months. You won't see `out/` in git."
     assert passed_over(turn(praised, failed), troubled=True) == failed
+    assert passed_over(
+        turn("I ran `import_month.py`. It finished. You won't see `out/`.", failed), troubled=True
+    )
     for told in ("The importer ran. You won't see `out/` in git.", "Tell me to go on without importing."):
         assert passed_over(turn(told, failed), troubled=True) is None

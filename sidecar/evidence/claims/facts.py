@@ -104,7 +104,12 @@ def _starts_task(run: CommandRun) -> bool:
 
 
 def _only_names(call: ToolCall, words: list[re.Pattern[str]], line: str) -> bool:
-    """Whether the commands of a call that have such a word only read it, or try what it would do."""
+    """Whether the commands of a call that have such a word only read it, or try what it would do.
+
+    Not where the message names that very command.
+    """
+    if " " in line and line in call.command:
+        return False
     program, reads = line.partition(" ")[0], command_pattern("reads_only")
     named = [run for run in call.runs if any(word.search(run.text) for word in words)]
     return bool(named) and all(

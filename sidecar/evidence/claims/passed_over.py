@@ -41,6 +41,7 @@ from sidecar.platform.shell.commands import known_commands
 
 USAGE_CODE: Final = 2
 """The exit code by which programs say that their options were wrong; of make: that a command failed."""
+OF_IT: Final = re.compile(r"\W*It\b")
 STEM: Final = 6
 SHORTEST_STEM: Final = 5
 """Letters of the words of a program's name, of which the first are compared."""
@@ -79,7 +80,8 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     ]
     if silent:
         at, subject = max(silent)
-        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, subject in known)
+        sure = subject in known or _is_praised(subject, units)
+        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, sure)
     ordered, wording = order_clauses("\n".join(turn.prompts)), load_data("claims", ClaimWording)
     earnest = any(compiled(wording.in_earnest).search(each) and not tells_of_trouble(each) for each in units)
     silent = [
@@ -210,21 +212,23 @@ def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: boo
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
     probed = call.exit_code == USAGE_CODE and subject.partition(" ")[0] not in known_commands().task_runners
-    praised = any(map(_stem_pattern(subject).search, filter(_praises, units)))
-    return not probed and (praised or not told)
+    return not probed and (_is_praised(subject, units) or not told)
 
 
-def _praises(unit: str) -> bool:
-    praise = compiled(load_data("claims", ClaimWording).praises).search(unit)
-    return praise is not None and not tells_of_trouble(unit)
+def _is_praised(subject: str, units: list[str]) -> bool:
+    """Whether a sentence praises a program, or the next one does so of "it".
 
-
-def _stem_pattern(subject: str) -> re.Pattern[str]:
-    """Return words by which a message may speak of a program: "importer" of `import_month.py`."""
-    stems = {
-        word[:STEM] for word in re.findall(r"[a-z]+", subject.partition(" ")[2]) if len(word) >= SHORTEST_STEM
-    }
-    return re.compile("|".join(rf"\b{stem}" for stem in stems) or r"(?!)", re.IGNORECASE)
+    The message may speak of it by words of its name: "importer" of `import_month.py`.
+    """
+    words = (word for word in re.findall(r"[a-z]+", subject.partition(" ")[2]) if len(word) >= SHORTEST_STEM)
+    about = re.compile("|".join(rf"\b{word[:STEM]}" for word in words) or r"(?!)", re.IGNORECASE)
+    praise = compiled(load_data("claims", ClaimWording).praises)
+    return any(
+        praise.search(unit)
+        and not tells_of_trouble(unit)
+        and about.search(f"{before} {unit}" if OF_IT.match(unit) else unit)
+        for before, unit in zip(("", *units), units, strict=False)
+    )
 
 
 def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:
@@ -234,5 +238,5 @@ def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:
     name = f"{program} {words[0]}" if words and words[0].isalpha() else program
     if f"`{name}" in unit and not says_success(unit):
         return True
-    about = compiled(known.subjects[subject])
-    return any(tells_of_trouble(clause) for clause in CLAUSE.split(unit) if about.search(clause))
+    about, told = compiled(known.subjects[subject]), compiled(known.untroubled).sub("cleanly", unit)
+    return any(tells_of_trouble(clause) for clause in CLAUSE.split(told) if about.search(clause))
