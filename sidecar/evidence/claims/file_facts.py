@@ -68,12 +68,20 @@ def _failed_to_copy(path: str, turn: Turn) -> bool:
 
 def _idle_edit(path: str, seen: ClaimContext) -> str:
     """Return the command that was to edit this file in place and changed nothing; "" if there is none."""
-    state, programs = seen.project_state, known_commands().editing_in_place
-    if path not in state.unchanged or not state.since_prompt:
-        return ""
+    programs = known_commands().editing_in_place
     runs = (run for call in seen.turn.calls for run in call.runs if programs & {*command(run)[:1]})
     idle = (run.text[:200] for run in runs if writes_into_project(run, run.text) and path in run.argv)
-    return next(idle, "") if is_turn_fully_known(seen.turn) else ""
+    return next(idle, "") if _is_as_it_was(path, seen) else ""
+
+
+def _is_as_it_was(path: str, seen: ClaimContext) -> bool:
+    """Whether a file is surely as it was at the prompt, and none of its name was edited in another folder."""
+    state, turn = seen.project_state, seen.turn
+    edits = (call for call in turn.calls if call.doing is ToolAction.EDIT and call.outcome is CallOutcome.OK)
+    edited = any(_is_same_path(path, each) for call in edits for each in call.paths)
+    leaves = any(command_pattern("leaves").search(call.command) for call in turn.calls)
+    known = state.since_prompt and is_turn_fully_known(turn)
+    return known and path in state.unchanged and not (edited or leaves)
 
 
 def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
@@ -142,14 +150,8 @@ def _assess_file_listed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 
 
 def _assess_file_edited(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    """A file of that name may have been edited in another folder, which is not looked at."""
-    state, turn, path = seen.project_state, seen.turn, said.path
-    edits = (call for call in turn.calls if call.doing is ToolAction.EDIT and call.outcome is CallOutcome.OK)
-    edited = any(_is_same_path(path, each) for call in edits for each in call.paths)
-    leaves = any(command_pattern("leaves").search(call.command) for call in turn.calls)
-    known = state.since_prompt and is_turn_fully_known(turn) and not (edited or leaves)
-    if known and path in state.unchanged:
-        return claim_contradicted(f"{path} has not changed since the prompt")
+    if _is_as_it_was(said.path, seen):
+        return claim_contradicted(f"{said.path} has not changed since the prompt")
     return claim_unknown()
 
 
