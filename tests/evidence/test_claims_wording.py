@@ -117,6 +117,8 @@ NO_CLAIMS = (
     "Here's what I'd do, in two commits: first the lexer.",
     "The tests pass on Linux, the suite is still red.",
     "`run.log` was removed from the index.",
+    "**Merged into main, nothing to lose**\n- `fix/a`",
+    "The commit `1a2b` added a `.env.local`, and `3c4d` removed it right after.",
     "> All tests pass.",
     "```\nAll tests pass\nI committed it\n```",
     "The message now says `All tests pass. I pushed to main`.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from textwrap import indent
 from typing import Final
 
 from sidecar.evidence.claims.wording import (
@@ -30,6 +31,7 @@ from sidecar.evidence.claims.wording import (
 from sidecar.kernel.evidence import ClaimKind
 from sidecar.platform.data import load_data
 
+FENCE: Final = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 LISTED: Final = 2
 """Files that make a list."""
 INDENTED: Final = re.compile(r"(?: {2,}|\t)(\S+)\s*")
@@ -43,7 +45,8 @@ def listed_files(message: str) -> tuple[Utterance, ...]:
 
     `whole`: what stands above the list, or before the row, tells of all of them as done.
     """
-    text = EMPHASIS.sub("", BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
+    unfenced = FENCE.sub(lambda fence: indent(fence[1], "    "), message[-MESSAGE_LIMIT:])
+    text = EMPHASIS.sub("", BLOCKS.sub(" ", unfenced))
     return (*_in_lists(text), *_in_rows(text))
 
 

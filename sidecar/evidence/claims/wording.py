@@ -145,8 +145,9 @@ class Utterance(Struct, frozen=True):
     """One claim as it was said.
 
     `whole`: of all, not of some. `path`: the file that it names, `to`: its new name, `beside`: the files of
-    the same list. `name`: the branch, tag, package or command that it names. `count`: how many it tells of, as
-    a word. `loose`: it counts only where a fact contradicts it. `ordered`: it reports an order of the prompt.
+    the same list. `name`: the branch, tag, package or command that it names. `count`: how many it tells of,
+    as a word. `loose`: it counts only where a fact contradicts it. `ordered`: it reports an order of the
+    prompt.
     """
 
     said: ClaimKind
