@@ -25,7 +25,7 @@ REPORTED = (
     ("is it fine? if not push", "It is on origin.", {"pushed"}),
     ("fix it (then commit)", "Commit: Fix.", {"committed"}),
     ("commit and push (no rush)", "Commit and push are done.", {"committed", "pushed"}),
-    ("push it and the 2025.1 tag", "Both are on origin.", {"pushed", "pushed tag"}),
+    ("push it and the 2025.1 tag", "Both are pushed.", {"pushed", "pushed tag"}),
     ("push the tag", "It is pushed, with *No more noise*.", {"pushed", "pushed tag"}),
     ("fix it and commit", "Nothing else uses it, the commit is `Drop it`.", {"committed"}),
 )
