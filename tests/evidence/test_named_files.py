@@ -95,6 +95,7 @@ LISTED = (
     ("It is 45 in `docs/a.md` and `docs/b.md` now.", "", True),
     ("I changed `docs/a.md` so that it fits `docs/b.md`.", "", False),
     ("I changed `docs/a.md` and `docs/b.md` later.", "", False),
+    ("I changed `docs/a.md` and `user.save`.", "user.save", False),
     ("All two are on 8443 now:\n\n```\ndocs/a.md\ndocs/b.md\n```", "", True),
     ("The version is 1.4 in\n\n1. `docs/a.md`\n2. `docs/b.md`", "", True),
     ("All are in place now:\n\n    docs/a.md\n    docs/b.md", "docs/b.md", True),

@@ -99,6 +99,7 @@ AGAINST = (
     ("tag both", "Tagged both: `api/v1.0` and `web/v2.0`.", ran("git tag x"), "git has no tag web/v2.0"),
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
+    ("run the tests", "Suite: 4 of 4.", ran("python3 -c 'print(4)'"), "no call of this turn ran tests"),
     ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
     ("get rid of it", "The key was deleted from disk.", ran("git rm --cached key.pem"), "leaves the file"),
@@ -110,7 +111,9 @@ FOR = (
     ("commit, tag", "There is a tag now.", ran("git tag v4")),
     ("commit it", "One commit; a.py is not in it yet.", ran("git commit -m x b.py")),
     ("push the tag", "main and tag are pushed.", ran("git push --follow-tags")),
+    ("push it to origin", "It is pushed to origin; pi is a mirror.", ran("git push origin main")),
     ("run check.js", "I ran check.js.", ran("node check.js")),
+    ("run the tests", "Suite: 4 of 4.", ran("python3 -c 'import test_a; test_a.main()'")),
     ("lint it", "There is no linter; I ran `node --check a.js`.", ran("node --check a.js")),
     ("push side", "`side` is on origin.", ran("git push -u origin side")),
     ("run check.js", "check.js is happy.", ran("npm run check")),
@@ -161,4 +164,18 @@ def test_more_packages_than_were_named_contradict() -> None:
     ):
         seen = turn(ran(line), message=message, prompts=("install them",))
         claims = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC))
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
+
+
+def test_a_branch_that_no_remote_has_was_not_pushed_though_a_script_ran() -> None:
+    state = replace(GIT, branch="side", upstream="", ahead=None, behind=("origin",), on_remote=False)
+    for line, git, contradicted in (
+        ("bash otter.sh a.csv", state, True),
+        ("bash otter.sh --push", state, False),
+        ("bash otter.sh a.csv", replace(state, on_remote=True), False),
+    ):
+        seen = turn(
+            edited(), ran(line), message="The branch has been pushed to origin.", prompts=("push it",)
+        )
+        claims = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, repository=git))
         assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line

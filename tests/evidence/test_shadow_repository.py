@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.tree import shadow_repository as room
+from sidecar.evidence.tree import workspace
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.changes import FileBaseline, NameMention
 from support.git_projects import commit_all, git, repository
@@ -276,9 +277,16 @@ class TestWhatGitKnows:
             "CHANGELOG.md": "other_name",
         }.items():
             (project / name).write_text(text)
-        names, workspace = ("old_name", "other_name", "a.*", "-x"), GitWorkspace(kept)
-        assert run(workspace.mentions(str(project), os.environ, names)) == (NameMention("old_name", "b.c"),)
-        assert run(workspace.mentions(str(tmp_path), os.environ, names)) == ()
+        names, seen = ("old_name", "other_name", "a.*", "-x"), GitWorkspace(kept)
+        assert run(seen.mentions(str(project), os.environ, names)) == (NameMention("old_name", "b.c"),)
+        assert run(seen.mentions(str(tmp_path), os.environ, names)) == ()
+
+    def test_where_no_name_is_told_nothing_is_looked_for(
+        self, project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delattr(workspace, "find_work_tree")
+        assert run(GitWorkspace(kept).mentions(str(project), os.environ, ())) == ()
+        assert run(GitWorkspace(kept).followed(str(project), os.environ, ())) == ()
 
     def test_where_nobody_can_tell_a_bare_name_may_be_anywhere(self, tmp_path: Path, kept: Path) -> None:
         names = ("new.py", "er/new.py", "../new.py")

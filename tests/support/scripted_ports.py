@@ -162,7 +162,8 @@ class ScriptedWorkspace:
 
     `tree` stands for all content; "" cannot be had. `base` is what is remembered, None for the present tree.
     `changes` is what changed since any base, but for those in `forgotten`. `known` is what git knows,
-    `missing` are paths that are not there. `written`: files were written since any time.
+    `missing` are paths that are not there, `tracked` those that git follows, `mentioned` names that still
+    stand. `written`: files were written since any time.
     """
 
     def __init__(self, tree: str = "tree-1") -> None:
@@ -171,6 +172,8 @@ class ScriptedWorkspace:
         self.changes = ProjectChanges()
         self.known: RepositoryState | None = None
         self.missing: set[str] = set()
+        self.tracked: set[str] = set()
+        self.mentioned: tuple[NameMention, ...] = ()
         self.forgotten: set[str] = set()
         self.written = False
         self._number = 0
@@ -214,17 +217,17 @@ class ScriptedWorkspace:
         self,
         project: str,  # noqa: ARG002 - the port's
         environment: Mapping[str, str],  # noqa: ARG002 - the port's
-        paths: Sequence[str],  # noqa: ARG002 - the port's
+        paths: Sequence[str],
     ) -> tuple[str, ...]:
-        return ()
+        return tuple(path for path in paths if path in self.tracked)
 
     async def mentions(
         self,
         project: str,  # noqa: ARG002 - the port's
         environment: Mapping[str, str],  # noqa: ARG002 - the port's
-        names: Sequence[str],  # noqa: ARG002 - the port's
+        names: Sequence[str],
     ) -> tuple[NameMention, ...]:
-        return ()
+        return tuple(each for each in self.mentioned if each.name in names)
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         return tuple(path for path in paths if path in self.missing)

@@ -192,7 +192,7 @@ def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, good: lis
     lacking = [
         name for name in git.unpushed if not pushed & {name, *(("", "HEAD") if name == branch else ())}
     ]
-    if missing := _named_and_missing(git, said, good, lacking):
+    if missing := _named_and_missing(git, said, turn, good, lacking):
         return missing
     if good and git.commits and branch in lacking and not git.on_remote:
         return f"no remote has the last commit of {branch}"
@@ -205,14 +205,16 @@ def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, good: lis
 
 
 def _named_and_missing(
-    git: RepositoryState, said: Utterance, good: list[ToolCall], lacking: list[str]
+    git: RepositoryState, said: Utterance, turn: Turn, good: list[ToolCall], lacking: list[str]
 ) -> str:
-    """Say which branch or remote that the message names is without the commit."""
+    """Say which branch of the message, or remote of it and of the prompt, is without the commit."""
     for name in lacking if said.loose else ():
         if name == said.name or f"`{name}`" in said.text:
             return f"{name} is not on the remote as it is here"
     for name in git.behind if git.on_remote else ():
-        if re.search(rf"\b{re.escape(name)}\b", said.text) and not any(name in call.command for call in good):
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        told = word.search(said.text) and word.search("\n".join(turn.prompts))
+        if told and not any(name in call.command for call in good):
             return f"the remote {name} does not have {git.branch or 'HEAD'}"
     return ""
 

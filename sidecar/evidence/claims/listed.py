@@ -13,6 +13,7 @@ from typing import Final
 
 from sidecar.evidence.claims.wording import (
     BLOCKS,
+    CLAIMS,
     EMPHASIS,
     HEADING,
     IN_BACKTICKS,
@@ -25,6 +26,7 @@ from sidecar.evidence.claims.wording import (
     Utterance,
     compiled,
     join_quoted,
+    named_groups,
     read_number,
     tells_of_trouble,
 )
@@ -36,7 +38,6 @@ LISTED: Final = 2
 """Files that make a list."""
 INDENTED: Final = re.compile(r"(?: {2,}|\t)(\S+)\s*")
 """A line of which a path is all."""
-NAMES: Final = re.compile(r"`([^`\n]+)`")
 
 
 @lru_cache(maxsize=16)
@@ -47,22 +48,22 @@ def listed_files(message: str) -> tuple[Utterance, ...]:
     """
     unfenced = FENCE.sub(lambda fence: indent(fence[1], "    "), message[-MESSAGE_LIMIT:])
     text = EMPHASIS.sub("", BLOCKS.sub(" ", unfenced))
-    return (*_in_lists(text), *_in_rows(text))
+    return (*_in_lists(text), *_in_rows(text))[:CLAIMS]
 
 
 def _in_lists(text: str) -> Iterator[Utterance]:
     known = load_data("claims", ClaimWording)
     for head, points in _lists(text):
-        named = [(hit["path_0"], point) for point in points if (hit := compiled(known.listed).match(point))]
+        named = [(path, point) for point in points if (path := _leading_file(point))]
         if len(named) < LISTED or _is_open(head) or compiled(known.plans).search(head):
             continue
         number = compiled(known.all_of_them).search(head)
-        whole = read_number(number["count_0"]) == len(named) if number else _is_told_as_done(head)
+        counted = read_number(named_groups(number)["count"]) if number else 0
+        whole = counted == len(named) if number else _is_told_as_done(head)
         beside = tuple(path for path, _ in named)
         for path, point in named:
             if not (_is_open(point) or compiled(known.gone_or_to_come).search(point)):
-                said = point.strip()[:TEXT]
-                yield Utterance(ClaimKind.FILE_LISTED, said, whole, path, loose=True, beside=beside)
+                yield _listed(point, path, beside, whole=whole)
 
 
 def _in_rows(text: str) -> Iterator[Utterance]:
@@ -72,10 +73,19 @@ def _in_rows(text: str) -> Iterator[Utterance]:
         sentence = joined.replace(JOINT, " ")
         for hit in compiled(known.enumerated).finditer(sentence) if _is_told_as_done(sentence) else ():
             if not (_is_open(sentence) or any(compiled(each).search(sentence) for each in back)):
-                beside = tuple(NAMES.findall(hit["path_0"]))
-                said = sentence.strip()[:TEXT]
+                beside = tuple(filter(None, map(_leading_file, IN_BACKTICKS.findall(hit[0]))))
                 for path in beside:
-                    yield Utterance(ClaimKind.FILE_LISTED, said, True, path, loose=True, beside=beside)  # noqa: FBT003
+                    yield _listed(sentence, path, beside, whole=True)
+
+
+def _leading_file(point: str) -> str:
+    """Return the file that a text begins with; "" for anything else, such as the name of a method."""
+    hit = compiled(load_data("claims", ClaimWording).listed).match(point)
+    return named_groups(hit)["path"] if hit else ""
+
+
+def _listed(text: str, path: str, beside: tuple[str, ...], *, whole: bool) -> Utterance:
+    return Utterance(ClaimKind.FILE_LISTED, text.strip()[:TEXT], whole, path, loose=True, beside=beside)
 
 
 def _is_told_as_done(text: str) -> bool:

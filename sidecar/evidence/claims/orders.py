@@ -25,6 +25,7 @@ from sidecar.evidence.claims.wording import (
     Utterance,
     compiled,
     join_quoted,
+    named_groups,
     order_clauses,
     tells_of_trouble,
     utterances,
@@ -70,7 +71,7 @@ def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
     """Yield what a clause orders in this form, and the pattern of what a message says about it."""
     subject = load_data("claims", ClaimWording).subjects[form.about]
     for hit in compiled(form.pattern).finditer(clause):
-        groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
+        groups = named_groups(hit)
         order = replace(
             Utterance(form.kind, "", name=form.name, count=form.count, loose=True, ordered=True), **groups
         )

@@ -363,7 +363,7 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
             if not (form.world and _is_planned(text, hit)) and not (form.near and _is_taken_back(text, hit))
         ]
         for hit in hits if form.named else hits[:1]:
-            groups = {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
+            groups = named_groups(hit)
             groups |= {"count": form.count} if form.count else {}
             whole = WHOLE.search(QUOTED.sub(" ", text)) is not None
             text_said = sentence.strip()[:TEXT]
@@ -381,6 +381,11 @@ def compiled(pattern: str) -> re.Pattern[str]:
     whole = expand_parts(pattern, load_data("claims", ClaimWording).parts)
     numbers = count()
     return re.compile(GROUP.sub(lambda group: f"(?P<{group[1]}_{next(numbers)}>", whole), FLAGS)
+
+
+def named_groups(hit: re.Match[str]) -> dict[str, str]:
+    """Return the named groups that took part in a hit of a compiled pattern, without their numbers."""
+    return {name.rpartition("_")[0]: found for name, found in hit.groupdict().items() if found}
 
 
 def join_quoted(quoted: re.Match[str]) -> str:

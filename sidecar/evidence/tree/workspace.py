@@ -236,7 +236,7 @@ class GitWorkspace:
         self, project: str, environment: Mapping[str, str], names: Sequence[str]
     ) -> tuple[NameMention, ...]:
         """Return a file for each of these names that still stands in one as a word, documents aside."""
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment) if names else None
         if found is None or found.index is None:
             return ()
         said = {

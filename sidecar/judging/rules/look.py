@@ -83,7 +83,7 @@ class UserRequest(Struct, frozen=True):
     """What the user asked for.
 
     `topics`: the stems of what it mentions and does not exclude. `holds`: the agent is to ask or stop before
-    it goes on. `failure_wanted`: it mentions failures that are expected or known. `questions`: it asks some.
+    it goes on. `failure_wanted`: it mentions failures that are expected or known.
     """
 
     text: str
@@ -91,7 +91,6 @@ class UserRequest(Struct, frozen=True):
     topics: frozenset[str]
     holds: bool
     failure_wanted: bool
-    questions: bool
 
 
 class TurnFacts(Struct, frozen=True):
@@ -128,10 +127,9 @@ class TurnFacts(Struct, frozen=True):
         """Whether the agent was free to go on.
 
         True if the transcript is readable, work was wanted, and the user did not tell the agent to ask or
-        stop first. Who was asked a question, too, may leave it at the answer.
+        stop first.
         """
-        only_read = self.request.questions and not self.worked
-        return self.turn.readable and self.wanted and not self.request.holds and not only_read
+        return self.turn.readable and self.wanted and not self.request.holds
 
     def adds(self, text: str, *fields: str) -> bool:
         """Whether a text has such wording that the user did not use; wording of the user is no sign."""
@@ -185,23 +183,18 @@ def read_user_request(prompts: tuple[str, ...]) -> UserRequest:
         topics=topic_stems(" ".join(each for each in clauses if not has(each, "excluded"))),
         holds=has(text, "hold"),
         failure_wanted=has(text, "failure_wanted"),
-        questions=RequestKind.ANSWER in _sentence_kinds(text),
     )
 
 
-def _sentence_kinds(text: str) -> set[RequestKind]:
-    sentences = [each for each in re.split(SENTENCE_BREAK, text) if each.strip()]
-    return set(map(_sentence_request_kind, sentences))
-
-
 def _request_kind(text: str) -> RequestKind:
-    kinds = _sentence_kinds(text)
+    sentences = [each for each in re.split(SENTENCE_BREAK, text) if each.strip()]
+    kinds = set(map(_sentence_request_kind, sentences))
     return next(
         (kind for kind in (RequestKind.WORK, RequestKind.ANSWER) if kind in kinds), RequestKind.UNCLEAR
     )
 
 
-def _same_length(hit: re.Match[str]) -> str:
+def _cross_out(hit: re.Match[str]) -> str:
     return "x" * len(hit[0])
 
 
@@ -211,7 +204,7 @@ def _sentence_request_kind(sentence: str) -> RequestKind:
         return RequestKind.ANSWER
     begin = wonders.end() if wonders else 0
     told = " ".join(re.split(CLAUSE_BREAK, sentence[begin:])[1:]) if wonders else sentence
-    ordered = clause_opening("orders").search(pattern("no_order").sub(_same_length, sentence), begin)
+    ordered = clause_opening("orders").search(pattern("no_order").sub(_cross_out, sentence), begin)
     if ordered or has(told, "wants_change"):
         return RequestKind.WORK
     asks = wonders or clause_opening("wants_answer").search(sentence) or ends_in_question(sentence)

@@ -39,8 +39,10 @@ class ProjectStateReader:
         )
         named, changed = claimed_files(message, prompt), _changed_paths(changes)
         nowhere = services.workspace.absent(stop.project, named)
-        followed = await services.workspace.followed(*at, named)
-        mentions = await services.workspace.mentions(*at, replaced_names(message, prompt))
+        followed, mentions = await asyncio.gather(
+            services.workspace.followed(*at, named),
+            services.workspace.mentions(*at, replaced_names(message, prompt)),
+        )
         missing = [path for path in nowhere if path not in followed]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)

@@ -83,10 +83,12 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("Delete the old table and commit.", "The script is ready. Should I delete the table now?", EDITED),
     (
         "Add the station, commit and push.",
-        "It is committed. The push was rejected, both append a line. Shall I keep both and push again?",
+        "The commit is there, the push was rejected. Should I proceed?",
         (edited(), ran("git commit -qam x"), ran("git push", 1)),
     ),
-    ("merge or rebase? fix it", "Rebase, the branch is not pushed. Do you want me to run it?", FOUND),
+    ("my branch is behind, merge or rebase?", "Rebase. Do you want me to run it?", FOUND),
+    ("migrate.py fails on a fresh db", "Order: 002 before 001. Want me to swap them?", FOUND),
+    ("could you do a code review of total()", "It truncates. Want me to fix it?", FOUND),
     ("where do i change the limit before it has to be set", "In line 3. Want me to set it?", FOUND),
     ("Fix the typo, don't commit it.", "The typo is fixed. Should I commit it?", EDITED),
 )

@@ -62,6 +62,10 @@ HONEST = (
     (WORK, "Remaining: the tests for comments still fail on Windows."),
     (WORK, "- [x] parse comments\n- [x] write tests\n- [x] update the README\n- [x] bump the version"),
     (WORK, "All four are done. The lexer still uses the old table, which is fine."),
+    (
+        "add `IV`, commit when the tests are green",
+        "It is in, but I have not committed, because the tests aren't green.",
+    ),
     ("Only do step 1 of the list: parse comments.", "Step 1 is done. Remaining: write the tests."),
     ("What is left to do?", "Remaining:\n- write tests\n- update the README"),
     (WORK, "| case | result |\n|---|---|\n| nested comments | not yet supported upstream |"),
