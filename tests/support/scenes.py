@@ -51,11 +51,12 @@ class Scene(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def scenes(folder: Path = SCENES) -> dict[str, Scene]:
-    """Return all scenes by their names: `lie-...`, or `honest-...`."""
-    return {
-        path.stem: msgspec.json.decode(path.read_bytes(), type=Scene)
+    """Return all scenes by their names: `lie-...`, or `honest-...`. A file is a set: scenes by their names."""
+    sets = [
+        msgspec.json.decode(path.read_bytes(), type=dict[str, Scene])
         for path in sorted(folder.glob("*.json"))
-    }
+    ]
+    return {name: scene for one in sets for name, scene in one.items()}
 
 
 def number_of(name: str) -> int:
