@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sidecar.evidence.claims.wording import utterances
+from sidecar.evidence.claims.utterances import utterances
 from sidecar.kernel.evidence import ClaimKind
 from support.table import over_table
 

@@ -51,7 +51,7 @@ class Scene(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def scenes(folder: Path = SCENES) -> dict[str, Scene]:
-    """Return all scenes by their names: `lie-...`, or `honest-...`. A file is a set: scenes by their names."""
+    """Return all scenes by their names: `lie-...`, or `honest-...`. A file holds a set of them."""
     sets = [
         msgspec.json.decode(path.read_bytes(), type=dict[str, Scene])
         for path in sorted(folder.glob("*.json"))

@@ -9,14 +9,15 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.evidence.claims.edits import is_turn_fully_known
-from sidecar.evidence.claims.wording import ClaimWording, Utterance, command_pattern
-from sidecar.evidence.commands.kinds import command
+from sidecar.evidence.claims.utterances import Utterance
+from sidecar.evidence.claims.wording import claim_wording, command_pattern
+from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimStatus, Source
 from sidecar.kernel.gate import GateRun
+from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall, Turn
-from sidecar.platform.data import load_data
 
 DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "-n", "--help", "-h", "--abort"})
 WITH_N: Final = re.compile(r"-[a-z]*n[a-z]*")
@@ -96,6 +97,11 @@ def claim_unknown(because: str = "nothing speaks against it") -> ClaimAssessment
     return ClaimAssessment(ClaimStatus.UNKNOWN, because)
 
 
+def commits_phrase(number: int) -> str:
+    """Return a number of commits in words."""
+    return counted(number, "commit")
+
+
 # --- Calls of the turn --------------------------------------------------------------------------------------
 
 
@@ -129,11 +135,21 @@ def is_dry_run(run: CommandRun) -> bool:
 
 def is_rehearsal(run: CommandRun) -> bool:
     """Whether a command only shows what it would do."""
-    known, words = load_data("claims", ClaimWording), command(run)
+    known, words = claim_wording(), command(run)
     program = " ".join(words[:2] if words[:1] == ("git",) else words[:1])
     return bool(known.rehearsing & {*run.argv}) or (
         program in known.rehearsing_with_n and any(map(WITH_N.fullmatch, run.argv))
     )
+
+
+def git_command_matcher(*verbs: str) -> Callable[[CommandRun], bool]:
+    """Return what tells these commands of git."""
+
+    def which(run: CommandRun) -> bool:
+        argv = command(run)
+        return argv[:1] == ("git",) and next(iter(plain_words(argv[1:])), "") in verbs
+
+    return which
 
 
 def pattern_matcher(name: str) -> Callable[[CommandRun], bool]:

@@ -26,7 +26,8 @@ from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.file_facts import FILE_ASSESSORS
 from sidecar.evidence.claims.git_facts import GIT_ASSESSORS
 from sidecar.evidence.claims.proof import summary_says_no_tests_ran
-from sidecar.evidence.claims.wording import Utterance, command_pattern, read_number, says_success
+from sidecar.evidence.claims.utterances import Utterance
+from sidecar.evidence.claims.wording import command_pattern, read_number, says_success
 from sidecar.evidence.claims.worked import is_incidental_command
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.evidence import ClaimKind

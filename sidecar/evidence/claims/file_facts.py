@@ -20,13 +20,8 @@ from sidecar.evidence.claims.edits import (
     is_turn_fully_known,
     writes_into_project,
 )
-from sidecar.evidence.claims.wording import (
-    Utterance,
-    command_pattern,
-    names_last_commit,
-    read_number,
-    says_code,
-)
+from sidecar.evidence.claims.utterances import Utterance
+from sidecar.evidence.claims.wording import command_pattern, names_last_commit, read_number, says_code
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus

@@ -1,9 +1,8 @@
-"""Holds what a message claims of commits, branches and pushes against git, and against the turn's calls."""
+"""Holds what a message claims of commits, tags and branches against git, and against the turn's calls."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from sidecar.evidence.claims.assessment import (
@@ -15,10 +14,11 @@ from sidecar.evidence.claims.assessment import (
     cannot_have_run,
     claim_contradicted,
     claim_unknown,
+    commits_phrase,
     gate_ids,
+    git_command_matcher,
     git_confirms,
     git_contradicts,
-    is_dry_run,
     pattern_matcher,
     succeeded_and_failed_calls,
 )
@@ -28,44 +28,27 @@ from sidecar.evidence.claims.edits import (
     is_turn_fully_known,
     may_open_pull_request,
 )
-from sidecar.evidence.claims.wording import (
-    Utterance,
-    command_pattern,
-    is_trunk,
-    pushing_tags,
-    read_number,
-)
+from sidecar.evidence.claims.push_facts import assess_push
+from sidecar.evidence.claims.utterances import Utterance
+from sidecar.evidence.claims.wording import is_trunk, read_number
 from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
-from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.gate import Kind, Outcome
-from sidecar.kernel.text import counted
-from sidecar.kernel.turn import CallOutcome, CommandRun, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, Turn
 
-TAG: Final = "tag"
-"""The name of what is pushed where it is a tag."""
-TAGS: Final = "refs/tags/"
 MERGING: Final = ("merge", "pull", "rebase", "cherry-pick")
 
 
-def _git_command_matcher(*verbs: str) -> Callable[[CommandRun], bool]:
-    def which(run: CommandRun) -> bool:
-        argv = command(run)
-        return argv[:1] == ("git",) and next(iter(plain_words(argv[1:])), "") in verbs
-
-    return which
-
-
 def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("commit"))
+    good, bad = succeeded_and_failed_calls(seen.turn, git_command_matcher("commit"))
     git = seen.repository
     if said.loose and (left := _edited_and_left(seen)):
         return git_contradicts(f"{left} is not committed")
     if good:
         return call_succeeded(good[-1])
     if git is not None and git.commits:
-        return git_confirms(f"git has {_commits_phrase(git.commits)} more")
+        return git_confirms(f"git has {commits_phrase(git.commits)} more")
     if bad:
         return call_failed(bad[-1])
     if git is not None and (why := _why_not_committed(git, said, seen.turn)):
@@ -96,7 +79,7 @@ def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAsses
     git = seen.repository
     if git is None or git.commits is None or git.commits >= read_number(said.count):
         return claim_unknown()
-    return git_contradicts(f"git has {_commits_phrase(git.commits)} since the prompt")
+    return git_contradicts(f"git has {commits_phrase(git.commits)} since the prompt")
 
 
 def _assess_clean_tree(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -142,7 +125,7 @@ def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessm
 
 def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     git = seen.repository
-    good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher(*MERGING))
+    good, bad = succeeded_and_failed_calls(seen.turn, git_command_matcher(*MERGING))
     if git is not None and git.merging:
         return git_contradicts("a merge has begun and is not committed")
     if bad and not good and (git is None or not git.commits):
@@ -150,87 +133,6 @@ def _assess_merge(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # no
     if git is not None and cannot_have_run("may_merge", seen.turn):
         return claim_contradicted("no command of this turn merged anything")
     return claim_unknown()
-
-
-def _assess_push(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    good, bad = succeeded_and_failed_calls(seen.turn, _git_command_matcher("push"))
-    git = seen.repository
-    if git is not None and (why := _why_not_pushed(git, said, seen.turn, good)):
-        return git_contradicts(why)
-    if said.name == TAG and _pushed_no_tag(seen):
-        return claim_contradicted("no command of this turn pushed a tag")
-    if good:
-        return call_succeeded(good[-1])
-    if git is not None and git.ahead == 0 and git.commits:
-        return git_confirms(f"{git.upstream or 'the upstream branch'} has all commits")
-    tried = _only_dry_run_calls(seen.turn, _git_command_matcher("push"))
-    if bad or (tried and is_turn_fully_known(seen.turn)):
-        call, how = (bad[-1], "failed") if bad else (tried[-1], "was a dry run, which pushes nothing")
-        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"`{call.command[:200]}` {how}", (call.id,))
-    return claim_unknown("no push is seen in this turn")
-
-
-def _pushed_no_tag(seen: ClaimContext) -> bool:
-    """Whether all calls are known, and every push names what it pushes, and no tag."""
-    which, names = _git_command_matcher("push"), (seen.repository and seen.repository.tags) or ()
-    carriers = pushing_tags() | {*names, *(f"{TAGS}{name}" for name in names)}
-    calls = [call for call in seen.turn.calls if command_pattern("may_push").search(call.command)]
-    pushes = [[run for run in call.runs if which(run)] for call in calls]
-    carried = any(carriers & {*run.argv} for runs in pushes for run in runs)
-    return bool(names) and all(pushes) and not carried and is_turn_fully_known(seen.turn)
-
-
-def _why_not_pushed(git: RepositoryState, said: Utterance, turn: Turn, good: list[ToolCall]) -> str:
-    """Say by what git shows that not all is pushed; "" where it does not. `good`: the pushes that succeeded.
-
-    A clone of one branch keeps no record of others that are pushed, so a branch that a push carried is there.
-    """
-    branch = git.branch or "HEAD"
-    if not git.remote:
-        return "the repository has no remote"
-    pushed = _pushed_refs(good)
-    lacking = [
-        name for name in git.unpushed if not pushed & {name, *(("", "HEAD") if name == branch else ())}
-    ]
-    if missing := _named_and_missing(git, said, turn, good, lacking):
-        return missing
-    if good and git.commits and branch in lacking and not git.on_remote:
-        return f"no remote has the last commit of {branch}"
-    if git.ahead and not (good and git.commits == 0):  # else another branch was pushed, and this one not
-        return f"{_commits_phrase(git.ahead)} of {branch} not on {git.upstream or 'its upstream'}"
-    nowhere = branch in lacking and not git.on_remote and cannot_have_run("names_push", turn)
-    if not good and git.commits and git.ahead is None and (nowhere or cannot_have_run("may_push", turn)):
-        return f"{branch} follows no remote branch, and no command pushed it"
-    return ""
-
-
-def _named_and_missing(
-    git: RepositoryState, said: Utterance, turn: Turn, good: list[ToolCall], lacking: list[str]
-) -> str:
-    """Say which branch of the message, or remote of it and of the prompt, is without the commit."""
-    for name in lacking if said.loose else ():
-        if name == said.name or f"`{name}`" in said.text:
-            return f"{name} is not on the remote as it is here"
-    for name in git.behind if git.on_remote else ():
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        told = word.search(said.text) and word.search("\n".join(turn.prompts))
-        if told and not any(name in call.command for call in good):
-            return f"the remote {name} does not have {git.branch or 'HEAD'}"
-    return ""
-
-
-def _pushed_refs(calls: list[ToolCall]) -> set[str]:
-    """Return the branches that pushes name; "" where one names none, and pushes the one checked out."""
-    which = _git_command_matcher("push")
-    runs = [run for call in calls for run in call.runs if which(run)]
-    named = [plain_words(command(run)[1:])[2:] or ("",) for run in runs]
-    return {word.lstrip("+").partition(":")[0] for words in named for word in words}
-
-
-def _only_dry_run_calls(turn: Turn, which: Callable[[CommandRun], bool]) -> list[ToolCall]:
-    """Return the calls that only ran such a command as a dry run; none if any run in the turn was real."""
-    found = [(call, run) for call in turn.calls for run in call.runs if which(run)]
-    return [call for call, _ in found] if all(is_dry_run(run) for _, run in found) else []
 
 
 def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -258,10 +160,6 @@ def _assess_pull_request(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     return claim_unknown("no call of this turn is seen to open one")
 
 
-def _commits_phrase(number: int) -> str:
-    return counted(number, "commit")
-
-
 def _files_phrase(number: int) -> str:
     return "1 file is" if number == 1 else f"{number} files are"
 
@@ -270,7 +168,7 @@ GIT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.COMMITTED: _assess_commit,
     ClaimKind.COMMITS_MADE: _assess_number_of_commits,
     ClaimKind.TREE_CLEAN: _assess_clean_tree,
-    ClaimKind.PUSHED: _assess_push,
+    ClaimKind.PUSHED: assess_push,
     ClaimKind.TAGGED: _assess_tag,
     ClaimKind.BRANCH_CREATED: _assess_branch,
     ClaimKind.BRANCH_DELETED: _assess_branch_deletion,

@@ -14,7 +14,7 @@ from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, ga
 from sidecar.evidence.claims.facts import FACT_ASSESSORS
 from sidecar.evidence.claims.orders import assertions
 from sidecar.evidence.claims.proof import find_check_proof
-from sidecar.evidence.claims.wording import Utterance
+from sidecar.evidence.claims.utterances import Utterance
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence
 from sidecar.kernel.gate import GateRun, Kind, Outcome

@@ -11,9 +11,9 @@ from functools import lru_cache
 from textwrap import indent
 from typing import Final
 
+from sidecar.evidence.claims.utterances import CLAIMS, TEXT, Utterance
 from sidecar.evidence.claims.wording import (
     BLOCKS,
-    CLAIMS,
     EMPHASIS,
     HEADING,
     IN_BACKTICKS,
@@ -21,9 +21,7 @@ from sidecar.evidence.claims.wording import (
     LIST_ITEM,
     MESSAGE_LIMIT,
     SENTENCE,
-    TEXT,
-    ClaimWording,
-    Utterance,
+    claim_wording,
     compiled,
     join_quoted,
     named_groups,
@@ -31,7 +29,6 @@ from sidecar.evidence.claims.wording import (
     tells_of_trouble,
 )
 from sidecar.kernel.evidence import ClaimKind
-from sidecar.platform.data import load_data
 
 FENCE: Final = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 LISTED: Final = 2
@@ -52,7 +49,7 @@ def listed_files(message: str) -> tuple[Utterance, ...]:
 
 
 def _in_lists(text: str) -> Iterator[Utterance]:
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     for head, points in _lists(text):
         named = [(path, point) for point in points if (path := _leading_file(point))]
         if len(named) < LISTED or _is_open(head) or compiled(known.plans).search(head):
@@ -67,7 +64,7 @@ def _in_lists(text: str) -> Iterator[Utterance]:
 
 
 def _in_rows(text: str) -> Iterator[Utterance]:
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     back = (known.plans, known.denies, known.withdraws)
     for joined in SENTENCE.split(IN_BACKTICKS.sub(join_quoted, text)):
         sentence = joined.replace(JOINT, " ")
@@ -80,7 +77,7 @@ def _in_rows(text: str) -> Iterator[Utterance]:
 
 def _leading_file(point: str) -> str:
     """Return the file that a text begins with; "" for anything else, such as the name of a method."""
-    hit = compiled(load_data("claims", ClaimWording).listed).match(point)
+    hit = compiled(claim_wording().listed).match(point)
     return named_groups(hit)["path"] if hit else ""
 
 
@@ -89,17 +86,17 @@ def _listed(text: str, path: str, beside: tuple[str, ...], *, whole: bool) -> Ut
 
 
 def _is_told_as_done(text: str) -> bool:
-    return compiled(load_data("claims", ClaimWording).told_as_done).search(text) is not None
+    return compiled(claim_wording().told_as_done).search(text) is not None
 
 
 def _is_open(text: str) -> bool:
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     return tells_of_trouble(compiled(known.uncommitted).sub("", text))
 
 
 def _lists(text: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each list or table that is not below a heading of other things, and the line above it."""
-    elsewhere = compiled(load_data("claims", ClaimWording).elsewhere)
+    elsewhere = compiled(claim_wording().elsewhere)
     head, points, section = "", list[str](), ""
     for line in (*text.split("\n"), "-"):
         if item := LIST_ITEM.match(line) or INDENTED.fullmatch(line):

@@ -14,23 +14,21 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.evidence.claims.listed import listed_files
+from sidecar.evidence.claims.utterances import Utterance, utterances
 from sidecar.evidence.claims.wording import (
     CLAUSE,
     EMPHASIS,
     IN_BACKTICKS,
     JOINT,
     MESSAGE_LIMIT,
-    ClaimWording,
     OrderForm,
-    Utterance,
+    claim_wording,
     compiled,
     join_quoted,
     named_groups,
     order_clauses,
     tells_of_trouble,
-    utterances,
 )
-from sidecar.platform.data import load_data
 
 PARAGRAPH: Final = re.compile(r"\n\s*\n")
 TOLD_AS_A_WHOLE: Final = re.compile(r"\||```")
@@ -46,7 +44,7 @@ def assertions(message: str, prompt: str) -> tuple[Utterance, ...]:
 @lru_cache(maxsize=16)
 def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
     """Return the orders of a prompt that a message speaks of without a word of trouble, each once."""
-    known, units = load_data("claims", ClaimWording), message_units(message[-MESSAGE_LIMIT:])
+    known, units = claim_wording(), message_units(message[-MESSAGE_LIMIT:])
     clauses = order_clauses(prompt)
     ordered = (each for clause in clauses for form in known.orders for each in _orders(form, clause))
     told = (
@@ -69,7 +67,7 @@ def message_units(message: str) -> list[str]:
 
 def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
     """Yield what a clause orders in this form, and the pattern of what a message says about it."""
-    subject = load_data("claims", ClaimWording).subjects[form.about]
+    subject = claim_wording().subjects[form.about]
     for hit in compiled(form.pattern).finditer(clause):
         groups = named_groups(hit)
         order = replace(
@@ -84,7 +82,7 @@ def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
 
 def _report(about: re.Pattern[str], units: list[str]) -> str:
     """Return the first clause that reports it, "" where there is none, or where one tells of trouble."""
-    known, found = load_data("claims", ClaimWording), ""
+    known, found = claim_wording(), ""
     for unit in units:
         if not about.search(unit):
             continue

@@ -18,7 +18,7 @@ from sidecar.evidence.claims.orders import message_units
 from sidecar.evidence.claims.proof import summary_says_failed
 from sidecar.evidence.claims.wording import (
     CLAUSE,
-    ClaimWording,
+    claim_wording,
     compiled,
     order_clauses,
     says_success,
@@ -36,7 +36,6 @@ from sidecar.evidence.claims.worked import (
 from sidecar.evidence.commands.kinds import command, kinds_of, plain_words
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
-from sidecar.platform.data import load_data
 from sidecar.platform.shell.commands import known_commands
 
 USAGE_CODE: Final = 2
@@ -73,7 +72,7 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     failed, tried = unmended_failures(turn), _mere_rehearsals(turn)
     if not failed and not tried:  # as in most turns
         return None
-    units, known = message_units(turn.last_message), load_data("claims", ClaimWording).subjects
+    units, known = message_units(turn.last_message), claim_wording().subjects
     told = troubled or any(map(tells_of_trouble, units))
     silent = [
         (at, name) for name, at in failed.items() if _is_passed_over(name, turn.calls[at], units, told=told)
@@ -82,7 +81,7 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
         at, subject = max(silent)
         sure = subject in known or _is_praised(subject, units)
         return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, sure)
-    ordered, wording = order_clauses("\n".join(turn.prompts)), load_data("claims", ClaimWording)
+    ordered, wording = order_clauses("\n".join(turn.prompts)), claim_wording()
     earnest = any(compiled(wording.in_earnest).search(each) and not tells_of_trouble(each) for each in units)
     silent = [
         (at, name)
@@ -115,7 +114,7 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
             left[failed[-1]] = number
         elif not _line_failed(call):
             made = {subject for subject, _ in subjects}
-            made |= load_data("claims", ClaimWording).combining if "commit" in made else set()
+            made |= claim_wording().combining if "commit" in made else set()
             left = {
                 name: at
                 for name, at in left.items()
@@ -123,14 +122,14 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
             }
     if left and check_passed_after_edits(turn):
         edited = max(edit_places(turn, documents=False), default=(-1, 0))[0]
-        lasting = load_data("claims", ClaimWording).subjects.keys() - OTHER_CHECKS
+        lasting = claim_wording().subjects.keys() - OTHER_CHECKS
         left = {name: at for name, at in left.items() if name in lasting or at > edited}
     return left
 
 
 def _is_about_the_same(subject: str, failed: ToolCall, later: ToolCall) -> bool:
     """Whether a later call names what a failed one named, where the subject is what is named."""
-    if subject not in load_data("claims", ClaimWording).by_name:
+    if subject not in claim_wording().by_name:
         return True
     words = [word for run in failed.runs if _subject(run) == subject for word in command(run)[2:]]
     named = {word for word in words if not word.startswith("-")}
@@ -153,7 +152,7 @@ def _is_reported(about: re.Pattern[str], units: list[str], ordered: list[str]) -
 
 
 def _about(subject: str) -> re.Pattern[str]:
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     return compiled(known.subjects.get(subject, re.escape(subject.rpartition(" ")[2])))
 
 
@@ -175,7 +174,7 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
     check = subject in {kind.value for kind in STANDARD_CHECK_KINDS}
     if check and summary_says_failed(Kind(subject), call.output):
         return True
-    marks = load_data("claims", ClaimWording).failure_marks
+    marks = claim_wording().failure_marks
     mark = marks.get(subject) or marks.get(next(iter(command(run)), ""), "")
     return bool(mark) and compiled(mark).search(call.output) is not None
 
@@ -185,7 +184,7 @@ def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
 
     "" for what is no part of the work, as is a dry run, unless it is asked for.
     """
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     if is_dry_run(run) and not rehearsed:
         return ""
     if kind := next((kind.value for kind in STANDARD_CHECK_KINDS if kind in kinds_of(run)), ""):
@@ -206,7 +205,7 @@ def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
 
 
 def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: bool) -> bool:
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     if any(map(tells_of_failure, units)):
         return False
     if subject in known.subjects:
@@ -222,7 +221,7 @@ def _is_praised(subject: str, units: list[str]) -> bool:
     """
     words = (word for word in re.findall(r"[a-z]+", subject.partition(" ")[2]) if len(word) >= SHORTEST_STEM)
     about = re.compile("|".join(rf"\b{word[:STEM]}" for word in words) or r"(?!)", re.IGNORECASE)
-    praise = compiled(load_data("claims", ClaimWording).praises)
+    praise = compiled(claim_wording().praises)
     return any(
         praise.search(unit)
         and not tells_of_trouble(unit)
@@ -233,7 +232,7 @@ def _is_praised(subject: str, units: list[str]) -> bool:
 
 def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:
     """Whether it tells of trouble with a subject, or names the command without praise."""
-    known = load_data("claims", ClaimWording)
+    known = claim_wording()
     program, *words = call.command.split()
     name = f"{program} {words[0]}" if words and words[0].isalpha() else program
     if f"`{name}" in unit and not says_success(unit):

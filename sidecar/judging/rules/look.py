@@ -16,7 +16,8 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.evidence.claims.edits import edit_places
-from sidecar.evidence.claims.wording import BLOCKS, Utterance, utterances
+from sidecar.evidence.claims.utterances import Utterance, utterances
+from sidecar.evidence.claims.wording import BLOCKS
 from sidecar.evidence.claims.worked import (
     CommandFailure,
     changed_nothing,

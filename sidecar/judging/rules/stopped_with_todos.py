@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.claims.wording import QUOTED, utterances
+from sidecar.evidence.claims.utterances import utterances
+from sidecar.evidence.claims.wording import QUOTED
 from sidecar.judging.rules.claims import is_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems

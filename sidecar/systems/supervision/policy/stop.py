@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims import wording
 from sidecar.evidence.claims.facts import FACT_ASSESSORS
 from sidecar.evidence.claims.orders import assertions
+from sidecar.evidence.claims.utterances import claims_pass
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
@@ -201,7 +201,7 @@ def _ask_about_suspicion(
 def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
     """Let a judge look at a message that says tests pass, after a turn that weakened the checks."""
     grave = proof.grave_findings(inquiry.project_state.findings)
-    if not grave or not wording.claims_pass(inquiry.turn.last_message):
+    if not grave or not claims_pass(inquiry.turn.last_message):
         return ()
     then = "Undo it, or say why it is right."
     lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
