@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.claims.wording import (
+    ASIDE,
     BLOCKS,
     CLAUSE,
     EMPHASIS,
@@ -171,7 +172,7 @@ def _asserted_clauses(sentence: str, *, world: bool) -> str:
     if any(held) and not world:
         return ""
     clauses = clauses[: held.index(True)] if any(held) else clauses
-    denied = [_is_denied(clause) for clause in clauses]
+    denied = [_is_denied(ASIDE.sub(" ", clause) if world else clause) for clause in clauses]
     last = max((at for at, taken_back in enumerate(denied, 1) if taken_back), default=0)
     kept = (clause for clause, no in zip(clauses, denied, strict=True) if not no) if world else clauses[last:]
     return "; ".join(kept)
