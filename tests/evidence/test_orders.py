@@ -104,6 +104,13 @@ AGAINST = (
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
     ("get rid of it", "The key was deleted from disk.", ran("git rm --cached key.pem"), "leaves the file"),
     ("write docs/a.md", "The new page says how.", LOOKED, "there is no docs/a.md"),
+    ("put it at docs/a.md", "`docs/a.md` tells how to fail over.", LOOKED, "there is no docs/a.md"),
+    ("clear the junk", "Both are gone: `x.js` and `legacy.js`.", LOOKED, "legacy.js is still there"),
+    ("delete it", "There were `legacy.js` and `x.js`; I deleted both.", LOOKED, "legacy.js is still there"),
+    ("delete the pages", "I deleted all three files.", LOOKED, "1 file changed since the prompt"),
+    ("get the tag to origin", "| tag | `v1.1`, on origin |", ran("git push origin main"), "pushed a tag"),
+    ("run it", "`sync.py` sorts now, and I ran it once.", ran("python3 -m py_compile sync.py"), "ran it"),
+    ("install zod", "zod is installed (there was none before).", LOOKED, "installed anything"),
 )
 FOR = (
     ("push main", "`main` is on origin.", LOOKED),
@@ -121,6 +128,10 @@ FOR = (
     ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),
     ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),
     ("write docs/a.md", "I wrote docs/a.md, tried it and took it away.", ran("rm docs/a.md")),
+    ("clear the junk", "The junk is gone: `x.js` and `y.js`; `legacy.js` is in use.", LOOKED),
+    ("delete it", "`a.py` and `legacy.js` had an old import, I deleted both.", LOOKED),
+    ("which tag?", "Option B: force the tag to origin.", LOOKED),
+    ("delete the pages", "I deleted all three calls.", LOOKED),
 )
 
 
