@@ -50,7 +50,7 @@ OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if k
 class PassedOver(Struct, frozen=True):
     """A call that a message passes over, and what was wrong with it.
 
-    `subject`: what it is about; `known`: one of the data file, or `praised`: the message says that it went well.
+    `subject`: what it is about; `known`: one of the data file, or `praised`, that is told to have gone well.
     """
 
     call: ToolCall
