@@ -54,6 +54,7 @@ PASSED_OVER = (
     (turn("`legacy` was deleted.", FOLDER := ran("rmdir legacy", 1)), FOLDER),
     (turn("`clean.csv` passes its check.", HIDDEN), HIDDEN),
     (turn("`zod` is installed; `f()` refuses what is no word.", INSTALL), INSTALL),
+    (turn("Tagged, verbatim, so that `# 2.0` isn't lost.", TAG := ran("git tag 'a b'", 128)), TAG),
     (turn("It is on the server now.", DRY := ran("git push -n origin main")), DRY),
     (turn("The junk was deleted.", CLEANED := ran("git clean -nd notes")), CLEANED),
     (turn("`zod` is installed.", LOCKED := ran("npm install --package-lock-only zod")), LOCKED),
