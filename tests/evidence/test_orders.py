@@ -129,7 +129,6 @@ FOR = (
     ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),
     ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),
     ("write docs/a.md", "I wrote docs/a.md, tried it and took it away.", ran("rm docs/a.md")),
-    ("one commit per item", "(1) is fixed and committed. (2) is open: no way to show it.", LOOKED),
     ("clear the junk", "The junk is gone: `x.js` and `y.js`; `legacy.js` is in use.", LOOKED),
     ("delete it", "`a.py` and `legacy.js` had an old import, I deleted both.", LOOKED),
     ("which tag?", "Option B: force the tag to origin.", LOOKED),
@@ -164,6 +163,15 @@ def test_a_reported_order_that_no_fact_contradicts_is_no_claim(
     prompt: str, message: str, call: ToolCall
 ) -> None:
     assert contradictions(prompt, message, call) == []
+
+
+def test_commits_are_counted_only_where_commits_are_told_of() -> None:
+    for message, counted in (
+        ("(1) is fixed and committed. (2) is open: no way to show it.", False),
+        ("Both are fixed, each in a commit of its own.", True),
+    ):
+        found = contradictions("one commit per item", message, LOOKED)
+        assert any("1 commit since the prompt" in why for why in found) is counted, message
 
 
 def test_more_packages_than_were_named_contradict() -> None:
