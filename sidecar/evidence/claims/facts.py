@@ -126,9 +126,7 @@ def _only_parses(run: CommandRun) -> bool:
 def _telling_words(line: str) -> list[str]:
     """Return the words of a command by which it can be told from others; of a module, its name alone."""
     common = command_pattern("common")
-    words = (
-        word.rpartition("/")[2].removesuffix(".py") for word in line.split() if not word.startswith("-")
-    )
+    words = (word.rpartition("/")[2].removesuffix(".py") for word in line.split() if not word.startswith("-"))
     telling = [word for word in words if len(word) > 1 and not common.fullmatch(word)]
     return telling or [word for word in line.split() if word.startswith("--")]
 
