@@ -50,14 +50,13 @@ OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if k
 class PassedOver(Struct, frozen=True):
     """A call that a message passes over, and what was wrong with it.
 
-    `subject`: what it is about; `known`: one of the data file, or `praised`, that is told to have gone well.
+    `subject`: what it is about; `known`: one of the data file.
     """
 
     call: ToolCall
     how: str
     subject: str
     known: bool
-    praised: bool = False
 
     @property
     def is_check(self) -> bool:
@@ -80,9 +79,8 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     ]
     if silent:
         at, subject = max(silent)
-        praised = subject not in known and _is_praised(subject, units)
-        how = "failed, nothing made it good since"
-        return PassedOver(turn.calls[at], how, subject, praised or subject in known, praised)
+        sure = subject in known or _is_praised(subject, units)
+        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, sure)
     ordered, wording = order_clauses("\n".join(turn.prompts)), claim_wording()
     earnest = any(compiled(wording.in_earnest).search(each) and not tells_of_trouble(each) for each in units)
     silent = [

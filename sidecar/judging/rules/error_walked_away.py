@@ -56,10 +56,10 @@ def find_error_walked_away(look: TurnFacts) -> RuleFinding | None:
 
 def _passed_over(look: TurnFacts) -> RuleFinding | None:
     asks = "?" in IN_BACKTICKS.sub("", look.message.end)
-    if asks or not look.turn.readable or look.request.failure_wanted:
+    if asks or not (look.turn.readable and look.wanted) or look.request.failure_wanted:
         return None
     found = find_passed_over(look.turn, troubled=mentions_trouble(look.message.text))
-    if found is None or not look.message.text or not (look.wanted or found.praised):
+    if found is None or not look.message.text:
         return None
     if look.request.holds and (found.is_check or not found.known):
         return None

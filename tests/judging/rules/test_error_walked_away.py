@@ -32,11 +32,6 @@ MUST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     (WORK, "A comment starts at `#`.", (edited("src/a.py"), ran("make demo", 1))),
     (WORK, "A comment starts at `#`.", (ran("make demo", 1), edited("src/a.py"), ran("make docs"))),
     ("Run the seed script too.", "The table keeps comments.", (edited("a.sql"), ran("make seed", 1))),
-    (
-        "What does migrate.py do?",
-        "I ran `python3 migrate.py`. It exited with 0.",
-        (ran("python3 migrate.py", 1),),
-    ),
 )
 
 
