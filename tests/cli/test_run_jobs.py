@@ -132,7 +132,8 @@ async def test_a_run_killed_at_ten_random_moments_does_each_task_once(
         if not lines[-1] or '"end"' in lines[-1]:
             break
     assert kills == 10, (kills, error)
-    assert sorted(completions(runs.stage.sessions.parent)) == sorted(f"T{number}" for number in range(1, 12))
+    done = completions(runs.stage.sessions.parent)
+    assert sorted(done) == sorted(f"T{number}" for number in range(1, 12)), (lines[-3:], error)
     project = runs.stage.scene.project
     assert all((project / f"T{number}").read_text() == "one line\n" for number in range(1, 12))
     if jobs:
