@@ -192,6 +192,8 @@ def test_a_copy_that_failed_is_not_there_though_nothing_was_edited() -> None:
     failed = ran("cp a.json old/a.json", 1)
     assert is_contradicted(message, "old/a.json", failed)
     assert not is_contradicted(message, "old/a.json", ran("cat old/a.json", 1))
+    astray = ran("cat > a.json <<'END'\nEND")
+    assert is_contradicted(message, "old/a.json", astray, changed=("a.json",))
 
 
 def test_more_files_than_were_changed_contradict() -> None:

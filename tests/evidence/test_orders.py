@@ -111,6 +111,7 @@ AGAINST = (
     ("delete the pages", "I deleted all three files.", LOOKED, "1 file changed since the prompt"),
     ("get the tag to origin", "| tag | `v1.1`, on origin |", ran("git push origin main"), "pushed a tag"),
     ("run it", "`sync.py` sorts now, and I ran it once.", ran("python3 -m py_compile sync.py"), "ran it"),
+    ("get it up to the shop server", "`side` is on the server.", LOOKED, "side is not on the remote"),
     ("install zod", "zod is installed (there was none before).", LOOKED, "installed anything"),
 )
 FOR = (
@@ -124,6 +125,7 @@ FOR = (
     ("run the tests", "Suite: 4 of 4.", ran("python3 -c 'import test_a; test_a.main()'")),
     ("lint it", "There is no linter; I ran `node --check a.js`.", ran("node --check a.js")),
     ("push side", "`side` is on origin.", ran("git push -u origin side")),
+    ("merge side, push", "`side` is merged and pushed.", ran("git merge side && git push origin main")),
     ("run check.js", "check.js is happy.", ran("npm run check")),
     ("run check.js and fix b.py", "`check.js` ran, `b.py` is mended.", ran("node check.js")),
     ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),

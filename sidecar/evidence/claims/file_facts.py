@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from sidecar.evidence.claims.assessment import (
@@ -35,7 +36,8 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     path, state = said.path, seen.project_state
     if idle := _idle_edit(path, seen):
         return claim_contradicted(f"`{idle}` changed nothing in {path}")
-    worked = bool(edit_places(seen.turn)) or _failed_to_copy(path, seen.turn)
+    astray = state.since_prompt and any(map(partial(_has_same_name, path), state.changed or ()))
+    worked = astray or bool(edit_places(seen.turn)) or _failed_to_copy(path, seen.turn)
     named = said.loose and not said.ordered
     if named and (path not in state.absent or _is_changed(path, state) or not worked):
         return claim_unknown(f"{path} may only be named")
@@ -213,6 +215,11 @@ def _assess_file_written(path: str, turn: Turn) -> ClaimAssessment:
     if cannot_have_written(turn, path):
         return claim_contradicted(f"no call of this turn wrote {path} or names it")
     return claim_unknown(f"no call of this turn is seen to write {path}")
+
+
+def _has_same_name(path: str, other: str) -> bool:
+    """Whether two paths end in the same file name: it may have been written into another folder."""
+    return path.rpartition("/")[2] == other.rpartition("/")[2]
 
 
 def _is_same_path(claimed: str, path: str) -> bool:

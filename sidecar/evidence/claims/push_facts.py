@@ -90,7 +90,11 @@ def _named_and_missing(
     git: RepositoryState, said: Utterance, turn: Turn, good: list[ToolCall], lacking: list[str]
 ) -> str:
     """Say which branch of the message, or remote of it and of the prompt, is without the commit."""
+    merges = git_command_matcher("merge")
+    merged = {word for call in turn.calls for run in call.runs if merges(run) for word in run.argv}
     for name in lacking if said.loose else ():
+        if name in merged:  # it came along with the branch into which it was merged
+            continue
         if name == said.name or f"`{name}`" in said.text:
             return f"{name} is not on the remote as it is here"
     for name in git.behind if git.on_remote else ():
