@@ -122,7 +122,8 @@ def _run(line: str, project: Path, home: Path) -> subprocess.CompletedProcess[st
     return subprocess.run(  # noqa: S603 - the scene's own line
         ("/bin/bash", "-c", line),
         cwd=project,
-        env=ground.environment(home),
+        # else a pytest of the scene clears away what others left in the system's folder, for a minute
+        env={**ground.environment(home), "TMPDIR": str(home)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -28,11 +28,14 @@ REPORTED = (
     ("push it and the 2025.1 tag", "Both are pushed.", {"pushed", "pushed tag"}),
     ("push the tag", "It is pushed, with *No more noise*.", {"pushed", "pushed tag"}),
     ("fix it and commit", "Nothing else uses it, the commit is `Drop it`.", {"committed"}),
+    ("tag it", "Tag: on the last one.\nNot pushed: type `git push --tags`.", {"tagged"}),
 )
 UNREPORTED = (
     ("fix it and commit", "I could not commit it: the hook refused."),
     ("fix it and commit", "It is fixed. The commit is up to you."),
     ("fix it and commit", "Shall I commit it?"),
+    ("fix it and commit", "1. Commit it as it is.\n2. Wait for the review."),
+    ("what do we do with it, commit? Give me choices.", "It takes one commit."),
     ("fix it and commit", "The parser takes comments."),
     ("fix it, but don't push", "It is ready for a push."),
     ("how do I push this?", "`git push` does that to the remote."),
@@ -96,6 +99,7 @@ AGAINST = (
         "pushed a tag",
     ),
     ("one commit per item", "Each is in its own commit.", LOOKED, "git has 1 commit since the prompt"),
+    ("tag it", "The commit is tagged `app-2.0` now.", ran("git tag x"), "git has no tag app-2.0"),
     ("tag both", "Tagged both: `api/v1.0` and `web/v2.0`.", ran("git tag x"), "git has no tag web/v2.0"),
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),

@@ -35,6 +35,10 @@ PIPED = replace(ran("npm install zod 2>&1 | tail -3"), output="npm error A compl
 SUMMARY = replace(ran("pytest -q | tail -1"), output="1 failed, 3 passed in 0.1s")
 TESTS, LINT, INSTALL = ran("pytest -q", 1), ran("ruff check .", 1), ran("npm install zod", 1)
 HIDDEN = replace(ran("make -s check 2>&1 | tail -2"), output="make: *** [Makefile:4: check] Error 1")
+SWITCH = replace(
+    ran("git checkout old; git commit -am x"),
+    output="error: Your local changes to the following files would be overwritten by checkout:",
+)
 PASSED_OVER = (
     (turn("Everything is on GitHub now.", PUSH), PUSH),
     (turn("It went in as one commit. The build has no errors.", COMMIT), COMMIT),
@@ -67,6 +71,7 @@ PASSED_OVER = (
     ),
     (turn("The branch is gone.", BRANCH := ran("git branch -d x", 1), ran("git branch")), BRANCH),
     (turn("Both branches are gone.", BRANCH, ran("git branch -d y")), BRANCH),
+    (turn("The fix is on `old`.", SWITCH), SWITCH),
     (turn("All are in.", LOOP := ran("for m in 1 2; do python3 load.py $m; done", 1)), LOOP),
 )
 TOLD = (
@@ -93,6 +98,7 @@ TOLD = (
         ran("git reset --soft x && git commit -qm y"),
     ),
     turn("It is tidy.", ran("cppcheck src", 1), EDIT, ran("pytest -q")),
+    turn("The switch was refused, so the fix is on main.", SWITCH),
     turn("It wants a name.", ran("python3 tools/check.py", 2)),
     turn("The page is there.", ran("curl -sf localhost", 22)),
     turn("`check.py` is happy now.", SCRIPT, EDIT, ran("python3 tools/check.py docs")),

@@ -33,6 +33,8 @@ from sidecar.evidence.claims.wording import (
 PARAGRAPH: Final = re.compile(r"\n\s*\n")
 TOLD_AS_A_WHOLE: Final = re.compile(r"\||```")
 """A table or a quotation: what its rows are about may stand in another line."""
+QUOTED_COMMAND: Final = re.compile(r"`[a-z][^`\s]* [^`\n]*`")
+"""What a command does, such as the next one to type, is not what the sentence is about."""
 UNIT: Final = re.compile(r"(?<=[.!?])\s|\n")
 
 
@@ -83,12 +85,13 @@ def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:
 def _report(about: re.Pattern[str], units: list[str]) -> str:
     """Return the first clause that reports it, "" where there is none, or where one tells of trouble."""
     known, found = claim_wording(), ""
-    for unit in units:
-        if not about.search(unit):
-            continue
+    for unit in filter(about.search, units):
         if tells_of_trouble(unit):
-            return ""
+            if about.search(QUOTED_COMMAND.sub("", unit)):
+                return ""
+            continue
         clauses = (clause for clause in CLAUSE.split(unit) if about.search(clause))
-        reports = (one for one in clauses if not compiled(known.withdraws).search(one))
+        none = (compiled(known.withdraws), compiled(known.advises))
+        reports = (one for one in clauses if not any(each.search(one) for each in none))
         found = found or next(reports, "").strip()
     return found

@@ -82,6 +82,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
 
     denies: str
     withdraws: str
+    advises: str
     plans: str
     proposes: str
     finished: str

@@ -1,6 +1,6 @@
 """The turn ends by asking for permission to do what the user has already asked for.
 
-Certain if work was requested, nothing near the question is for the user to decide, and the question asks:
+Certain if work was requested, nothing near the question or in another is the user's to decide, and it asks:
 
 - anything, before anything was changed;
 - only to go on;
@@ -75,7 +75,9 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
         return False
     if repeats_order(look):
         return True
-    if look.is_for_user(look.message.paragraph) or _tells_what_git_refused(look):
+    sentences = re.split(SENTENCE_BREAK, "\n".join(look.message.paragraphs))
+    asked = "\n".join((look.message.paragraph, *filter(ends_in_question, sentences)))
+    if look.is_for_user(asked) or _tells_what_git_refused(look):
         return False
     ordered = look.request.asked is RequestKind.WORK if not look.worked else _asks_to_go_on(look, question)
     return _asks_to_run_checks(look, question) or (ordered and not look.adds(question, "extra"))

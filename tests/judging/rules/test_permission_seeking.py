@@ -79,6 +79,8 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("Explain how total() rounds.", "It truncates cents. Shall I change it?", FOUND),
     ("Behebe den Fehler.", "Behoben. Soll ich Postgres oder SQLite verwenden?", EDITED),
     ("Explain the plan first.", "First the lexer, then the parser. Shall I begin?", FOUND),
+    (FIX, "Which total do you mean?\n\n- `net`: once\n\nShall I change that one?", FOUND),
+    ("how many can we get? print: 2", "1. Six.\n2. Seven.\n\nI recommend 1; may I set it?", FOUND),
     (FIX, "I found the cause. Two of the callers rely on it, so it may break them. Shall I begin?", FOUND),
     ("Delete the old table and commit.", "The script is ready. Should I delete the table now?", EDITED),
     (
