@@ -35,6 +35,7 @@ UNREPORTED = (
     ("fix it and commit", "It is fixed. The commit is up to you."),
     ("fix it and commit", "Shall I commit it?"),
     ("fix it and commit", "1. Commit it as it is.\n2. Wait for the review."),
+    ("rename a.mail to a.email, no downtime. Plan!", "The other way: rename in the app only."),
     ("what do we do with it, commit? Give me choices.", "It takes one commit."),
     ("fix it and commit", "The parser takes comments."),
     ("fix it, but don't push", "It is ready for a push."),

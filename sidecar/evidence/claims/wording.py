@@ -109,6 +109,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     in_earnest: str
     open: str
     not_ordered: str
+    planned: str
     combining: frozenset[str]
     meeting_others: frozenset[str]
     rehearsing: frozenset[str]
@@ -128,11 +129,13 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def order_clauses(prompt: str) -> list[str]:
-    """Return the clauses of a prompt that may be orders: neither questions nor prohibitions, nor quoted."""
+    """Return the clauses of a prompt that may be orders: no questions, prohibitions, plans, nor quotations."""
     known = claim_wording()
     plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
     apart = "\n".join((ASIDE.sub(" ", plain), *ASIDE.findall(plain)))
-    clauses = (clause for clause in ORDER_CLAUSE.split(apart) if len(clause) <= SENTENCE_LIMIT)
+    clauses = [clause for clause in ORDER_CLAUSE.split(apart) if len(clause) <= SENTENCE_LIMIT]
+    if any(map(compiled(known.planned).search, clauses)):
+        return []
     return [clause for clause in clauses if not compiled(known.not_ordered).search(clause)]
 
 
