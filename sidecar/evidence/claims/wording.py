@@ -129,7 +129,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def order_clauses(prompt: str) -> list[str]:
-    """Return the clauses of a prompt that may be orders: no questions, prohibitions, plans, nor quotations."""
+    """Return the clauses of a prompt that may be orders: no questions, prohibitions, plans or quotations."""
     known = claim_wording()
     plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
     apart = "\n".join((ASIDE.sub(" ", plain), *ASIDE.findall(plain)))
