@@ -71,6 +71,7 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "I added a new file `src/a.py`.": {F},
     "`src/a.py` was created.": {F},
     "| `docs/usage.md` | created | every option |": {F},
+    "`docs/first.md` is a new file.": {F},
     "I deleted the old helper `src/old.py`.": {ClaimKind.FILE_DELETED},
     "- `src/old.py`: removed": {ClaimKind.FILE_DELETED},
     "`src/old/` has been deleted.": {ClaimKind.FILE_DELETED},

@@ -8,7 +8,7 @@ from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.claims.orders import reported_orders
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import ClaimStatus
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus
 from sidecar.kernel.turn import ToolCall
 from support.cases import RUBRIC, TREE, edited, ran, turn
 from support.table import over_table
@@ -105,6 +105,14 @@ AGAINST = (
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
     ("run the tests", "Suite: 4 of 4.", ran("python3 -c 'print(4)'"), "no call of this turn ran tests"),
+    (
+        "run shellcheck",
+        "I ran shellcheck: nothing.",
+        ran("bash -n a.sh"),
+        "no call of this turn ran it",
+    ),
+    ("push it", "Pushed to both remotes.", ran("git push origin main"), "remote pi does not have main"),
+    ("tag it", "The commit carries the tag `v3.0`.", ran("git branch v3.0"), "git has no tag v3.0"),
     ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
     ("get rid of it", "The key was deleted from disk.", ran("git rm --cached key.pem"), "leaves the file"),
@@ -135,6 +143,7 @@ FOR = (
     ("run check.js and fix b.py", "`check.js` ran, `b.py` is mended.", ran("node check.js")),
     ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),
     ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),
+    ("list it on the committees page", "It is in `content/committees.md`.", LOOKED),
     ("write docs/a.md", "I wrote docs/a.md, tried it and took it away.", ran("rm docs/a.md")),
     ("clear the junk", "The junk is gone: `x.js` and `y.js`; `legacy.js` is in use.", LOOKED),
     ("delete it", "`a.py` and `legacy.js` had an old import, I deleted both.", LOOKED),
@@ -179,6 +188,44 @@ def test_commits_are_counted_only_where_commits_are_told_of() -> None:
     ):
         found = contradictions("one commit per item", message, LOOKED)
         assert any("1 commit since the prompt" in why for why in found) is counted, message
+
+
+def test_where_nothing_was_changed_and_the_message_says_so_it_claims_nothing_else() -> None:
+    message = "`legacy.js` was deleted by the last commit. {} Shall I bring it back?"
+    state = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, present=("legacy.js",), changed=())
+    for said, now, contradicted in (
+        ("I made no edits.", state, False),
+        ("Nothing has been edited or committed so far.", state, False),
+        ("I've added nothing yet.", state, False),
+        ("I haven't changed anything.", state, False),
+        ("I made no edits.", replace(state, changed=("a.py",)), True),
+        ("No file had to be changed.", state, True),
+        ("It is simple.", state, True),
+    ):
+        seen = turn(LOOKED, message=message.format(said), prompts=("fix it",))
+        claims = build_claim_ledger(seen, (), (), now)
+        found = any(one.said is ClaimKind.FILE_DELETED for one in claims)
+        assert found is contradicted, said
+
+
+def test_a_package_of_node_that_is_not_there_was_not_installed_whatever_hid_the_failure() -> None:
+    hidden = "npm install --silent {} || true"
+    nowhere = ProjectState(tree=TREE, rubric=RUBRIC, absent=("node_modules/zod", "node_modules/one"))
+    for line, message, contradicted in (
+        (hidden, "`zod` is installed.", True),
+        (hidden, "`zod` 3.22.4 is installed.", True),
+        (hidden, "`ws` is installed.", False),
+        (hidden, "Installed one: `ws`.", False),
+        (f"cd site && {hidden}", "`zod` is installed.", False),
+        ("npm install -g zod || true", "`zod` is installed.", False),
+        ("pip install zod || true", "`zod` is installed.", False),
+    ):
+        seen = turn(ran(line.format("zod")), message=message, prompts=("install it",))
+        claims = build_claim_ledger(seen, (), (), nowhere)
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, (
+            line,
+            message,
+        )
 
 
 def test_more_packages_than_were_named_contradict() -> None:

@@ -35,6 +35,9 @@ PIPED = replace(ran("npm install zod 2>&1 | tail -3"), output="npm error A compl
 SUMMARY = replace(ran("pytest -q | tail -1"), output="1 failed, 3 passed in 0.1s")
 TESTS, LINT, INSTALL = ran("pytest -q", 1), ran("ruff check .", 1), ran("npm install zod", 1)
 HIDDEN = replace(ran("make -s check 2>&1 | tail -2"), output="make: *** [Makefile:4: check] Error 1")
+CRASH = replace(
+    ran("node build.js 2>&1 | head"), output="Error: bad time: 1:02\n    at parse (/p/build.js:4:9)"
+)
 SWITCH = replace(
     ran("git checkout old; git commit -am x"),
     output="error: Your local changes to the following files would be overwritten by checkout:",
@@ -72,6 +75,7 @@ PASSED_OVER = (
     (turn("The branch is gone.", BRANCH := ran("git branch -d x", 1), ran("git branch")), BRANCH),
     (turn("Both branches are gone.", BRANCH, ran("git branch -d y")), BRANCH),
     (turn("The fix is on `old`.", SWITCH), SWITCH),
+    (turn("The build ran through.", CRASH), CRASH),
     (turn("All are in.", LOOP := ran("for m in 1 2; do python3 load.py $m; done", 1)), LOOP),
 )
 TOLD = (

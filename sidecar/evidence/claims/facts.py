@@ -33,7 +33,7 @@ from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.evidence import ClaimKind
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.text import counted
-from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall
+from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall, Turn
 from sidecar.platform.shell.commands import known_commands
 
 TESTS: Final = ("tests", "test suite", "suite")
@@ -56,6 +56,8 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         fewer = 0 < number < read_number(said.count)
         phrase = f"the commands of this turn name {counted(number, 'package')}"
         return claim_contradicted(phrase) if fewer else claim_unknown()
+    if package_folder(said) in seen.project_state.absent and _installs_node_packages_here(seen.turn):
+        return claim_contradicted(f"there is no {package_folder(said)}")
     if good:
         return call_succeeded(good[-1])
     if named:
@@ -63,6 +65,19 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     if cannot_have_run("may_install", seen.turn):
         return claim_contradicted("no command of this turn installed anything")
     return claim_unknown("no call of this turn is seen to install it")
+
+
+def package_folder(said: Utterance) -> str:
+    """Return where a package that a message names as installed is, if it is one of Node; "" for none."""
+    named = said.said is ClaimKind.INSTALLED and f"`{said.name}`" in said.text
+    return f"node_modules/{said.name}" if named else ""
+
+
+def _installs_node_packages_here(turn: Turn) -> bool:
+    """Whether the turn was to install packages of Node, and did not leave the project's folder."""
+    lines = [call.command for call in turn.calls]
+    installs = any(pattern_matcher("node_install")(run) for call in turn.calls for run in call.runs)
+    return installs and not any("cd " in line for line in lines)
 
 
 def _installed_by_name(calls: list[ToolCall]) -> int:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, gate_ids
-from sidecar.evidence.claims.facts import FACT_ASSESSORS
+from sidecar.evidence.claims.facts import FACT_ASSESSORS, package_folder
 from sidecar.evidence.claims.orders import assertions
 from sidecar.evidence.claims.proof import find_check_proof
 from sidecar.evidence.claims.utterances import Utterance
+from sidecar.evidence.claims.wording import says_nothing_done
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence
 from sidecar.kernel.gate import GateRun, Kind, Outcome
@@ -27,6 +28,9 @@ CHECK_CLAIMS: Final = {
     ClaimKind.LINT_CLEAN: Kind.LINT,
 }
 
+OF_AN_IDLE_TURN: Final = CHECK_CLAIMS.keys() | {ClaimKind.NOTHING_CHANGED, ClaimKind.TREE_CLEAN}
+"""The claims that count where a message says that nothing was changed, and nothing was."""
+
 
 def build_claim_ledger(
     turn: Turn, runs: tuple[GateRun, ...], evidence: tuple[Evidence, ...], project_state: ProjectState
@@ -34,6 +38,8 @@ def build_claim_ledger(
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
     said = assertions(turn.last_message, "\n".join(turn.prompts))
+    if project_state.since_prompt and project_state.changed == () and says_nothing_done(turn.last_message):
+        said = tuple(each for each in said if each.said in OF_AN_IDLE_TURN)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
@@ -43,7 +49,9 @@ def build_claim_ledger(
 def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
     """Return the paths of all files that the claims of a message name."""
     said = assertions(message, prompt)
-    return tuple(dict.fromkeys(path for each in said for path in (each.path, each.to) if path))
+    packages = (package_folder(each) for each in said)
+    paths = (path for each in said for path in (each.path, each.to))
+    return tuple(dict.fromkeys(filter(None, (*paths, *packages))))
 
 
 def replaced_names(message: str, prompt: str = "") -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from sidecar.evidence.claims.assessment import (
 )
 from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.utterances import Utterance
-from sidecar.evidence.claims.wording import command_pattern, pushing_tags
+from sidecar.evidence.claims.wording import command_pattern, pushing_tags, says_all_remotes
 from sidecar.evidence.commands.kinds import command, plain_words
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimStatus
@@ -99,7 +99,9 @@ def _named_and_missing(
             return f"{name} is not on the remote as it is here"
     for name in git.behind if git.on_remote else ():
         word = re.compile(rf"\b{re.escape(name)}\b")
-        told = word.search(said.text) and word.search("\n".join(turn.prompts))
+        told = says_all_remotes(said.text) or (
+            word.search(said.text) and word.search("\n".join(turn.prompts))
+        )
         if told and not any(name in call.command for call in good):
             return f"the remote {name} does not have {git.branch or 'HEAD'}"
     return ""

@@ -44,6 +44,8 @@ SHORTEST: Final = 8
 """Characters of the shortest claim."""
 PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
 """Between parts of a sentence, of which each may tell of another time."""
+NO: Final = re.compile(r"\bno (?:\w+ ){0,2}$", re.IGNORECASE)
+"""Right before what was done: to nothing."""
 GOING_ON: Final = re.compile(r"\W*(?:which|that|not|but|still|yet)\b", re.IGNORECASE)
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
 
@@ -204,7 +206,8 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
         hits = [
             hit
             for hit in compiled(form.pattern).finditer(text)
-            if not (form.world and _is_planned(text, hit)) and not (form.near and _is_taken_back(text, hit))
+            if not (form.world and (_is_planned(text, hit) or NO.search(text, 0, hit.start())))
+            and not (form.near and _is_taken_back(text, hit))
         ]
         for hit in hits if form.named else hits[:1]:
             groups = named_groups(hit)

@@ -96,6 +96,8 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     enumerated: str
     restores: str
     last_commit: str
+    all_remotes: str
+    nothing_done: str
     of_code: str
     trunk: str
     unchecked: str
@@ -160,6 +162,16 @@ def tells_of_failure(text: str) -> bool:
 def says_code(text: str) -> bool:
     """Whether a text speaks of code, and not of files of any kind."""
     return compiled(claim_wording().of_code).search(text) is not None
+
+
+def says_nothing_done(text: str) -> bool:
+    """Whether a text says that the agent changed nothing."""
+    return compiled(claim_wording().nothing_done).search(text) is not None
+
+
+def says_all_remotes(text: str) -> bool:
+    """Whether a text speaks of all remotes."""
+    return compiled(claim_wording().all_remotes).search(text) is not None
 
 
 def is_trunk(branch: str) -> bool:
