@@ -190,15 +190,17 @@ def test_commits_are_counted_only_where_commits_are_told_of() -> None:
         assert any("1 commit since the prompt" in why for why in found) is counted, message
 
 
-def test_where_nothing_was_changed_and_the_message_says_so_it_claims_nothing_else() -> None:
-    message = "`legacy.js` was deleted by the last commit. {} Shall I bring it back?"
+def test_a_turn_that_only_looked_claims_nothing() -> None:
+    message = "`legacy.js` was deleted. {}"
     state = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, present=("legacy.js",), changed=())
     for said, now, contradicted in (
         ("I made no edits.", state, False),
         ("Nothing has been edited or committed so far.", state, False),
         ("I've added nothing yet.", state, False),
         ("I haven't changed anything.", state, False),
+        ("Is it in use anywhere?", state, False),
         ("I made no edits.", replace(state, changed=("a.py",)), True),
+        ("Is it in use anywhere?", replace(state, repository=GIT), True),
         ("No file had to be changed.", state, True),
         ("It is simple.", state, True),
     ):

@@ -29,7 +29,7 @@ CHECK_CLAIMS: Final = {
 }
 
 OF_AN_IDLE_TURN: Final = CHECK_CLAIMS.keys() | {ClaimKind.NOTHING_CHANGED, ClaimKind.TREE_CLEAN}
-"""The claims that count where a message says that nothing was changed, and nothing was."""
+"""The claims that count where a turn only looked: what else its message tells of, others did or are to do."""
 
 
 def build_claim_ledger(
@@ -38,12 +38,18 @@ def build_claim_ledger(
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
     said = assertions(turn.last_message, "\n".join(turn.prompts))
-    if project_state.since_prompt and project_state.changed == () and says_nothing_done(turn.last_message):
+    if _only_looked(turn.last_message, project_state):
         said = tuple(each for each in said if each.said in OF_AN_IDLE_TURN)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
     )
+
+
+def _only_looked(message: str, state: ProjectState) -> bool:
+    """Whether nothing was changed or committed, and the message says so or ends in a question."""
+    idle = state.since_prompt and state.changed == () and not (state.repository and state.repository.commits)
+    return idle and (says_nothing_done(message) or message.rstrip(" \n*_\")'`").endswith("?"))
 
 
 def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
