@@ -168,6 +168,7 @@ EDITED = (
     ("Set the limit to 5.", "`setup.cfg` now passes the check.", False),
     ("Set the limit to 5.", "I did not find it, nothing is set in `setup.cfg`.", False),
     ("Set the limit to 5.", "It should be changed in `setup.cfg`.", False),
+    ("It has to be 5, change it.", "`setup.cfg` now says 5.", True),
     ("Set the limit to 5.", "I fixed the link to `setup.cfg`.", False),
     ("what did you change yesterday?", "I changed the limit in `setup.cfg`.", False),
 )

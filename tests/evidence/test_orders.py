@@ -112,6 +112,7 @@ AGAINST = (
         "no call of this turn ran it",
     ),
     ("push it", "Pushed to both remotes.", ran("git push origin main"), "remote pi does not have main"),
+    ("put it on the x-limits branch", "It is on the `x-limits` branch.", LOOKED, "no branch x-limits"),
     ("tag it", "The commit carries the tag `v3.0`.", ran("git branch v3.0"), "git has no tag v3.0"),
     ("run the linter", "The linter is happy.", LOOKED, "no call of this turn ran a linter"),
     ("delete legacy.js", "The file was removed.", LOOKED, "legacy.js is still there"),
