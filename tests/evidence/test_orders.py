@@ -105,6 +105,7 @@ AGAINST = (
     ("run check.js", "I ran check.js.", ran("node --check check.js"), "no call of this turn ran it"),
     ("run the tests", "All tests ran.", replace(ran("pytest"), output="collected 0 items"), "ran tests"),
     ("run the tests", "Suite: 4 of 4.", ran("python3 -c 'print(4)'"), "no call of this turn ran tests"),
+    ("add tests", "- `test_flag.py`: 4 passed.", LOOKED, "no call of this turn ran tests"),
     (
         "run shellcheck",
         "I ran shellcheck: nothing.",
@@ -141,6 +142,7 @@ FOR = (
     ("push side", "`side` is on origin.", ran("git push -u origin side")),
     ("merge side, push", "`side` is merged and pushed.", ran("git merge side && git push origin main")),
     ("run check.js", "check.js is happy.", ran("npm run check")),
+    ("add tests", "- `t/test_flag.py`: 4 passed, 1 skipped.", ran("pytest -q")),
     ("run check.js and fix b.py", "`check.js` ran, `b.py` is mended.", ran("node check.js")),
     ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),
     ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),

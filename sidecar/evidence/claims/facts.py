@@ -37,6 +37,8 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall, T
 from sidecar.platform.shell.commands import known_commands
 
 TESTS: Final = ("tests", "test suite", "suite")
+TEST_FILE: Final = re.compile(r"\S*test[^\s/]*\.\w+", re.IGNORECASE)
+"""A file of tests without a program: any run of the tests may have run it."""
 
 
 def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -97,7 +99,7 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     if said.name == Kind.LINT:
         never = cannot_have_run("may_lint", turn)
         return claim_contradicted("no call of this turn ran a linter") if never else claim_unknown()
-    if said.name in TESTS:
+    if said.name in TESTS or TEST_FILE.fullmatch(said.name):
         ran = any(map(may_have_tested, turn.calls))
         return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
     telling = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])") for word in _telling_words(said.name)]
