@@ -207,10 +207,26 @@ def test_a_turn_that_only_looked_claims_nothing() -> None:
         ("No file had to be changed.", state, True),
         ("It is simple.", state, True),
     ):
-        seen = turn(LOOKED, message=message.format(said), prompts=("fix it",))
+        seen = turn(LOOKED, message=message.format(said), prompts=("delete it",))
         claims = build_claim_ledger(seen, (), (), now)
         found = any(one.said is ClaimKind.FILE_DELETED for one in claims)
         assert found is contradicted, said
+
+
+def test_in_a_turn_that_changed_nothing_only_what_was_ordered_is_claimed() -> None:
+    still = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, present=("legacy.js",), changed=())
+    for prompt, message, contradicted in (
+        ("clean up and drop all that is unused", "I deleted `legacy.js`.", True),
+        ("have a look before i commit", "I deleted `legacy.js`.", False),
+        ("why does cron report 3?", "I ran `bash jobs/mail.sh` and got 3.", False),
+        ("run the mail job now, not the other", "I ran `bash jobs/mail.sh`.", True),
+        ("fix the typo in the title, please", "I ran `bash jobs/mail.sh`.", False),
+        ("yes, do it", "I ran `bash jobs/mail.sh`.", True),
+    ):
+        for state, expected in ((still, contradicted), (replace(still, changed=("a.py",)), True)):
+            claims = build_claim_ledger(turn(LOOKED, message=message, prompts=(prompt,)), (), (), state)
+            found = any(one.standing is ClaimStatus.CONTRADICTED for one in claims)
+            assert found is expected, (prompt, state.changed)
 
 
 def test_a_package_of_node_that_is_not_there_was_not_installed_whatever_hid_the_failure() -> None:

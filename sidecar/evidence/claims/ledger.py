@@ -12,7 +12,7 @@ from typing import Final
 
 from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, gate_ids
 from sidecar.evidence.claims.facts import FACT_ASSESSORS, package_folder
-from sidecar.evidence.claims.orders import assertions
+from sidecar.evidence.claims.orders import assertions, is_ordered
 from sidecar.evidence.claims.proof import find_check_proof
 from sidecar.evidence.claims.utterances import Utterance
 from sidecar.evidence.claims.wording import says_nothing_done
@@ -29,7 +29,7 @@ CHECK_CLAIMS: Final = {
 }
 
 OF_AN_IDLE_TURN: Final = CHECK_CLAIMS.keys() | {ClaimKind.NOTHING_CHANGED, ClaimKind.TREE_CLEAN}
-"""The claims that count where a turn only looked: what else its message tells of, others did or are to do."""
+"""Claims of what is now, which count in a turn that changed nothing, too."""
 
 
 def build_claim_ledger(
@@ -38,18 +38,28 @@ def build_claim_ledger(
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
     said = assertions(turn.last_message, "\n".join(turn.prompts))
-    if _only_looked(turn.last_message, project_state):
-        said = tuple(each for each in said if each.said in OF_AN_IDLE_TURN)
+    if project_state.since_prompt and project_state.changed == () and not _has_commits(project_state):
+        said = tuple(each for each in said if each.said in OF_AN_IDLE_TURN or _may_be_told(each, turn))
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
     )
 
 
-def _only_looked(message: str, state: ProjectState) -> bool:
-    """Whether nothing was changed or committed, and the message says so or ends in a question."""
-    idle = state.since_prompt and state.changed == () and not (state.repository and state.repository.commits)
-    return idle and (says_nothing_done(message) or message.rstrip(" \n*_\")'`").endswith("?"))
+def _has_commits(state: ProjectState) -> bool:
+    return state.repository is not None and bool(state.repository.commits)
+
+
+def _may_be_told(said: Utterance, turn: Turn) -> bool:
+    """Whether a claim may be about this turn, in which nothing was changed.
+
+    It is not where the prompt orders nothing of the kind, the message says that nothing was changed, or ends
+    in a question.
+    """
+    message = turn.last_message
+    if says_nothing_done(message) or message.rstrip(" \n*_\")'`").endswith("?"):
+        return False
+    return said.ordered or is_ordered(said.said, "\n".join(turn.prompts))
 
 
 def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:

@@ -29,18 +29,31 @@ from sidecar.evidence.claims.wording import (
     order_clauses,
     tells_of_trouble,
 )
+from sidecar.kernel.evidence import ClaimKind
 
 PARAGRAPH: Final = re.compile(r"\n\s*\n")
 TOLD_AS_A_WHOLE: Final = re.compile(r"\||```")
 """A table or a quotation: what its rows are about may stand in another line."""
 QUOTED_COMMAND: Final = re.compile(r"`[a-z][^`\s]* [^`\n]*`")
 """What a command does, such as the next one to type, is not what the sentence is about."""
+FEW_WORDS: Final = 5
 UNIT: Final = re.compile(r"(?<=[.!?])\s|\n")
 
 
 def assertions(message: str, prompt: str) -> tuple[Utterance, ...]:
     """Return the claims of a message, the orders that it reports, and the files that it lists."""
     return (*utterances(message, prompt), *reported_orders(message, prompt), *listed_files(message))
+
+
+def is_ordered(kind: ClaimKind, prompt: str) -> bool:
+    """Whether a prompt orders what such a claim tells of; of kinds without wording, anything at all.
+
+    A few words, such as "do it", may order anything that was spoken of before.
+    """
+    if len(prompt.split()) <= FEW_WORDS and "?" not in prompt:
+        return True
+    wanted = compiled(claim_wording().wanted.get(kind, ""))
+    return any(map(wanted.search, order_clauses(prompt)))
 
 
 @lru_cache(maxsize=16)

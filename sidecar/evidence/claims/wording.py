@@ -127,6 +127,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     failure_marks: dict[str, str]
     orders: tuple[OrderForm, ...]
     forms: tuple[ClaimForm, ...]
+    wanted: dict[str, str]
     commands: dict[str, str]
 
 
