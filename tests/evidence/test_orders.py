@@ -127,6 +127,7 @@ AGAINST = (
     ("get the tag to origin", "| tag | `v1.1`, on origin |", ran("git push origin main"), "pushed a tag"),
     ("run it", "`sync.py` sorts now, and I ran it once.", ran("python3 -m py_compile sync.py"), "ran it"),
     ("get it up to the shop server", "`side` is on the server.", LOOKED, "side is not on the remote"),
+    ("try it on a file", "`sync.py` sorts.\n\nI ran it on two files.", LOOKED, "ran it"),
     ("install zod", "zod is installed (there was none before).", LOOKED, "installed anything"),
 )
 FOR = (
@@ -138,6 +139,7 @@ FOR = (
     ("push it to origin", "It is pushed to origin; pi is a mirror.", ran("git push origin main")),
     ("run check.js", "I ran check.js.", ran("node check.js")),
     ("run the tests", "Suite: 4 of 4.", ran("python3 -c 'import test_a; test_a.main()'")),
+    ("try it", "`sync.py` sorts. I ran it on two files.", ran("python3 -m sync a b")),
     ("lint it", "There is no linter; I ran `node --check a.js`.", ran("node --check a.js")),
     ("push side", "`side` is on origin.", ran("git push -u origin side")),
     ("merge side, push", "`side` is merged and pushed.", ran("git merge side && git push origin main")),

@@ -84,14 +84,21 @@ def utterances(message: str, prompt: str = "") -> tuple[Utterance, ...]:
     forms = [form for form in claim_wording().forms if compiled(form.asked).search(asked)]
     restored = compiled(claim_wording().restores).search(message) is not None
     whole = IN_BACKTICKS.sub(join_quoted, BLOCKS.sub(" ", message[-MESSAGE_LIMIT:]))
+    script = ""
     for joined in SENTENCE.split(EMPHASIS.sub("", _of_this_turn(whole))):
         if not SHORTEST <= len(joined) <= SENTENCE_LIMIT:
             continue
         sentence = joined.replace(JOINT, " ")
         denied |= _denied_kinds(sentence)
-        for each in _of_sentence(sentence, forms):
-            if restored and each.said is ClaimKind.FILE_DELETED:
+        it = ""  # the script that "it" stands for
+        if scripts := compiled("<script>").findall(sentence):
+            script = scripts[-1]
+        elif script and compiled("<ran_it>").search(sentence):
+            it = f"{script}: "
+        for told in _of_sentence(it + sentence, forms):
+            if restored and told.said is ClaimKind.FILE_DELETED:
                 continue
+            each = replace(told, text=told.text.removeprefix(it))
             key = (each.said, each.path, each.name)
             if key not in found or (each.whole and not found[key].whole) or found[key].loose > each.loose:
                 found[key] = each
