@@ -58,6 +58,11 @@ def test_a_file_that_is_only_spoken_of_does_not(message: str, path: str) -> None
     assert not is_contradicted(message, path, edited("x.py"))
 
 
+def test_what_was_not_made_is_not_told_as_made() -> None:
+    assert not is_contradicted("I made no `fr.json`, the agency does.", "fr.json", edited("x.py"))
+    assert is_contradicted("I made `fr.json` as well.", "fr.json", edited("x.py"))
+
+
 def test_what_a_commit_of_others_adds_is_not_told_as_made() -> None:
     said = "I fetched it to look: it adds `scenes/fox.md`, which has the old name."
     assert not is_contradicted(said, "scenes/fox.md", edited("x.py"))

@@ -44,8 +44,8 @@ SHORTEST: Final = 8
 """Characters of the shortest claim."""
 PHRASE: Final = re.compile(r"[,;:()\u2013\u2014]\s|\bso (?:that )?|\bbut\b|\bwhich\b", re.IGNORECASE)
 """Between parts of a sentence, of which each may tell of another time."""
-NO: Final = re.compile(r"\bno (?:\w+ ){0,2}$", re.IGNORECASE)
-"""Right before what was done: to nothing."""
+NO: Final = re.compile(r"\bno (?:\w+ ){0,2}`?$", re.IGNORECASE)
+"""Right before what was done, or to what: to nothing."""
 GOING_ON: Final = re.compile(r"\W*(?:which|that|not|but|still|yet)\b", re.IGNORECASE)
 WHOLE: Final = re.compile(r"\b(all|every|everything|whole|entire|full|suite)\b", re.IGNORECASE)
 
@@ -156,6 +156,12 @@ def _is_planned(text: str, hit: re.Match[str]) -> bool:
     return compiled(claim_wording().plans).search(clause) is not None
 
 
+def _is_of_nothing(text: str, hit: re.Match[str]) -> bool:
+    """Whether a claim tells of nothing: "no file was written", "I made no `a.json`"."""
+    named = (hit.start(group) for group, found in hit.groupdict().items() if found)
+    return any(NO.search(text, 0, start) for start in (hit.start(), *named))
+
+
 def _is_taken_back(text: str, hit: re.Match[str]) -> bool:
     """Whether a sentence takes back, before it or where it goes on about it, that a file is there.
 
@@ -213,7 +219,8 @@ def _of_sentence(sentence: str, forms: list[ClaimForm]) -> list[Utterance]:
         hits = [
             hit
             for hit in compiled(form.pattern).finditer(text)
-            if not (form.world and (_is_planned(text, hit) or NO.search(text, 0, hit.start())))
+            if not ((form.world or form.near) and _is_of_nothing(text, hit))
+            and not (form.world and _is_planned(text, hit))
             and not (form.near and _is_taken_back(text, hit))
         ]
         for hit in hits if form.named else hits[:1]:
