@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.commands.kinds import kinds_of
@@ -492,6 +493,20 @@ def test_what_git_knows_is_named_as_evidence() -> None:
 def test_a_pr_gate_that_passed_shows_that_a_pr_is_open() -> None:
     gate = Gate(id="pr", command="gh pr view", why="configured", kind=Kind.PR)
     assert said("I opened a PR.", gates=(passed(gate),)).standing is CONFIRMED
+
+
+def test_a_commit_that_was_tried_and_is_not_there_was_not_made_though_the_line_hides_it() -> None:
+    git = RepositoryState(commits=0)
+    hidden = ran("git add data/a.csv 2>/dev/null; git commit -qm x >/dev/null 2>&1; ls data")
+    for call, now, standing in (
+        (hidden, git, CONTRADICTED),
+        (replace(hidden, output="nothing to commit, working tree clean"), git, UNKNOWN),
+        (hidden, replace(git, commits=1), CONFIRMED),
+        (ran("ls data"), git, UNKNOWN),
+    ):
+        seen = turn(edited(), call, message="The file is committed.")
+        (claim,) = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, repository=now))
+        assert claim.standing is standing, claim.because
 
 
 def test_several_claims_are_weighed_one_by_one() -> None:

@@ -58,6 +58,10 @@ def _assess_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 
 def _why_not_committed(git: RepositoryState, said: Utterance, turn: Turn) -> str:
     """Say by what git shows that there is no commit; "" where it does not."""
+    commits = git_command_matcher("commit")
+    tried = [call for call in turn.calls if any(map(commits, call.runs))]
+    if git.commits == 0 and tried and not any(CLEAN_TREE_MESSAGE in call.output for call in tried):
+        return f"git has no new commit, whatever `{tried[-1].command[:200]}` said"
     if git.commits == 0 and git.dirty > 0:
         return f"git has no new commit, and {_files_phrase(git.dirty)} not committed"
     ordered = said.ordered and CLEAN_TREE_MESSAGE not in said.text and is_turn_fully_known(turn)
