@@ -2,7 +2,7 @@
 
 Certain if work was requested, nothing near the question or in another is the user's to decide, and it asks:
 
-- anything, before anything was changed;
+- anything, before anything was changed or committed;
 - only to go on;
 - to run the checks, if none has run since the last edit;
 - to do a part that the user named and that was not touched;
@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from sidecar.evidence.claims.assessment import git_command_matcher, succeeded_and_failed_calls
 from sidecar.evidence.claims.passed_over import unmended_failures
 from sidecar.evidence.claims.wording import meeting_others, tells_of_failure
 from sidecar.judging.rules.claims import is_work_claim
@@ -79,7 +80,8 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
     asked = "\n".join((look.message.paragraph, *filter(ends_in_question, sentences)))
     if look.is_for_user(asked) or _tells_what_git_refused(look):
         return False
-    ordered = look.request.asked is RequestKind.WORK if not look.worked else _asks_to_go_on(look, question)
+    begun = look.worked or bool(succeeded_and_failed_calls(look.turn, git_command_matcher("commit"))[0])
+    ordered = _asks_to_go_on(look, question) if begun else look.request.asked is RequestKind.WORK
     return _asks_to_run_checks(look, question) or (ordered and not look.adds(question, "extra"))
 
 
