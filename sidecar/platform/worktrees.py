@@ -8,6 +8,7 @@ Rules of this module:
 - What is merged was merged in a scratch worktree before, and accepted there.
 - No hook of the repository runs and nothing is signed, because nobody is there to answer.
 - What is ignored is linked or copied into a worktree, and never committed.
+- No worktree is made while others are pruned: git prunes what is not whole yet.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ class Worktrees:
     async def remove(self, name: str) -> None:
         """Remove a worktree, if it is there, with all that is in it."""
         await asyncio.to_thread(shutil.rmtree, self.place(name), ignore_errors=True)
-        await _told(self._git, "worktree", "prune")
-        if not self._changing.locked():  # else one is being made in it
+        async with self._changing:
+            await _told(self._git, "worktree", "prune")
             with suppress(OSError):
                 self._folder.rmdir()
 
@@ -169,9 +170,9 @@ class Worktrees:
 
     async def _add(self, name: str, *how: str) -> Path:
         place = self.place(name)
+        if place.exists():
+            await self.remove(name)
         async with self._changing:
-            if place.exists():
-                await self.remove(name)
             self._folder.mkdir(parents=True, exist_ok=True)
             await _told(self._git, "worktree", "add", "--quiet", *how, str(place), "HEAD")
         await asyncio.to_thread(self._furnish, self.top, place, await self._ignored())

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -78,26 +79,46 @@ async def test_what_an_agent_left_is_committed_and_merged_into_the_users_branch(
     nothing_but_the_users_tree(project)
 
 
-async def test_a_worktree_may_be_made_while_the_last_other_one_is_removed(
+class WatchedLock(asyncio.Lock):
+    """Tells when somebody has to wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited = asyncio.Event()
+
+    async def acquire(self) -> Literal[True]:
+        if self.locked():
+            self.awaited.set()
+        return await super().acquire()
+
+
+async def test_a_worktree_is_made_whole_before_others_are_pruned(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, go = tmp_path / "begun", tmp_path / "go"
+    begun, go, log = tmp_path / "begun", tmp_path / "go", tmp_path / "log"
     for pipe in (begun, go):
         os.mkfifo(pipe)
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    waits = f'case "$*" in *"worktree add"*) echo > "{begun}"; read _ < "{go}";; esac'
-    slow.write_text(f'#!/bin/sh\n{waits}\nexec "{shutil.which("git")}" "$@"\n')
+    real = shutil.which("git")
+    adds = f'*"worktree add"*) echo > "{begun}"; read _ < "{go}"; "{real}" "$@"; echo add >> "{log}"; exit;;'
+    prunes = f'*"worktree prune"*) echo prune >> "{log}";;'
+    slow.write_text(f'#!/bin/sh\ncase "$*" in {adds} {prunes} esac\nexec "{real}" "$@"\n')
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
-    trees = await found(project)
+    trees, lock = await found(project), WatchedLock()
+    monkeypatch.setattr(trees, "_changing", lock)
     making = asyncio.create_task(trees.open("T2-2"))
     async with asyncio.timeout(LIMIT_S):
         await asyncio.to_thread(begun.read_text)
-        await trees.remove("T1-1")
-        assert (project.parent / "trees").exists()
+        removing = asyncio.create_task(trees.remove("T1-1"))
+        waiting = asyncio.create_task(lock.awaited.wait())
+        await asyncio.wait((removing, waiting), return_when=asyncio.FIRST_COMPLETED)
         await asyncio.to_thread(go.write_text, "\n")
         assert (await making).is_dir()
+        await removing
+    waiting.cancel()
+    assert log.read_text().split() == ["add", "prune"]
     await trees.close("T2-2", "m")
     assert not (project.parent / "trees").exists()
 
