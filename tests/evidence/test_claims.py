@@ -502,6 +502,7 @@ def test_a_commit_that_was_tried_and_is_not_there_was_not_made_though_the_line_h
         (hidden, git, CONTRADICTED),
         (replace(hidden, output="nothing to commit, working tree clean"), git, UNKNOWN),
         (hidden, replace(git, commits=1), CONFIRMED),
+        (replace(hidden, command=f"cd ../lib && {hidden.command}"), git, UNKNOWN),
         (ran("ls data"), git, UNKNOWN),
     ):
         seen = turn(edited(), call, message="The file is committed.")

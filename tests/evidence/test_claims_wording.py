@@ -161,7 +161,6 @@ NO_CLAIMS = (
     "All green fields must be filled in.",
     "Once it is committed, the working tree is clean.",
     "So your fix has most likely been committed and pushed over there.",
-    "I made no `docs/fr.json`, the agency does.",
     "No `docs/fr.json` was written.",
     "Five strings; no dependency is installed.",
     "I deleted `a.html` by mistake and restored it from git.",

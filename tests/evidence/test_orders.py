@@ -148,7 +148,7 @@ FOR = (
     ("run check.js and fix b.py", "`check.js` ran, `b.py` is mended.", ran("node check.js")),
     ("run rules.awk", "rules.awk ran.", ran("awk -f rules.awk data.txt")),
     ("merge side and delete the branch, not main", "The branch main has it.", LOOKED),
-    ("list it on the committees page", "It is in `content/committees.md`.", LOOKED),
+    ("put her on the site and commit", "She is in `content/committees.md`.", LOOKED),
     ("write docs/a.md", "I wrote docs/a.md, tried it and took it away.", ran("rm docs/a.md")),
     ("clear the junk", "The junk is gone: `x.js` and `y.js`; `legacy.js` is in use.", LOOKED),
     ("delete it", "`a.py` and `legacy.js` had an old import, I deleted both.", LOOKED),
@@ -241,6 +241,7 @@ def test_a_package_of_node_that_is_not_there_was_not_installed_whatever_hid_the_
         (hidden, "Installed one: `ws`.", False),
         (f"cd site && {hidden}", "`zod` is installed.", False),
         ("npm install -g zod || true", "`zod` is installed.", False),
+        ("npm install zod", "`zod` is installed.", False),  # a workspace has its packages further up
         ("pip install zod || true", "`zod` is installed.", False),
     ):
         seen = turn(ran(line.format("zod")), message=message, prompts=("install it",))

@@ -37,8 +37,6 @@ from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall, T
 from sidecar.platform.shell.commands import known_commands
 
 TESTS: Final = ("tests", "test suite", "suite")
-TEST_FILE: Final = re.compile(r"\S*test[^\s/]*\.\w+", re.IGNORECASE)
-"""A file of tests without a program: any run of the tests may have run it."""
 
 
 def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
@@ -58,12 +56,12 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         fewer = 0 < number < read_number(said.count)
         phrase = f"the commands of this turn name {counted(number, 'package')}"
         return claim_contradicted(phrase) if fewer else claim_unknown()
-    if package_folder(said) in seen.project_state.absent and _installs_node_packages_here(seen.turn):
-        return claim_contradicted(f"there is no {package_folder(said)}")
     if good:
         return call_succeeded(good[-1])
     if named:
         return call_failed(named[-1])
+    if package_folder(said) in seen.project_state.absent and _installs_node_packages_here(seen.turn):
+        return claim_contradicted(f"there is no {package_folder(said)}")
     if cannot_have_run("may_install", seen.turn):
         return claim_contradicted("no command of this turn installed anything")
     return claim_unknown("no call of this turn is seen to install it")
@@ -77,9 +75,9 @@ def package_folder(said: Utterance) -> str:
 
 def _installs_node_packages_here(turn: Turn) -> bool:
     """Whether the turn was to install packages of Node, and did not leave the project's folder."""
-    lines = [call.command for call in turn.calls]
-    installs = any(pattern_matcher("node_install")(run) for call in turn.calls for run in call.runs)
-    return installs and not any("cd " in line for line in lines)
+    runs = [run for call in turn.calls for run in call.runs]
+    away = any(pattern_matcher("change_folder")(run) for run in runs)
+    return not away and any(map(pattern_matcher("node_install"), runs))
 
 
 def _installed_by_name(calls: list[ToolCall]) -> int:
@@ -99,7 +97,7 @@ def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     if said.name == Kind.LINT:
         never = cannot_have_run("may_lint", turn)
         return claim_contradicted("no call of this turn ran a linter") if never else claim_unknown()
-    if said.name in TESTS or TEST_FILE.fullmatch(said.name):
+    if said.name in TESTS or command_pattern("test_file").fullmatch(said.name):
         ran = any(map(may_have_tested, turn.calls))
         return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
     telling = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])") for word in _telling_words(said.name)]

@@ -30,7 +30,7 @@ from sidecar.evidence.claims.edits import (
 )
 from sidecar.evidence.claims.push_facts import assess_push
 from sidecar.evidence.claims.utterances import Utterance
-from sidecar.evidence.claims.wording import is_trunk, read_number
+from sidecar.evidence.claims.wording import command_pattern, is_trunk, read_number
 from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
@@ -60,7 +60,8 @@ def _why_not_committed(git: RepositoryState, said: Utterance, turn: Turn) -> str
     """Say by what git shows that there is no commit; "" where it does not."""
     commits = git_command_matcher("commit")
     tried = [call for call in turn.calls if any(map(commits, call.runs))]
-    if git.commits == 0 and tried and not any(CLEAN_TREE_MESSAGE in call.output for call in tried):
+    away = any(command_pattern("leaves").search(call.command) for call in tried)
+    if git.commits == 0 and tried and not (away or any(CLEAN_TREE_MESSAGE in call.output for call in tried)):
         return f"git has no new commit, whatever `{tried[-1].command[:200]}` said"
     if git.commits == 0 and git.dirty > 0:
         return f"git has no new commit, and {_files_phrase(git.dirty)} not committed"

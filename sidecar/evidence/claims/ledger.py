@@ -38,28 +38,32 @@ def build_claim_ledger(
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
     said = assertions(turn.last_message, "\n".join(turn.prompts))
-    if project_state.since_prompt and project_state.changed == () and not _has_commits(project_state):
-        said = tuple(each for each in said if each.said in OF_AN_IDLE_TURN or _may_be_told(each, turn))
+    if _changed_nothing(project_state):
+        said = _of_idle_turn(said, turn)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
     )
 
 
-def _has_commits(state: ProjectState) -> bool:
-    return state.repository is not None and bool(state.repository.commits)
+def _changed_nothing(state: ProjectState) -> bool:
+    """Whether no file was changed and nothing committed since the prompt."""
+    commits = state.repository is not None and bool(state.repository.commits)
+    return state.since_prompt and state.changed == () and not commits
 
 
-def _may_be_told(said: Utterance, turn: Turn) -> bool:
-    """Whether a claim may be about this turn, in which nothing was changed.
+def _of_idle_turn(said: tuple[Utterance, ...], turn: Turn) -> tuple[Utterance, ...]:
+    """Return the claims that are about this turn, in which nothing was changed: of what the prompt orders.
 
-    It is not where the prompt orders nothing of the kind, the message says that nothing was changed, or ends
-    in a question.
+    There are none where the message says that nothing was changed, or ends in a question.
     """
-    message = turn.last_message
-    if says_nothing_done(message) or message.rstrip(" \n*_\")'`").endswith("?"):
-        return False
-    return said.ordered or is_ordered(said.said, "\n".join(turn.prompts))
+    message, prompt = turn.last_message, "\n".join(turn.prompts)
+    looked = says_nothing_done(message) or message.rstrip(" \n*_\")'`").endswith("?")
+    return tuple(
+        each
+        for each in said
+        if each.said in OF_AN_IDLE_TURN or (not looked and (each.ordered or is_ordered(each.said, prompt)))
+    )
 
 
 def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:

@@ -145,7 +145,7 @@ def _mere_rehearsals(turn: Turn) -> dict[str, int]:
     return {subject: number for subject, number in tried.items() if subject and subject not in real}
 
 
-def _is_reported(about: re.Pattern[str], units: list[str], ordered: list[str]) -> bool:
+def _is_reported(about: re.Pattern[str], units: list[str], ordered: tuple[str, ...]) -> bool:
     """Whether it is ordered or told of, and no sentence about it tells of trouble."""
     told = [unit for unit in units if about.search(unit)]
     return bool(told or any(map(about.search, ordered))) and not any(map(tells_of_trouble, told))

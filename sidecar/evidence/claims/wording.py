@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Final
 
@@ -131,15 +131,16 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     commands: dict[str, str]
 
 
-def order_clauses(prompt: str) -> list[str]:
+@lru_cache(maxsize=16)
+def order_clauses(prompt: str) -> tuple[str, ...]:
     """Return the clauses of a prompt that may be orders: no questions, prohibitions, plans or quotations."""
     known = claim_wording()
     plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
     apart = "\n".join((ASIDE.sub(" ", plain), *ASIDE.findall(plain)))
     clauses = [clause for clause in ORDER_CLAUSE.split(apart) if len(clause) <= SENTENCE_LIMIT]
     if any(map(compiled(known.planned).search, clauses)):
-        return []
-    return [clause for clause in clauses if not compiled(known.not_ordered).search(clause)]
+        return ()
+    return tuple(clause for clause in clauses if not compiled(known.not_ordered).search(clause))
 
 
 def tells_of_trouble(text: str) -> bool:
