@@ -86,7 +86,7 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
     silent = [
         (at, name)
         for name, at in tried.items()
-        if (name in known or earnest or not told) and _is_reported(_about(name), units, ordered)
+        if (name in known or earnest or not told) and _is_reported(subject_pattern(name), units, ordered)
     ]
     if not silent or (compiled(wording.rehearsal).search(turn.last_message) and not earnest):
         return None
@@ -127,6 +127,12 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
     return left
 
 
+def refused_by_git(turn: Turn) -> frozenset[str]:
+    """Return the subjects in which git refused to go over others' or older work, and nothing made it good."""
+    known = claim_wording()
+    return unmended_failures(turn).keys() & (known.meeting_others | known.by_name)
+
+
 def _is_about_the_same(subject: str, failed: ToolCall, later: ToolCall) -> bool:
     """Whether a later call names what a failed one named, where the subject is what is named."""
     if subject not in claim_wording().by_name:
@@ -151,7 +157,8 @@ def _is_reported(about: re.Pattern[str], units: list[str], ordered: tuple[str, .
     return bool(told or any(map(about.search, ordered))) and not any(map(tells_of_trouble, told))
 
 
-def _about(subject: str) -> re.Pattern[str]:
+def subject_pattern(subject: str) -> re.Pattern[str]:
+    """Return how a message may speak of the subject of a command."""
     known = claim_wording()
     return compiled(known.subjects.get(subject, re.escape(subject.rpartition(" ")[2])))
 

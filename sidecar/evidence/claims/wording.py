@@ -191,11 +191,6 @@ def pushing_tags() -> frozenset[str]:
     return claim_wording().pushing_tags
 
 
-def meeting_others() -> frozenset[str]:
-    """Return the subcommands of git that meet the work of others."""
-    return claim_wording().meeting_others
-
-
 def read_number(said: str) -> int:
     """Return the number that a word or digits of the part `many` stand for."""
     numbers = claim_wording().numbers

@@ -18,8 +18,8 @@ import re
 from typing import Final
 
 from sidecar.evidence.claims.assessment import git_command_matcher, succeeded_and_failed_calls
-from sidecar.evidence.claims.passed_over import unmended_failures
-from sidecar.evidence.claims.wording import meeting_others, tells_of_failure
+from sidecar.evidence.claims.passed_over import refused_by_git
+from sidecar.evidence.claims.wording import tells_of_failure
 from sidecar.judging.rules.claims import is_work_claim
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
@@ -87,8 +87,7 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
 
 def _tells_what_git_refused(look: TurnFacts) -> bool:
     """Whether git refused a push or a merge and the message says so: how to go on may cost others' work."""
-    refused = unmended_failures(look.turn).keys() & meeting_others()
-    return bool(refused) and any(map(tells_of_failure, look.message.sentences))
+    return bool(refused_by_git(look.turn)) and any(map(tells_of_failure, look.message.sentences))
 
 
 def _asks_to_go_on(look: TurnFacts, question: str) -> bool:

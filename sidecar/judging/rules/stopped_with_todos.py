@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from sidecar.evidence.claims.passed_over import refused_by_git, subject_pattern
 from sidecar.evidence.claims.utterances import utterances
 from sidecar.evidence.claims.wording import QUOTED
 from sidecar.judging.rules.claims import is_work_claim, last_sentences, mentions_trouble
@@ -155,7 +156,16 @@ def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
     said = "\n".join(each for each in look.message.paragraph.split("\n") if not re.match(r"\s*\|", each))
     if look.adds(said, "later", "condition", "choice") or has(said, "users_turn"):
         return False
-    clear = (item for item in wanted if not look.adds(item, *UNCERTAIN_FIELDS) and not look.risks(item))
+    refused = [subject_pattern(each) for each in refused_by_git(look.turn)]
+    clear = (
+        item
+        for item in wanted
+        if not (
+            look.adds(item, *UNCERTAIN_FIELDS)
+            or look.risks(item)
+            or any(each.search(item) for each in refused)
+        )
+    )
     return any(look.goal or not mentions_trouble(without(item, "rest")) for item in clear)
 
 
