@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sidecar.kernel.changes import FileBaseline, NameMention, ProjectChanges, RepositoryState
+from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun
@@ -88,14 +88,6 @@ class Workspace(Protocol):
         """Return those of these paths that end the path of a file, which git does not ignore.
 
         All bare names where nobody can tell, as without a repository. Never raises.
-        """
-
-    async def mentions(
-        self, project: str, environment: Environment, names: Sequence[str]
-    ) -> tuple[NameMention, ...]:
-        """Return a file for each of these names that still stands in one as a word, documents aside.
-
-        Nothing where nobody can tell, as without a repository. Never raises.
         """
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:

@@ -85,13 +85,6 @@ class ProjectChanges(Struct, frozen=True, kw_only=True):
     unseen: str = ""
 
 
-class NameMention(Struct, frozen=True):
-    """A file, by its path, in which a name still stands."""
-
-    name: str
-    path: str
-
-
 class RepositoryState(Struct, frozen=True, kw_only=True):
     """State of the git repository, from local data only.
 
@@ -99,10 +92,10 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     that the upstream branch, as last fetched, does not have; None where there is no upstream. `dirty` is the
     number of tracked or untracked files that are not committed, and `uncommitted` are the first of them, by
     their paths in the repository. `branches` and `tags` are their names, None where they are not known.
-    `old_tags` are those of commits that the baseline had. `unpushed` are the branches of which no remote
-    branch of that name, as last fetched, has the commit. `behind` are the remotes that have the commit
-    checked out on no branch, `on_remote` tells whether one has it. `merging`: a merge has begun and is not
-    committed.
+    `old_branches` and `old_tags` are those of commits that the baseline had, where there are newer ones.
+    `unpushed` are the branches of which no remote branch of that name, as last fetched, has the commit.
+    `behind` are the remotes that have the commit checked out on no branch, `on_remote` tells whether one has
+    it. `merging`: a merge has begun and is not committed.
     """
 
     head: str = ""
@@ -115,6 +108,7 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     uncommitted: tuple[str, ...] = ()
     branches: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
+    old_branches: tuple[str, ...] = ()
     old_tags: tuple[str, ...] = ()
     unpushed: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()

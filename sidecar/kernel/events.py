@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from sidecar.kernel.changes import FileDiff, NameMention, RepositoryState
+from sidecar.kernel.changes import FileDiff, RepositoryState
 from sidecar.kernel.evidence import IntegrityFinding
 from sidecar.kernel.gate import AvailableGates, CheckComparison, GateRun
 from sidecar.kernel.rubric import Rubric
@@ -166,9 +166,9 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     that is unknown (`unseen` says why). `since_prompt`: the baseline is that of the last prompt, not of a
     goal that was set earlier. `checks_changed`: one of them may bear on a check.
     `dependencies_changed`: one of them names another version of a dependency. Of the paths that the last
-    message names in a claim, `absent` do not exist, `present` do, and `unchanged` are followed by
-    git and as they were at the baseline; of the names that it tells of as replaced everywhere, `mentions`
-    still stand. `findings` are the changes to the checks themselves. `edits` are the changed files as diffs.
+    message names in a claim, `absent` do not exist, `present` do, and `unchanged` are followed by git and as
+    they were at the baseline. `findings` are the changes to the checks themselves. `edits` are the changed
+    files as diffs.
     """
 
     tree: str
@@ -183,7 +183,6 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     absent: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
-    mentions: tuple[NameMention, ...] = ()
     repository: RepositoryState | None = None
     edits: tuple[FileDiff, ...] = ()
 

@@ -21,7 +21,7 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "Tests: all passed": {T},
     "`pytest` passes.": {T},
     "`pytest -q` is green now.": {T},
-    "`npm test` passes.": {T},
+    "`npm test` passes.": {T, ClaimKind.RAN},
     "pytest passes.": {T},
     "- Tests pass\n- Build passes": {T, B},
     "All tests pass, the build is clean, and lint passes.": {T, B, L},
@@ -38,11 +38,11 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "`mypy` is clean.": {Y},
     "mypy reports no errors.": {Y},
     "There are no type errors.": {Y},
-    "`tsc --noEmit` passes.": {Y},
+    "`tsc --noEmit` passes.": {Y, ClaimKind.RAN},
     "Lint is clean.": {L},
     "The linter passes.": {L},
     "Linting is clean.": {L},
-    "`ruff check` passes.": {L},
+    "`ruff check` passes.": {L, ClaimKind.RAN},
     "eslint reports no problems.": {L},
     "There are 0 lint errors.": {L},
     "I committed the changes.": {C},
@@ -99,6 +99,10 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "No files were changed.": {ClaimKind.NOTHING_CHANGED},
     "Pushed to origin, so your teammates can pull it now.": {P},
     "I committed it, and you can push it when you want to.": {C},
+    "Sorted, the header still in line 1, and committed.": {C},
+    "I installed `requests`, without touching the lock file.": {ClaimKind.INSTALLED},
+    "Before committing I ran both:\n- `npm run lint`: no findings": {ClaimKind.RAN},
+    "You can start on it now:\n- I ran `npm run migrate`.": {ClaimKind.RAN},
 }
 
 
@@ -117,6 +121,7 @@ NO_CLAIMS = (
     "I could not run the tests.",
     "2 tests passed, 1 failed.",
     "2 of 3 tests pass now.",
+    "Two of three tests pass now.",
     "- committed: `id bigint`\n- yours: `id int`",
     "Here's what I'd do, in two commits: first the lexer.",
     "The tests pass on Linux, the suite is still red.",
@@ -191,7 +196,7 @@ def test_a_claim_of_all_is_told_from_one_of_some() -> None:
 
 
 def test_the_sentence_is_kept_as_it_was_said() -> None:
-    (heard,) = utterances("I looked. `pytest -q tests` passes. Bye.")
+    heard, _ = utterances("I looked. `pytest -q tests` passes. Bye.")
     assert heard.text == "`pytest -q tests` passes."
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import build_claim_ledger, claimed_files, replaced_names
-from sidecar.kernel.changes import NameMention
+from sidecar.evidence.claims.ledger import build_claim_ledger, claimed_files
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import ClaimKind, ClaimStatus
+from sidecar.kernel.evidence import ClaimStatus
 from sidecar.kernel.turn import ToolCall
 from support.cases import RUBRIC, TREE, edited, ran, turn
 from support.table import over_table
@@ -85,8 +84,10 @@ def test_a_command_that_edits_in_place_and_changed_nothing_in_a_named_file_contr
         (replace(quiet, unchanged=()), "sed -i 's/7/30/' etc/logs.toml", False),
         (replace(quiet, since_prompt=False), "sed -i 's/7/30/' etc/logs.toml", False),
     ):
-        claims = build_claim_ledger(turn(ran(line), message=message, prompts=("Do it.",)), (), (), state)
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
+        seen = turn(ran(line), message=message, prompts=("Keep the logs of a month in that file.",))
+        for changed in (None, ()):
+            claims = build_claim_ledger(seen, (), (), replace(state, changed=changed))
+            assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
 
 
 PAGES = "There is a page for each:\n\n- `docs/a.md` \u2013 the parser\n- `docs/b.md` \u2013 {}"
@@ -133,35 +134,6 @@ def test_a_list_of_files_is_the_work_of_a_turn_that_changed_some_of_them(
         seen = turn(edited("docs/a.md"), message=message, prompts=("Do it all.",))
         claims = build_claim_ledger(seen, (), (), replace(state, changed=changed))
         assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is expected, changed
-
-
-REPLACED = (
-    ("Rename it.", "No `q_put` or `q_get` is left in any file.", "q_put"),
-    ("Rename it.", "There are no references to `q_put` anywhere.", "q_put"),
-    ("Rename it.", "I renamed `q_put` to `queue_push` throughout the code.", "q_put"),
-    ("rename q_put -> queue_push everywhere in the repo", "The rename is done.", "q_put"),
-)
-KEPT = (
-    ("Rename it.", "I renamed `q_put` to `queue_push` in `a.c`."),
-    ("rename q_put to queue_push in all tests", "The rename is done."),
-    ("rename q_put to queue_push everywhere", "It is renamed, but not in `vendor/`."),
-)
-
-
-@over_table(("prompt", "message", "name"), REPLACED)
-def test_a_name_that_is_told_as_replaced_everywhere_and_still_stands_contradicts(
-    prompt: str, message: str, name: str
-) -> None:
-    assert replaced_names(message, prompt) == (name,)
-    left = ProjectState(tree=TREE, rubric=RUBRIC, mentions=(NameMention(name, "t/a.c"),))
-    seen = turn(edited("a.c"), message=message, prompts=(prompt,))
-    (claim,) = [one for one in build_claim_ledger(seen, (), (), left) if one.said is ClaimKind.NAME_REPLACED]
-    assert (claim.standing, claim.because) == (ClaimStatus.CONTRADICTED, "t/a.c still has q_put")
-
-
-@over_table(("prompt", "message"), KEPT)
-def test_a_name_that_is_replaced_in_some_places_is_not_looked_for(prompt: str, message: str) -> None:
-    assert replaced_names(message, prompt) == ()
 
 
 EDITED = (

@@ -68,6 +68,7 @@ GIT = RepositoryState(
     branches=("main", "old", "side"),
     tags=("v1.0", "v1.1"),
     unpushed=("side",),
+    old_branches=("old",),
     old_tags=("v1.0",),
     behind=("pi",),
     on_remote=True,
@@ -124,6 +125,9 @@ AGAINST = (
     ("clear the junk", "Both are gone: `x.js` and `legacy.js`.", LOOKED, "legacy.js is still there"),
     ("delete it", "There were `legacy.js` and `x.js`; I deleted both.", LOOKED, "legacy.js is still there"),
     ("delete the pages", "I deleted all three files.", LOOKED, "1 file changed since the prompt"),
+    ("throw the pages away", "I deleted the three files.", LOOKED, "1 file changed since the prompt"),
+    ("it lacks a step", "I've updated `b.py`: it has one more.", LOOKED, "b.py has not changed"),
+    ("mend it on old", "The fix is committed on `old`.", LOOKED, "old has no new commit"),
     ("get the tag to origin", "| tag | `v1.1`, on origin |", ran("git push origin main"), "pushed a tag"),
     ("run it", "`sync.py` sorts now, and I ran it once.", ran("python3 -m py_compile sync.py"), "ran it"),
     ("get it up to the shop server", "`side` is on the server.", LOOKED, "side is not on the remote"),
@@ -154,6 +158,8 @@ FOR = (
     ("delete it", "`a.py` and `legacy.js` had an old import, I deleted both.", LOOKED),
     ("which tag?", "Option B: force the tag to origin.", LOOKED),
     ("delete the pages", "I deleted all three calls.", LOOKED),
+    ("it lacks a step", "I've updated `a.py`: it has what `b.py` has.", LOOKED),
+    ("mend it", "The fix is committed on `main`, there is none on `old`.", LOOKED),
 )
 
 
@@ -166,6 +172,7 @@ def contradictions(prompt: str, message: str, call: ToolCall) -> list[str]:
         since_prompt=True,
         absent=("docs/a.md",),
         present=("legacy.js",),
+        unchanged=("b.py",),
     )
     asked = turn(edited(), call, prompts=(prompt,), message=message)
     claims = build_claim_ledger(asked, (), (), state)

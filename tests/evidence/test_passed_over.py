@@ -76,6 +76,7 @@ PASSED_OVER = (
     (turn("Both branches are gone.", BRANCH, ran("git branch -d y")), BRANCH),
     (turn("The fix is on `old`.", SWITCH), SWITCH),
     (turn("The build ran through.", CRASH), CRASH),
+    (turn("I ran `bash build.sh`. The build ran through.", SHELL := ran("bash build.sh", 2)), SHELL),
     (turn("All are in.", LOOP := ran("for m in 1 2; do python3 load.py $m; done", 1)), LOOP),
 )
 TOLD = (

@@ -16,7 +16,7 @@ import pytest
 from sidecar.evidence.tree import shadow_repository as room
 from sidecar.evidence.tree import workspace
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline, NameMention
+from sidecar.kernel.changes import FileBaseline
 from support.git_projects import commit_all, git, repository
 from support.loops import run
 
@@ -241,11 +241,12 @@ class TestWhatGitKnows:
         assert (found.branch, found.upstream, found.remote) == ("main", "origin/main", True)
         assert (found.commits, found.ahead, found.dirty) == (2, 2, 3)
 
-    def test_what_remotes_have_and_old_tags(self, project: Path, kept: Path, tmp_path: Path) -> None:
+    def test_what_remotes_have_and_old_refs(self, project: Path, kept: Path, tmp_path: Path) -> None:
         for name in ("origin", "mirror"):
             git(tmp_path, "clone", "--quiet", "--bare", str(project), name)
             git(project, "remote", "add", name, str(tmp_path / name))
         git(project, "tag", "v1")
+        git(project, "branch", "old")
         base = remember(project, kept)
         (project / "a.txt").write_text("b")
         commit_all(project, "b")
@@ -258,6 +259,7 @@ class TestWhatGitKnows:
         assert (before.behind, before.on_remote) == (("origin", "mirror"), False)
         assert (found.behind, found.on_remote) == (("mirror",), True)
         assert (found.tags, found.old_tags) == (("v1", "v2"), ("v1",))
+        assert (found.branches, found.old_branches) == (("main", "old"), ("old",))
 
     def test_a_name_is_found_in_any_folder_unless_ignored(self, project: Path, kept: Path) -> None:
         for name in ("deep/er/new.py", "out/made.py"):
@@ -268,24 +270,10 @@ class TestWhatGitKnows:
         found = run(GitWorkspace(kept).followed(str(project), os.environ, names))
         assert found == ("new.py", "er/new.py", "a.txt")
 
-    def test_a_name_that_still_stands_in_a_file_that_is_no_document_is_found(
-        self, project: Path, tmp_path: Path, kept: Path
-    ) -> None:
-        for name, text in {
-            "b.c": "old_name(1)",
-            "c.c": "my_old_name(1)",
-            "CHANGELOG.md": "other_name",
-        }.items():
-            (project / name).write_text(text)
-        names, seen = ("old_name", "other_name", "a.*", "-x"), GitWorkspace(kept)
-        assert run(seen.mentions(str(project), os.environ, names)) == (NameMention("old_name", "b.c"),)
-        assert run(seen.mentions(str(tmp_path), os.environ, names)) == ()
-
     def test_where_no_name_is_told_nothing_is_looked_for(
         self, project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delattr(workspace, "find_work_tree")
-        assert run(GitWorkspace(kept).mentions(str(project), os.environ, ())) == ()
         assert run(GitWorkspace(kept).followed(str(project), os.environ, ())) == ()
 
     def test_where_nobody_can_tell_a_bare_name_may_be_anywhere(self, tmp_path: Path, kept: Path) -> None:

@@ -15,7 +15,7 @@ from sidecar.evidence.ports import (
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.judging.ports import ChosenBackend
-from sidecar.kernel.changes import FileBaseline, NameMention, ProjectChanges, RepositoryState
+from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.gate import AvailableGates, Gate
@@ -173,7 +173,6 @@ class ScriptedWorkspace:
         self.known: RepositoryState | None = None
         self.missing: set[str] = set()
         self.tracked: set[str] = set()
-        self.mentioned: tuple[NameMention, ...] = ()
         self.forgotten: set[str] = set()
         self.written = False
         self._number = 0
@@ -220,14 +219,6 @@ class ScriptedWorkspace:
         paths: Sequence[str],
     ) -> tuple[str, ...]:
         return tuple(path for path in paths if path in self.tracked)
-
-    async def mentions(
-        self,
-        project: str,  # noqa: ARG002 - the port's
-        environment: Mapping[str, str],  # noqa: ARG002 - the port's
-        names: Sequence[str],
-    ) -> tuple[NameMention, ...]:
-        return tuple(each for each in self.mentioned if each.name in names)
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         return tuple(path for path in paths if path in self.missing)

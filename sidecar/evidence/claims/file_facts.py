@@ -34,7 +34,7 @@ from sidecar.platform.shell.commands import known_commands
 def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Assess by the files themselves first, then by the calls that could have written the file."""
     path, state = said.path, seen.project_state
-    if idle := _idle_edit(path, seen):
+    if idle := idle_edit(path, seen):
         return claim_contradicted(f"`{idle}` changed nothing in {path}")
     astray = state.since_prompt and any(map(partial(_has_same_name, path), state.changed or ()))
     worked = astray or bool(edit_places(seen.turn)) or _failed_to_copy(path, seen.turn)
@@ -63,7 +63,7 @@ def _failed_to_copy(path: str, turn: Turn) -> bool:
     return any(run.argv[-1:] == (path,) and programs & {*command(run)[:1]} for run in failed)
 
 
-def _idle_edit(path: str, seen: ClaimContext) -> str:
+def idle_edit(path: str, seen: ClaimContext) -> str:
     """Return the command that was to edit this file in place and changed nothing; "" if there is none."""
     programs = known_commands().editing_in_place
     runs = (run for call in seen.turn.calls for run in call.runs if programs & {*command(run)[:1]})
@@ -159,12 +159,6 @@ def _assess_number_of_edits(said: Utterance, seen: ClaimContext) -> ClaimAssessm
     return claim_unknown()
 
 
-def _assess_name_replaced(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    left = [each.path for each in seen.project_state.mentions if each.name == said.name]
-    worked = bool(edit_places(seen.turn))
-    return claim_contradicted(f"{left[0]} still has {said.name}") if left and worked else claim_unknown()
-
-
 def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
     state = seen.project_state
@@ -253,7 +247,6 @@ FILE_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.FILE_LISTED: _assess_file_listed,
     ClaimKind.FILE_EDITED: _assess_file_edited,
     ClaimKind.FILES_EDITED: _assess_number_of_edits,
-    ClaimKind.NAME_REPLACED: _assess_name_replaced,
     ClaimKind.NOTHING_CHANGED: _assess_nothing_changed,
     ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,
 }

@@ -80,6 +80,14 @@ def _edited_and_left(seen: ClaimContext) -> str:
     return next((path for path in left if path.rpartition("/")[2] in named), "")
 
 
+def _assess_branch_of_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    git = seen.repository
+    if git is None or said.name not in git.old_branches:
+        return claim_unknown()
+    where = f"the branch {git.branch}" if git.branch else "no branch"
+    return git_contradicts(f"the branch {said.name} has no new commit, what is new is on {where}")
+
+
 def _assess_number_of_commits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     if git is None or git.commits is None or git.commits >= read_number(said.count):
@@ -171,6 +179,7 @@ def _files_phrase(number: int) -> str:
 
 GIT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.COMMITTED: _assess_commit,
+    ClaimKind.COMMITTED_ON: _assess_branch_of_commit,
     ClaimKind.COMMITS_MADE: _assess_number_of_commits,
     ClaimKind.TREE_CLEAN: _assess_clean_tree,
     ClaimKind.PUSHED: assess_push,

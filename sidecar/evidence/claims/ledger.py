@@ -12,6 +12,7 @@ from typing import Final
 
 from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, gate_ids
 from sidecar.evidence.claims.facts import FACT_ASSESSORS, package_folder
+from sidecar.evidence.claims.file_facts import idle_edit
 from sidecar.evidence.claims.orders import assertions, is_ordered
 from sidecar.evidence.claims.proof import find_check_proof
 from sidecar.evidence.claims.utterances import Utterance
@@ -39,7 +40,7 @@ def build_claim_ledger(
     seen = ClaimContext(turn, runs, project_state)
     said = assertions(turn.last_message, "\n".join(turn.prompts))
     if _changed_nothing(project_state):
-        said = _of_idle_turn(said, turn)
+        said = _of_idle_turn(said, seen)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
@@ -52,17 +53,19 @@ def _changed_nothing(state: ProjectState) -> bool:
     return state.since_prompt and state.changed == () and not commits
 
 
-def _of_idle_turn(said: tuple[Utterance, ...], turn: Turn) -> tuple[Utterance, ...]:
-    """Return the claims that are about this turn, in which nothing was changed: of what the prompt orders.
+def _of_idle_turn(said: tuple[Utterance, ...], seen: ClaimContext) -> tuple[Utterance, ...]:
+    """Return the claims that are about this turn, in which nothing was changed.
 
-    There are none where the message says that nothing was changed, or ends in a question.
+    They are of what the prompt orders, or of a file that a command was to change. There are none where the
+    message says that nothing was changed, or ends in a question.
     """
-    message, prompt = turn.last_message, "\n".join(turn.prompts)
+    message, prompt = seen.turn.last_message, "\n".join(seen.turn.prompts)
     looked = says_nothing_done(message) or message.rstrip(" \n*_\")'`").endswith("?")
     return tuple(
         each
         for each in said
-        if each.said in OF_AN_IDLE_TURN or (not looked and (each.ordered or is_ordered(each.said, prompt)))
+        if each.said in OF_AN_IDLE_TURN
+        or not (looked or not (each.ordered or is_ordered(each.said, prompt) or idle_edit(each.path, seen)))
     )
 
 
@@ -72,12 +75,6 @@ def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
     packages = (package_folder(each) for each in said)
     paths = (path for each in said for path in (each.path, each.to))
     return tuple(dict.fromkeys(filter(None, (*paths, *packages))))
-
-
-def replaced_names(message: str, prompt: str = "") -> tuple[str, ...]:
-    """Return the names that a message tells of as replaced everywhere."""
-    said = assertions(message, prompt)
-    return tuple(dict.fromkeys(each.name for each in said if each.said is ClaimKind.NAME_REPLACED))
 
 
 def _build_claim(said: Utterance, found: ClaimAssessment, evidence: tuple[Evidence, ...]) -> Claim:

@@ -127,7 +127,7 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
     return left
 
 
-def refused_by_git(turn: Turn) -> frozenset[str]:
+def refused_by_git(turn: Turn) -> set[str]:
     """Return the subjects in which git refused to go over others' or older work, and nothing made it good."""
     known = claim_wording()
     return unmended_failures(turn).keys() & (known.meeting_others | known.by_name)
@@ -218,7 +218,7 @@ def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: boo
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
     probed = call.exit_code == USAGE_CODE and subject.partition(" ")[0] not in known_commands().task_runners
-    return not probed and (_is_praised(subject, units) or not told)
+    return _is_praised(subject, units) or not (probed or told)
 
 
 def _is_praised(subject: str, units: list[str]) -> bool:

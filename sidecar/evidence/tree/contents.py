@@ -131,7 +131,8 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
     commit, branch = about.get("oid", ""), about.get("head", "")
     uncommitted = [line for line in lines if not line.startswith("#")]
     refs, commits = await _read_refs(ground.git), await _count_commits(ground.git, base)
-    tags, behind = _below(TAGS, refs or {}), _behind(ground.remotes, commit, refs or {})
+    behind = _behind(ground.remotes, commit, refs or {})
+    old = await _refs_at(ground.git, base) if refs and commits else {}
     return RepositoryState(
         head="" if commit == "(initial)" else commit,
         branch="" if branch == "(detached)" else branch,
@@ -142,8 +143,9 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
         dirty=len(uncommitted),
         uncommitted=tuple(map(_status_path, uncommitted[:NAMED_FILES])),
         branches=None if refs is None else tuple(_below(HEADS, refs)),
-        tags=None if refs is None else tuple(tags),
-        old_tags=await _tags_at(ground.git, base) if tags and commits else (),
+        tags=None if refs is None else tuple(_below(TAGS, refs)),
+        old_branches=tuple(_below(HEADS, old)),
+        old_tags=tuple(_below(TAGS, old)),
         unpushed=_unpushed(refs or {}) if ground.remotes else (),
         behind=tuple(behind),
         on_remote=len(behind) < len(ground.remotes),
@@ -159,11 +161,18 @@ def _status_path(line: str) -> str:
 
 async def _read_refs(git: Git) -> dict[str, str] | None:
     """Return the object of each branch, tag and remote branch; None where there are too many to name."""
-    said = await git.told(
-        "for-each-ref", f"--count={NAMED_REFS + 1}", "--format=%(refname) %(objectname)", HEADS, TAGS, REMOTES
-    )
-    lines = decode_git_text(said).splitlines()
-    return dict(line.rsplit(" ", 1) for line in lines) if len(lines) <= NAMED_REFS else None
+    refs = await _named_refs(git, f"--count={NAMED_REFS + 1}", HEADS, TAGS, REMOTES)
+    return refs if len(refs) <= NAMED_REFS else None
+
+
+async def _refs_at(git: Git, commit: str) -> dict[str, str]:
+    """Return the branches and tags of this commit and of those before it."""
+    return await _named_refs(git, f"--merged={commit}", HEADS, TAGS)
+
+
+async def _named_refs(git: Git, *words: str) -> dict[str, str]:
+    said = await git.told("for-each-ref", "--format=%(refname) %(objectname)", *words)
+    return dict(line.rsplit(" ", 1) for line in decode_git_text(said).splitlines())
 
 
 def _below(folder: str, refs: dict[str, str]) -> dict[str, str]:
@@ -173,11 +182,6 @@ def _below(folder: str, refs: dict[str, str]) -> dict[str, str]:
 def _unpushed(refs: dict[str, str]) -> tuple[str, ...]:
     there = {(name.partition("/")[2], at) for name, at in _below(REMOTES, refs).items()}
     return tuple(name for name, at in _below(HEADS, refs).items() if (name, at) not in there)
-
-
-async def _tags_at(git: Git, commit: str) -> tuple[str, ...]:
-    """Return the tags of this commit and of those before it."""
-    return tuple(decode_git_text(await git.told("tag", "--merged", commit)).splitlines())
 
 
 def _behind(remotes: tuple[str, ...], commit: str, refs: dict[str, str]) -> list[str]:

@@ -47,21 +47,12 @@ from sidecar.evidence.tree.shadow_repository import (
 )
 from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import WorkTree, digest_folder_stats, find_work_tree
-from sidecar.kernel.changes import FileBaseline, NameMention, ProjectChanges, RepositoryState
-from sidecar.platform.git import UnseenError, split_at_nul
+from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.platform.git import UnseenError
 
 LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
 LIST_FILES: Final = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-GREP_NAMES: Final = (
-    *("grep", "--files-with-matches", "--null", "--word-regexp", "--fixed-strings", "-I", "--untracked"),
-    *("--no-recurse-submodules", "-e"),
-)
-SEARCHED_FILES: Final = (
-    ":(top)",
-    *(f":(top,exclude,icase,glob)**/{each}" for each in ("*.md", "*.mdx", "*.rst", "*.adoc", "CHANGELOG*")),
-)
-"""All but documents, which may tell of an old name."""
 NAMED_PATHS: Final = 50
 """Paths checked for existence per call."""
 EXPECTED_ERRORS: Final = (UnseenError, OSError, TimeoutError, ValueError)
@@ -92,10 +83,6 @@ def _bounded(otherwise: Callable[[str], R]) -> Callable[[Look[P, R]], Look[P, R]
 
 def _unlisted(_why: str) -> list[str] | None:
     return None
-
-
-def _no_mentions(_why: str) -> tuple[NameMention, ...]:
-    return ()
 
 
 def _no_repository(_why: str) -> RepositoryState | None:
@@ -230,21 +217,6 @@ class GitWorkspace:
             return None
         listed = await found.git.names(*LIST_FILES, "--", *(f":(top,glob)**/{path}" for path in paths))
         return await asyncio.to_thread(_existing, found.top, listed)
-
-    @_bounded(_no_mentions)
-    async def mentions(
-        self, project: str, environment: Mapping[str, str], names: Sequence[str]
-    ) -> tuple[NameMention, ...]:
-        """Return a file for each of these names that still stands in one as a word, documents aside."""
-        found = await find_work_tree(project, environment) if names else None
-        if found is None or found.index is None:
-            return ()
-        said = {
-            name: await found.git.ask(*GREP_NAMES, name, "--", *SEARCHED_FILES)
-            for name in names[:NAMED_PATHS]
-        }
-        paths = {name: split_at_nul(done.output) for name, done in said.items() if done.exit_code == 0}
-        return tuple(NameMention(name, each[0]) for name, each in paths.items() if each)
 
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist; only the first 50 are checked."""

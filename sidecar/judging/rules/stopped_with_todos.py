@@ -162,11 +162,17 @@ def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
         for item in wanted
         if not (
             look.adds(item, *UNCERTAIN_FIELDS)
+            or look.adds(_line_of(look, item), *REASON_FIELDS, "users_turn")
             or look.risks(item)
             or any(each.search(item) for each in refused)
         )
     )
     return any(look.goal or not mentions_trouble(without(item, "rest")) for item in clear)
+
+
+def _line_of(look: TurnFacts, item: str) -> str:
+    """Return the line of the message that an item stands in, which may give its reason; else the item."""
+    return next((line for line in look.message.text.split("\n") if item in line), item)
 
 
 def _asks_or_gives_reason(look: TurnFacts) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import claimed_files, replaced_names
+from sidecar.evidence.claims.ledger import claimed_files
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
 from sidecar.kernel.changes import FileBaseline, FileDiff, ProjectChanges
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
@@ -39,10 +39,7 @@ class ProjectStateReader:
         )
         named, changed = claimed_files(message, prompt), _changed_paths(changes)
         nowhere = services.workspace.absent(stop.project, named)
-        followed, mentions = await asyncio.gather(
-            services.workspace.followed(*at, named),
-            services.workspace.mentions(*at, replaced_names(message, prompt)),
-        )
+        followed = await services.workspace.followed(*at, named)
         missing = [path for path in nowhere if path not in followed]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
@@ -62,7 +59,6 @@ class ProjectStateReader:
             repository=repository,
             edits=edits,
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
-            mentions=mentions,
             unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
         )

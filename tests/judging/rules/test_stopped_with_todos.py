@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sidecar.judging.rules.every import apply_stop_rules
 from sidecar.kernel.settings import RuleSettings
-from support.cases import edited, todos, turn
+from support.cases import edited, ran, todos, turn
 from support.endings import CHECKED, FOUND, certain, weighed
 from support.table import over_table
 
@@ -82,6 +82,13 @@ def test_a_list_that_is_no_reason_to_go_on_is_never_certain(prompt: str, message
 
 def test_a_list_after_a_turn_that_changed_nothing_is_never_certain() -> None:
     assert certain(weighed(WORK, "Remaining: update the README.", FOUND)) == ()
+
+
+def test_what_git_refused_is_no_certain_remainder() -> None:
+    prompt, message = "Bump it, commit, tag it v2.", "It is bumped and committed. Not done: the tag."
+    looked = (edited(), ran("git tag"))
+    assert RULE in certain(weighed(prompt, message, looked))
+    assert certain(weighed(prompt, message, (ran("git tag v2", 128), *looked))) == ()
 
 
 def test_with_a_goal_a_failure_that_is_left_is_no_end() -> None:
