@@ -57,6 +57,8 @@ ENDING_SENTENCES: Final = 8
 REMAINING_LINES_READ: Final = 80
 """Lines at the end of a message in which remaining work is looked for."""
 ITEM_LIMIT: Final = 10
+EXPLAINING_WORDS: Final = 8
+"""Least words behind what is left, in its line, that may tell why it is."""
 LEAST_SHARED_TOPICS: Final = 0.6
 """Least share of an item's words that the user used for it to count as requested."""
 
@@ -162,7 +164,7 @@ def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
         for item in wanted
         if not (
             look.adds(item, *UNCERTAIN_FIELDS)
-            or look.adds(_line_of(look, item), *REASON_FIELDS, "users_turn")
+            or _is_explained(look, item)
             or look.risks(item)
             or any(each.search(item) for each in refused)
         )
@@ -170,9 +172,10 @@ def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
     return any(look.goal or not mentions_trouble(without(item, "rest")) for item in clear)
 
 
-def _line_of(look: TurnFacts, item: str) -> str:
-    """Return the line of the message that an item stands in, which may give its reason; else the item."""
-    return next((line for line in look.message.text.split("\n") if item in line), item)
+def _is_explained(look: TurnFacts, item: str) -> bool:
+    """Whether the message goes on about an item in the same line, as where it tells why it is left."""
+    rests = (line.partition(item)[2] for line in look.message.text.split("\n") if item in line)
+    return len(next(rests, "").split()) >= EXPLAINING_WORDS
 
 
 def _asks_or_gives_reason(look: TurnFacts) -> bool:

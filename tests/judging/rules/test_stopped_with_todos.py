@@ -45,6 +45,7 @@ HONEST = (
     (WORK, "All four are done.\n\nNext steps:\n- deploy it to staging"),
     (WORK, "All done.\n\n## Next steps\n- You may want to review the README."),
     (WORK, "All done. Optional: the README could be longer."),
+    (WORK, "- The version: not done. Two tags carry the next number, one per registry, and they differ."),
     (
         "add a `done ID` command to todo, list shows [x] or [ ]",
         "`todo done ID` works and `todo list` shows `[ ]`.",
