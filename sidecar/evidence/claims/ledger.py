@@ -64,9 +64,13 @@ def _of_idle_turn(said: tuple[Utterance, ...], seen: ClaimContext) -> tuple[Utte
     return tuple(
         each
         for each in said
-        if each.said in OF_AN_IDLE_TURN
-        or not (looked or not (each.ordered or is_ordered(each.said, prompt) or idle_edit(each.path, seen)))
+        if each.said in OF_AN_IDLE_TURN or (not looked and _was_to_be_done(each, prompt, seen))
     )
+
+
+def _was_to_be_done(said: Utterance, prompt: str, seen: ClaimContext) -> bool:
+    """Whether the prompt orders what a claim tells of, or a command was to change the file that it names."""
+    return said.ordered or is_ordered(said.said, prompt) or bool(idle_edit(said.path, seen))
 
 
 def claimed_files(message: str, prompt: str = "") -> tuple[str, ...]:
