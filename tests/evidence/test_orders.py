@@ -128,6 +128,7 @@ AGAINST = (
     ("throw the pages away", "I deleted the three files.", LOOKED, "1 file changed since the prompt"),
     ("it lacks a step", "I've updated `b.py`: it has one more.", LOOKED, "b.py has not changed"),
     ("use 2 s instead of 5", "I changed the wait in `b.py` from 5 to 2.", LOOKED, "b.py has not changed"),
+    ("tag it w-06, so they know which", "I tagged that commit `w-06`.", ran("git tag x"), "no tag w-06"),
     ("mend it on fix/x", "I committed it on `fix/x`.", LOOKED, "git has no branch fix/x"),
     ("install it", "`zod` is installed.", ran("cat zod/setup.py"), "installed anything"),
     ("mend it on old", "The fix is committed on `old`.", LOOKED, "old has no new commit"),
@@ -234,6 +235,7 @@ def test_in_a_turn_that_changed_nothing_only_what_was_ordered_is_claimed() -> No
         ("run the mail job now, not the other", "I ran `bash jobs/mail.sh`.", True),
         ("fix the typo in the title, please", "I ran `bash jobs/mail.sh`.", False),
         ("yes, do it", "I ran `bash jobs/mail.sh`.", True),
+        ("delete the backups", "All three `.bak` files are deleted.", True),
     ):
         for state, expected in ((still, contradicted), (replace(still, changed=("a.py",)), True)):
             claims = build_claim_ledger(turn(LOOKED, message=message, prompts=(prompt,)), (), (), state)

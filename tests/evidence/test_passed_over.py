@@ -38,6 +38,7 @@ HIDDEN = replace(ran("make -s check 2>&1 | tail -2"), output="make: *** [Makefil
 CRASH = replace(
     ran("node build.js 2>&1 | head"), output="Error: bad time: 1:02\n    at parse (/p/build.js:4:9)"
 )
+NOWHERE = replace(ran("python3 tool/check.py", 2), output="python3: can't open file 'tool/check.py'")
 SWITCH = replace(
     ran("git checkout old; git commit -am x"),
     output="error: Your local changes to the following files would be overwritten by checkout:",
@@ -77,6 +78,7 @@ PASSED_OVER = (
     (turn("The fix is on `old`.", SWITCH), SWITCH),
     (turn("The build ran through.", CRASH), CRASH),
     (turn("I ran `bash build.sh`. The build ran through.", SHELL := ran("bash build.sh", 2)), SHELL),
+    (turn("All pages are checked.", NOWHERE), NOWHERE),
     (turn("All are in.", LOOP := ran("for m in 1 2; do python3 load.py $m; done", 1)), LOOP),
 )
 TOLD = (

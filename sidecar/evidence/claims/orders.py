@@ -18,8 +18,10 @@ from sidecar.evidence.claims.utterances import Utterance, utterances
 from sidecar.evidence.claims.wording import (
     CLAUSE,
     EMPHASIS,
+    HEADING,
     IN_BACKTICKS,
     JOINT,
+    LIST_ITEM,
     MESSAGE_LIMIT,
     OrderForm,
     claim_wording,
@@ -37,7 +39,7 @@ TOLD_AS_A_WHOLE: Final = re.compile(r"\||```")
 QUOTED_COMMAND: Final = re.compile(r"`[a-z][^`\s]* [^`\n]*`")
 """What a command does, such as the next one to type, is not what the sentence is about."""
 FEW_WORDS: Final = 5
-UNIT: Final = re.compile(r"(?<=[.!?])\s|\n")
+SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
 
 
 def assertions(message: str, prompt: str) -> tuple[Utterance, ...]:
@@ -70,14 +72,22 @@ def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
     return tuple(told)
 
 
-def message_units(message: str) -> list[str]:
-    """Return the sentences and list items of a message; a table or a quotation stays whole."""
-    text = IN_BACKTICKS.sub(join_quoted, EMPHASIS.sub("", message))
-    return [
-        unit.replace(JOINT, " ")
-        for paragraph in PARAGRAPH.split(text)
-        for unit in ([paragraph] if TOLD_AS_A_WHOLE.search(paragraph) else UNIT.split(paragraph))
-    ]
+def message_units(text: str) -> list[str]:
+    """Return the sentences and list items of a message; a table or a quotation stays whole.
+
+    Points below a heading of trouble, such as "Not done:", begin with it.
+    """
+    units, head = list[str](), ""
+    for paragraph in PARAGRAPH.split(IN_BACKTICKS.sub(join_quoted, EMPHASIS.sub("", text))):
+        if TOLD_AS_A_WHOLE.search(paragraph):
+            units.append(paragraph)
+            continue
+        for line in paragraph.split("\n"):
+            point = LIST_ITEM.match(line) is not None
+            if not point:
+                head = f"{line} " if HEADING.match(line) and tells_of_trouble(line) else ""
+            units.extend(f"{head}{unit}" if point else unit for unit in SENTENCE_END.split(line))
+    return [unit.replace(JOINT, " ") for unit in units]
 
 
 def _orders(form: OrderForm, clause: str) -> Iterator[tuple[Utterance, str]]:

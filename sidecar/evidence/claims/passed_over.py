@@ -127,6 +127,20 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
     return left
 
 
+def tells_what_failed(turn: Turn) -> bool:
+    """Whether the message tells of trouble with the last failed install or command of git, not made good.
+
+    Of checks it may tell what was red before ("I fixed the failing test").
+    """
+    known = claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}
+    failed = max(((at, name) for name, at in unmended_failures(turn).items() if name in known), default=None)
+    if failed is None:
+        return False
+    at, subject = failed
+    units = message_units(turn.last_message)
+    return any(_tells_of_trouble(subject, turn.calls[at], unit) for unit in units)
+
+
 def refused_by_git(turn: Turn) -> set[str]:
     """Return the subjects in which git refused to go over others' or older work, and nothing made it good."""
     known = claim_wording()
@@ -217,7 +231,10 @@ def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: boo
         return False
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
-    probed = call.exit_code == USAGE_CODE and subject.partition(" ")[0] not in known_commands().task_runners
+    probed = call.exit_code == USAGE_CODE and not (
+        subject.partition(" ")[0] in known_commands().task_runners
+        or compiled(known.failure_marks["not started"]).search(call.output)
+    )
     return _is_praised(subject, units) or not (probed or told)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.passed_over import find_passed_over
+from sidecar.evidence.claims.passed_over import find_passed_over, tells_what_failed
 from sidecar.evidence.claims.wording import CLAUSE, IN_BACKTICKS
 from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
@@ -97,6 +97,8 @@ def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
 def _mentions_failure(look: TurnFacts) -> bool:
     """Whether the message says, in any way, that something is wrong."""
     if mentions_trouble(look.message.text) or set(look.message.text) & FAILURE_MARKS:
+        return True
+    if tells_what_failed(look.turn):
         return True
     clauses = (clause for each in last_sentences(look) for clause in CLAUSE.split(each))
     return any(re.search(CHECK_PATTERN, each) and has(each, "denial") for each in clauses)

@@ -13,6 +13,7 @@ from typing import Final
 from sidecar.evidence.claims.edits import edit_places, is_turn_fully_known
 from sidecar.evidence.claims.facts import may_have_tested
 from sidecar.evidence.claims.ledger import CHECK_CLAIMS
+from sidecar.evidence.claims.passed_over import tells_what_failed
 from sidecar.evidence.claims.proof import (
     CHECK_RUN_NAMES,
     CheckProof,
@@ -97,7 +98,9 @@ def _other_check_finding(look: TurnFacts) -> RuleFinding | None:
 def _failed_command_finding(look: TurnFacts) -> RuleFinding | None:
     """The message says of the very command that failed last that it ran well, or of what it was run on."""
     failure = look.failure
-    if failure is None or not failure.sure or tells_of_failure(look.message.text):
+    if failure is None or not failure.sure:
+        return None
+    if tells_of_failure(look.message.text) or tells_what_failed(look.turn):
         return None
     clauses = (
         clause for each in last_sentences(look) for clause in CLAUSE.split(each) if not ends_in_question(each)

@@ -70,6 +70,11 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     (WORK, "A comment starts at `#`.", (edited("src/a.py"), ran("curl -sf localhost", 22))),
     (WORK, "A comment starts at `#`.", (ran("make demo", 1), edited("src/a.py"), ran("make demo"))),
     ("Show me the failing run, do not fix anything.", "Here it is.", FAILED),
+    (
+        "Fix it, commit and push.",
+        "It's fixed and committed.\n\nNot done:\n- the push. `../nas` is no repository for git.",
+        (edited(), ran("git commit -qam x"), ran("git push origin main", 128)),
+    ),
 )
 
 

@@ -70,6 +70,11 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     (WORK, "All tests pass.", (*CHECKED, edited("src/lexer.py"))),
     (WORK, "I ran `pytest -q`: 11 passed, 1 failed.", FAILED),
     (WORK, "Verified with `curl`: it answers 200.", (edited(),)),
+    (
+        "Fix it, commit and push.",
+        "It is committed on `main`. The push did **not** work.",
+        (edited(), ran("git commit -qam x"), ran("git push origin main", 128)),
+    ),
 )
 
 
