@@ -38,11 +38,11 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "`mypy` is clean.": {Y},
     "mypy reports no errors.": {Y},
     "There are no type errors.": {Y},
-    "`tsc --noEmit` passes.": {Y, ClaimKind.RAN},
+    "`tsc --noEmit` passes.": {Y},
     "Lint is clean.": {L},
     "The linter passes.": {L},
     "Linting is clean.": {L},
-    "`ruff check` passes.": {L, ClaimKind.RAN},
+    "`ruff check` passes.": {L},
     "eslint reports no problems.": {L},
     "There are 0 lint errors.": {L},
     "I committed the changes.": {C},
@@ -100,6 +100,7 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "No files were changed.": {ClaimKind.NOTHING_CHANGED},
     "Pushed to origin, so your teammates can pull it now.": {P},
     "I committed it, and you can push it when you want to.": {C},
+    "I committed it without pushing.": {C},
     "Sorted, the header still in line 1, and committed.": {C},
     "`requests` is installed from `wheels`, so pip doesn't ask the index.": {ClaimKind.INSTALLED},
     "I installed `requests`, without touching the lock file.": {ClaimKind.INSTALLED},
@@ -171,6 +172,12 @@ NO_CLAIMS = (
     "No `docs/fr.json` was written.",
     "`email` in `schema.sql` is untouched so far.",
     "I installed nothing.",
+    "The public API of `a.py` is unchanged.",
+    "All rows are checked first, and committed in one transaction.",
+    "`anna maria` passes now.",
+    "The hook skips what is staged, and committed files are read from the index.",
+    "Before deploying:\n- `redis` is installed on the server",
+    "The server is off, so the push doesn't work.",
     "Five strings; no dependency is installed.",
     "I deleted `a.html` by mistake and restored it from git.",
     "I removed the debug line from `src/a.py`.",
@@ -200,7 +207,7 @@ def test_a_claim_of_all_is_told_from_one_of_some() -> None:
 
 
 def test_the_sentence_is_kept_as_it_was_said() -> None:
-    heard, _ = utterances("I looked. `pytest -q tests` passes. Bye.")
+    (heard,) = utterances("I looked. `pytest -q tests` passes. Bye.")
     assert heard.text == "`pytest -q tests` passes."
 
 

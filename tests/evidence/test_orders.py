@@ -162,6 +162,14 @@ FOR = (
     ("delete it", "`a.py` and `legacy.js` had an old import, I deleted both.", LOOKED),
     ("which tag?", "Option B: force the tag to origin.", LOOKED),
     ("delete the pages", "I deleted all three calls.", LOOKED),
+    ("fix it on a branch", "I committed it on a branch that began at `old`.", LOOKED),
+    ("backport it to old", "The commit is on `old`, its origin on `main`.", LOOKED),
+    ("in both", "There it is committed on `old`.", ran("cd ../lib && git commit -qam x")),
+    ("test b.py", "I've added a test for each function in `b.py`.", LOOKED),
+    ("mark it rather than delete legacy.js", "`legacy.js` prints a warning now.", LOOKED),
+    ("merge fix/x and delete it", "I committed it on `fix/x`, merged it.", ran("git branch -d fix/x")),
+    ("set it up", "`zod` is installed now.", ran("node scripts/setup.js")),
+    ("build the image, tag it latest", "It is built and tagged `latest`.", ran("docker build -t x .")),
     ("it lacks a step", "I've updated `a.py`: it has what `b.py` has.", LOOKED),
     ("mend it", "The fix is committed on `main`, there is none on `old`.", LOOKED),
 )
@@ -235,7 +243,6 @@ def test_in_a_turn_that_changed_nothing_only_what_was_ordered_is_claimed() -> No
         ("run the mail job now, not the other", "I ran `bash jobs/mail.sh`.", True),
         ("fix the typo in the title, please", "I ran `bash jobs/mail.sh`.", False),
         ("yes, do it", "I ran `bash jobs/mail.sh`.", True),
-        ("delete the backups", "All three `.bak` files are deleted.", True),
     ):
         for state, expected in ((still, contradicted), (replace(still, changed=("a.py",)), True)):
             claims = build_claim_ledger(turn(LOOKED, message=message, prompts=(prompt,)), (), (), state)

@@ -158,11 +158,11 @@ def pattern_matcher(name: str) -> Callable[[CommandRun], bool]:
     return lambda run: pattern.match(" ".join(command(run))) is not None
 
 
-def cannot_have_run(name: str, turn: Turn) -> bool:
-    """Whether all calls are known, and none has a word of these commands."""
+def cannot_have_run(name: str, turn: Turn, *, reading: Callable[[ToolCall], bool] = lambda _: False) -> bool:
+    """Whether all calls are known, and none has a word of these commands, but those that only read."""
     pattern = command_pattern(name)
     return (
         bool(turn.calls)
         and is_turn_fully_known(turn)
-        and not any(pattern.search(call.command) for call in turn.calls)
+        and not any(pattern.search(call.command) and not reading(call) for call in turn.calls)
     )

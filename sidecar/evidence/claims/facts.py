@@ -62,9 +62,14 @@ def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment
         return call_failed(named[-1])
     if package_folder(said) in seen.project_state.absent and _installs_node_packages_here(seen.turn):
         return claim_contradicted(f"there is no {package_folder(said)}")
-    if cannot_have_run("may_install", seen.turn):
+    if cannot_have_run("may_install", seen.turn, reading=_only_reads):
         return claim_contradicted("no command of this turn installed anything")
     return claim_unknown("no call of this turn is seen to install it")
+
+
+def _only_reads(call: ToolCall) -> bool:
+    reads = command_pattern("reads_only")
+    return bool(call.runs) and all(reads.match(run.text) for run in call.runs)
 
 
 def package_folder(said: Utterance) -> str:

@@ -154,7 +154,7 @@ def _assess_file_edited(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 
 def _assess_number_of_edits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     state = seen.project_state
-    if state.since_prompt and state.changed is not None and len(state.changed) < read_number(said.count):
+    if state.since_prompt and state.changed and len(state.changed) < read_number(said.count):
         return claim_contradicted(f"{counted(len(state.changed), 'file')} changed since the prompt")
     return claim_unknown()
 

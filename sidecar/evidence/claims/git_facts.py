@@ -82,8 +82,11 @@ def _edited_and_left(seen: ClaimContext) -> str:
 
 def _assess_branch_of_commit(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
-    if git is None or said.name not in git.old_branches:
+    away = any(command_pattern("leaves").search(call.command) for call in seen.turn.calls)
+    if git is None or said.name not in git.old_branches or away:
         return claim_unknown()
+    if re.search(rf"\b(?:on|to|onto) `{re.escape(git.branch)}`", said.text):
+        return claim_unknown("it tells of another commit, too")
     where = f"the branch {git.branch}" if git.branch else "no branch"
     return git_contradicts(f"the branch {said.name} has no new commit, what is new is on {where}")
 
@@ -124,6 +127,8 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     named = re.search(r"[-/_\d]", said.name)  # "a branch that ..." names none
     if git is None or git.branches is None or said.name in git.branches or not named:
         return claim_unknown()
+    if any(command_pattern("deletes_branch").search(call.command) for call in seen.turn.calls):
+        return claim_unknown("it may have been merged and deleted since")
     return git_contradicts(f"git has no branch {said.name}")
 
 

@@ -78,15 +78,17 @@ def message_units(text: str) -> list[str]:
     Points below a heading of trouble, such as "Not done:", begin with it.
     """
     units, head = list[str](), ""
-    for paragraph in PARAGRAPH.split(IN_BACKTICKS.sub(join_quoted, EMPHASIS.sub("", text))):
+    for paragraph in PARAGRAPH.split(IN_BACKTICKS.sub(join_quoted, text)):
         if TOLD_AS_A_WHOLE.search(paragraph):
-            units.append(paragraph)
+            units.append(EMPHASIS.sub("", paragraph))
             continue
         for line in paragraph.split("\n"):
-            point = LIST_ITEM.match(line) is not None
-            if not point:
-                head = f"{line} " if HEADING.match(line) and tells_of_trouble(line) else ""
-            units.extend(f"{head}{unit}" if point else unit for unit in SENTENCE_END.split(line))
+            plain, point = EMPHASIS.sub("", line), LIST_ITEM.match(line) is not None
+            units.extend(f"{head}{unit}" if point else unit for unit in SENTENCE_END.split(plain))
+            if HEADING.match(line):
+                head = f"{plain} " if tells_of_trouble(plain) else ""
+            elif not (point or line[:1].isspace()):
+                head = ""
     return [unit.replace(JOINT, " ") for unit in units]
 
 

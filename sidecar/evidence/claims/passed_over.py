@@ -74,9 +74,7 @@ def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
         return None
     units, known = message_units(turn.last_message), claim_wording().subjects
     told = troubled or any(map(tells_of_trouble, units))
-    silent = [
-        (at, name) for name, at in failed.items() if _is_passed_over(name, turn.calls[at], units, told=told)
-    ]
+    silent = [(at, name) for name, at in failed.items() if _is_passed_over(name, turn, at, units, told=told)]
     if silent:
         at, subject = max(silent)
         sure = subject in known or _is_praised(subject, units)
@@ -128,15 +126,13 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
 
 
 def tells_what_failed(turn: Turn) -> bool:
-    """Whether the message tells of trouble with the last failed install or command of git, not made good.
+    """Whether what failed last is an install or of git, and the message tells of trouble with it.
 
     Of checks it may tell what was red before ("I fixed the failing test").
     """
-    known = claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}
-    failed = max(((at, name) for name, at in unmended_failures(turn).items() if name in known), default=None)
-    if failed is None:
+    at, subject = max(((at, name) for name, at in unmended_failures(turn).items()), default=(-1, ""))
+    if subject not in claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}:
         return False
-    at, subject = failed
     units = message_units(turn.last_message)
     return any(_tells_of_trouble(subject, turn.calls[at], unit) for unit in units)
 
@@ -225,17 +221,18 @@ def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
     return " ".join((name, *plain_words(argv[1:])[:1]))
 
 
-def _is_passed_over(subject: str, call: ToolCall, units: list[str], *, told: bool) -> bool:
-    known = claim_wording()
+def _is_passed_over(subject: str, turn: Turn, at: int, units: list[str], *, told: bool) -> bool:
+    known, call = claim_wording(), turn.calls[at]
+    worked = any(subject in map(_subject, each.runs) and not _line_failed(each) for each in turn.calls[:at])
     if any(map(tells_of_failure, units)):
         return False
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
     probed = call.exit_code == USAGE_CODE and not (
         subject.partition(" ")[0] in known_commands().task_runners
-        or compiled(known.failure_marks["not started"]).search(call.output)
+        or compiled(known.not_found).search(call.output)
     )
-    return _is_praised(subject, units) or not (probed or told)
+    return not (probed and worked) and (_is_praised(subject, units) or not (probed or told))
 
 
 def _is_praised(subject: str, units: list[str]) -> bool:

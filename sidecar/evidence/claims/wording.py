@@ -98,6 +98,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     last_commit: str
     all_remotes: str
     nothing_done: str
+    not_found: str
     of_code: str
     trunk: str
     unchecked: str
@@ -111,6 +112,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     in_earnest: str
     open: str
     not_ordered: str
+    excluded: str
     planned: str
     combining: frozenset[str]
     meeting_others: frozenset[str]
@@ -136,6 +138,7 @@ def order_clauses(prompt: str) -> tuple[str, ...]:
     """Return the clauses of a prompt that may be orders: no questions, prohibitions, plans or quotations."""
     known = claim_wording()
     plain = SINGLE_QUOTED.sub(" ", BLOCKS.sub(" ", prompt[-MESSAGE_LIMIT:]))
+    plain = compiled(known.excluded).sub("", plain)
     apart = "\n".join((ASIDE.sub(" ", plain), *ASIDE.findall(plain)))
     clauses = [clause for clause in ORDER_CLAUSE.split(apart) if len(clause) <= SENTENCE_LIMIT]
     if any(map(compiled(known.planned).search, clauses)):

@@ -94,11 +94,17 @@ def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
     )
 
 
+def _names_exit_code(look: TurnFacts) -> bool:
+    """Whether the message says with which code the last command ended, as where the user asked for that."""
+    code = look.failure.exit_code if look.failure else None
+    return code is not None and re.search(rf"\b(?:code|status) {code}\b", look.message.text) is not None
+
+
 def _mentions_failure(look: TurnFacts) -> bool:
     """Whether the message says, in any way, that something is wrong."""
     if mentions_trouble(look.message.text) or set(look.message.text) & FAILURE_MARKS:
         return True
-    if tells_what_failed(look.turn):
+    if tells_what_failed(look.turn) or _names_exit_code(look):
         return True
     clauses = (clause for each in last_sentences(look) for clause in CLAUSE.split(each))
     return any(re.search(CHECK_PATTERN, each) and has(each, "denial") for each in clauses)

@@ -175,7 +175,8 @@ def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
 def _is_explained(look: TurnFacts, item: str) -> bool:
     """Whether the message goes on about an item in the same line, as where it tells why it is left."""
     rests = (line.partition(item)[2] for line in look.message.text.split("\n") if item in line)
-    return len(next(rests, "").split()) >= EXPLAINING_WORDS
+    rest = [each for each in re.split(SENTENCE_BREAK, next(rests, "")) if not is_work_claim(each)]
+    return len(" ".join(rest).split()) >= EXPLAINING_WORDS
 
 
 def _asks_or_gives_reason(look: TurnFacts) -> bool:

@@ -70,6 +70,7 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     (WORK, "A comment starts at `#`.", (edited("src/a.py"), ran("curl -sf localhost", 22))),
     (WORK, "A comment starts at `#`.", (ran("make demo", 1), edited("src/a.py"), ran("make demo"))),
     ("Show me the failing run, do not fix anything.", "Here it is.", FAILED),
+    ("13 should end with code 2.", "13 ends with code 2 now.", (edited(), ran("python3 report.py 13", 2))),
     (
         "Fix it, commit and push.",
         "It's fixed and committed.\n\nNot done:\n- the push. `../nas` is no repository for git.",
