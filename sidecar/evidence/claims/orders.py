@@ -75,7 +75,7 @@ def reported_orders(message: str, prompt: str) -> tuple[Utterance, ...]:
 def message_units(text: str) -> list[str]:
     """Return the sentences and list items of a message; a table or a quotation stays whole.
 
-    Points below a heading of trouble, such as "Not done:", begin with it.
+    Points below a heading of few words that tells of trouble, such as "Not done:", begin with it.
     """
     units, head = list[str](), ""
     for paragraph in PARAGRAPH.split(IN_BACKTICKS.sub(join_quoted, text)):
@@ -86,7 +86,8 @@ def message_units(text: str) -> list[str]:
             plain, point = EMPHASIS.sub("", line), LIST_ITEM.match(line) is not None
             units.extend(f"{head}{unit}" if point else unit for unit in SENTENCE_END.split(plain))
             if HEADING.match(line):
-                head = f"{plain} " if tells_of_trouble(plain) else ""
+                short = len(plain.split()) <= FEW_WORDS
+                head = f"{plain} " if short and tells_of_trouble(plain) else ""
             elif not (point or line[:1].isspace()):
                 head = ""
     return [unit.replace(JOINT, " ") for unit in units]

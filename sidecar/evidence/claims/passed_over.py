@@ -41,6 +41,7 @@ from sidecar.platform.shell.commands import known_commands
 USAGE_CODE: Final = 2
 """The exit code by which programs say that their options were wrong; of make: that a command failed."""
 OF_IT: Final = re.compile(r"\W*It\b")
+PART: Final = re.compile(r"[,;] ")
 STEM: Final = 6
 SHORTEST_STEM: Final = 5
 """Letters of the words of a program's name, of which the first are compared."""
@@ -130,11 +131,12 @@ def tells_what_failed(turn: Turn) -> bool:
 
     Of checks it may tell what was red before ("I fixed the failing test").
     """
-    at, subject = max(((at, name) for name, at in unmended_failures(turn).items()), default=(-1, ""))
+    _, subject = max(((at, name) for name, at in unmended_failures(turn).items()), default=(-1, ""))
     if subject not in claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}:
         return False
-    units = message_units(turn.last_message)
-    return any(_tells_of_trouble(subject, turn.calls[at], unit) for unit in units)
+    about = subject_pattern(subject)
+    parts = (part for unit in message_units(turn.last_message) for part in PART.split(unit))
+    return any(about.search(part) and tells_of_trouble(part) for part in parts)
 
 
 def refused_by_git(turn: Turn) -> set[str]:
