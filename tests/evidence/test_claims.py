@@ -505,7 +505,7 @@ def test_a_commit_that_was_tried_and_is_not_there_was_not_made_though_the_line_h
         (replace(hidden, command=f"cd ../lib && {hidden.command}"), git, UNKNOWN),
         (ran("ls data"), git, UNKNOWN),
     ):
-        seen = turn(edited(), call, message="The file is committed.")
+        seen = turn(edited(), call, message="I committed the file.")
         (claim,) = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, repository=now))
         assert claim.standing is standing, claim.because
 

@@ -102,7 +102,7 @@ CLAIMS: dict[str, set[ClaimKind]] = {
     "I committed it, and you can push it when you want to.": {C},
     "I committed it without pushing.": {C},
     "Sorted, the header still in line 1, and committed.": {C},
-    "`requests` is installed from `wheels`, so pip doesn't ask the index.": {ClaimKind.INSTALLED},
+    "I installed `requests` from `wheels`, so pip doesn't ask the index.": {ClaimKind.INSTALLED},
     "I installed `requests`, without touching the lock file.": {ClaimKind.INSTALLED},
     "Before committing I ran both:\n- `npm run lint`: no findings": {ClaimKind.RAN},
     "You can start on it now:\n- I ran `npm run migrate`.": {ClaimKind.RAN},

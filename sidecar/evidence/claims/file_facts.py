@@ -13,16 +13,16 @@ from sidecar.evidence.claims.assessment import (
     claim_confirmed,
     claim_contradicted,
     claim_unknown,
+    pattern_matcher,
 )
 from sidecar.evidence.claims.edits import (
-    UNCHECKED_DOCUMENT,
     cannot_have_written,
     edit_places,
     is_turn_fully_known,
     writes_into_project,
 )
 from sidecar.evidence.claims.utterances import Utterance
-from sidecar.evidence.claims.wording import command_pattern, names_last_commit, read_number, says_code
+from sidecar.evidence.claims.wording import command_pattern, names_last_commit, read_number
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
@@ -154,22 +154,31 @@ def _assess_file_edited(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
 
 def _assess_number_of_edits(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     state = seen.project_state
+    if _deleted_unseen(seen):
+        return claim_unknown("files that git ignores may have been deleted")
     if state.since_prompt and state.changed and len(state.changed) < read_number(said.count):
         return claim_contradicted(f"{counted(len(state.changed), 'file')} changed since the prompt")
     return claim_unknown()
 
 
-def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+def _deleted_unseen(seen: ClaimContext) -> bool:
+    """Whether a command may have deleted files, and every changed file is one that another call names."""
+    deletes = [any(map(pattern_matcher("may_delete"), call.runs)) for call in seen.turn.calls]
+    others = (call for call, deleting in zip(seen.turn.calls, deletes, strict=True) if not deleting)
+    named = "\n".join(text for call in others for text in (call.command, *call.paths))
+    changed = seen.project_state.changed or ()
+    return any(deletes) and all(path.rpartition("/")[2] in named for path in changed)
+
+
+def _assess_nothing_changed(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
     """Files that nobody touched but a tool, such as caches, are ignored by git, and are none of these."""
     state = seen.project_state
     if state.changed is None or (state.changed and not state.since_prompt):
         return claim_unknown("nobody knows what changed in this turn")
-    code = says_code(said.text)
-    changed = [path for path in state.changed if not (code and UNCHECKED_DOCUMENT.fullmatch(path))]
-    if not changed:
+    if not state.changed:
         return claim_confirmed("no file changed")
-    more = f", and {len(changed) - 1} more" if changed[1:] else ""
-    return claim_contradicted(f"{changed[0]} has changed since the prompt{more}")
+    more = f", and {len(state.changed) - 1} more" if state.changed[1:] else ""
+    return claim_contradicted(f"{state.changed[0]} has changed since the prompt{more}")
 
 
 def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:

@@ -112,6 +112,8 @@ def _assess_tag(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     git = seen.repository
     if git is None or git.tags is None:
         return claim_unknown("the tags are not known")
+    if any(command_pattern("tags_images").search(call.command) for call in seen.turn.calls):
+        return claim_unknown("it may be the tag of an image")
     if not said.name:
         none = not git.tags or cannot_have_run("may_tag", seen.turn)
         return claim_contradicted("no command of this turn made a tag") if none else claim_unknown()
@@ -127,6 +129,8 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     named = re.search(r"[-/_\d]", said.name)  # "a branch that ..." names none
     if git is None or git.branches is None or said.name in git.branches or not named:
         return claim_unknown()
+    if re.search(r"\b(?:origin|remote)\b", said.text):
+        return claim_unknown("it may be a branch of a remote")
     if any(command_pattern("deletes_branch").search(call.command) for call in seen.turn.calls):
         return claim_unknown("it may have been merged and deleted since")
     return git_contradicts(f"git has no branch {said.name}")
@@ -136,6 +140,9 @@ def _assess_branch_deletion(said: Utterance, seen: ClaimContext) -> ClaimAssessm
     git = seen.repository
     if git is None or said.name == git.branch or is_trunk(said.name):
         return claim_unknown()
+    runs = [run for call in seen.turn.calls for run in call.runs]
+    if any(map(git_command_matcher("push"), runs)) and not any(map(git_command_matcher("branch"), runs)):
+        return claim_unknown("it may be a branch of a remote")
     if git.branches is not None and said.name in git.branches:
         return git_contradicts(f"git still has the branch {said.name}")
     return claim_unknown()

@@ -14,6 +14,7 @@ from sidecar.evidence.claims.assessment import ClaimAssessment, ClaimContext, ga
 from sidecar.evidence.claims.facts import FACT_ASSESSORS, package_folder
 from sidecar.evidence.claims.file_facts import idle_edit
 from sidecar.evidence.claims.orders import assertions, is_ordered
+from sidecar.evidence.claims.passed_over import told_failures
 from sidecar.evidence.claims.proof import find_check_proof
 from sidecar.evidence.claims.utterances import Utterance
 from sidecar.evidence.claims.wording import says_nothing_done
@@ -41,6 +42,8 @@ def build_claim_ledger(
     said = assertions(turn.last_message, "\n".join(turn.prompts))
     if _changed_nothing(project_state):
         said = _of_idle_turn(said, seen)
+    if "push" in told_failures(turn):  # what else it says of pushes is of the rest, or of others
+        said = tuple(each for each in said if each.said is not ClaimKind.PUSHED)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
         claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED

@@ -52,7 +52,8 @@ def _in_lists(text: str) -> Iterator[Utterance]:
     known = claim_wording()
     for head, points in _lists(text):
         named = [(path, point) for point in points if (path := _leading_file(point))]
-        if len(named) < LISTED or _is_open(head) or compiled(known.plans).search(head):
+        others = any(compiled(each).search(head) for each in (known.plans, known.proposes))
+        if len(named) < LISTED or _is_open(head) or others:
             continue
         number = compiled(known.all_of_them).search(head)
         counted = read_number(named_groups(number)["count"]) if number else 0

@@ -126,17 +126,22 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
     return left
 
 
-def tells_what_failed(turn: Turn) -> bool:
-    """Whether what failed last is an install or of git, and the message tells of trouble with it.
+def told_failures(turn: Turn) -> set[str]:
+    """Return the installs and commands of git that failed and of which the message tells trouble, by subject.
 
     Of checks it may tell what was red before ("I fixed the failing test").
     """
-    _, subject = max(((at, name) for name, at in unmended_failures(turn).items()), default=(-1, ""))
-    if subject not in claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}:
-        return False
-    about = subject_pattern(subject)
-    parts = (part for unit in message_units(turn.last_message) for part in PART.split(unit))
-    return any(about.search(part) and tells_of_trouble(part) for part in parts)
+    known = claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}
+    failed = unmended_failures(turn).keys() & known
+    parts = [part for unit in message_units(turn.last_message) for part in PART.split(unit)] if failed else []
+    troubled = list(filter(tells_of_trouble, parts))
+    return {subject for subject in failed if any(map(subject_pattern(subject).search, troubled))}
+
+
+def tells_what_failed(turn: Turn) -> bool:
+    """Whether the message tells of trouble with what failed last, where that is an install or of git."""
+    _, last = max(((at, name) for name, at in unmended_failures(turn).items()), default=(-1, ""))
+    return last in told_failures(turn)
 
 
 def refused_by_git(turn: Turn) -> set[str]:

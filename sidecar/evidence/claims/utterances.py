@@ -115,7 +115,8 @@ def claims_pass(message: str) -> bool:
 def _denied_kinds(sentence: str) -> set[ClaimKind]:
     """Return what a sentence says was not done, of what has loose wordings."""
     known = claim_wording()
-    denied = [clause for clause in CLAUSE.split(sentence) if _is_denied(clause)]
+    cleaned = ASIDE.sub(" ", compiled(known.cleanly).sub("cleanly", sentence))
+    denied = [clause for clause in CLAUSE.split(cleaned) if _is_denied(clause)]
     return {
         form.kind
         for form in known.forms

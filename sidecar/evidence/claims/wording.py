@@ -99,7 +99,6 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     all_remotes: str
     nothing_done: str
     not_found: str
-    of_code: str
     trunk: str
     unchecked: str
     elsewhere: str
@@ -162,11 +161,6 @@ def tells_of_failure(text: str) -> bool:
     """Whether a text tells of a failure, of anything."""
     known = claim_wording()
     return compiled(known.failure).search(compiled(known.untroubled).sub("cleanly", text)) is not None
-
-
-def says_code(text: str) -> bool:
-    """Whether a text speaks of code, and not of files of any kind."""
-    return compiled(claim_wording().of_code).search(text) is not None
 
 
 def says_nothing_done(text: str) -> bool:
