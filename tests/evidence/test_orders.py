@@ -9,7 +9,7 @@ from sidecar.evidence.claims.orders import reported_orders
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
-from sidecar.kernel.turn import ToolCall
+from sidecar.kernel.turn import CallOutcome, ToolCall
 from support.cases import RUBRIC, TREE, edited, ran, turn
 from support.table import over_table
 
@@ -248,6 +248,29 @@ def test_in_a_turn_that_changed_nothing_only_what_was_ordered_is_claimed() -> No
             claims = build_claim_ledger(turn(LOOKED, message=message, prompts=(prompt,)), (), (), state)
             found = any(one.standing is ClaimStatus.CONTRADICTED for one in claims)
             assert found is expected, (prompt, state.changed)
+
+
+def test_what_may_be_the_work_of_others_counts_only_where_it_is_ordered() -> None:
+    for prompt, contradicted in (
+        ("bump it to 1.3.0, please, as upstream", False),
+        ("bump it and tag it", True),
+    ):
+        seen = turn(edited(), LOOKED, message="I bumped it. Upstream is tagged v9.0.", prompts=(prompt,))
+        known = ProjectState(tree=TREE, rubric=RUBRIC, repository=GIT, changed=("a.py",), since_prompt=True)
+        claims = build_claim_ledger(seen, (), (), known)
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, prompt
+
+
+def test_of_pushes_nothing_counts_where_one_failed_and_the_message_says_so() -> None:
+    refused = replace(ran("git push"), exit_code=1, outcome=CallOutcome.FAILED)
+    behind = replace(GIT, ahead=1, on_remote=False)
+    known = ProjectState(tree=TREE, rubric=RUBRIC, repository=behind, changed=("a.py",), since_prompt=True)
+    for said, contradicted in (("Then git turned my push down.", False), ("That is all.", True)):
+        message = f"Two commits of others were pushed to origin. {said}"
+        claims = build_claim_ledger(
+            turn(edited(), refused, message=message, prompts=("push",)), (), (), known
+        )
+        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, said
 
 
 def test_a_package_of_node_that_is_not_there_was_not_installed_whatever_hid_the_failure() -> None:

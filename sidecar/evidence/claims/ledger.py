@@ -17,7 +17,7 @@ from sidecar.evidence.claims.orders import assertions, is_ordered
 from sidecar.evidence.claims.passed_over import told_failures
 from sidecar.evidence.claims.proof import find_check_proof
 from sidecar.evidence.claims.utterances import Utterance
-from sidecar.evidence.claims.wording import says_nothing_done
+from sidecar.evidence.claims.wording import only_ordered, says_nothing_done
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence
 from sidecar.kernel.gate import GateRun, Kind, Outcome
@@ -39,9 +39,13 @@ def build_claim_ledger(
 ) -> tuple[Claim, ...]:
     """Assess every claim in the turn's last message against the evidence."""
     seen = ClaimContext(turn, runs, project_state)
-    said = assertions(turn.last_message, "\n".join(turn.prompts))
+    prompt = "\n".join(turn.prompts)
+    said = assertions(turn.last_message, prompt)
     if _changed_nothing(project_state):
         said = _of_idle_turn(said, seen)
+    elif project_state.since_prompt:
+        others = {kind for kind in only_ordered() if not is_ordered(kind, prompt)}
+        said = tuple(each for each in said if each.ordered or each.said not in others)
     if "push" in told_failures(turn):  # what else it says of pushes is of the rest, or of others
         said = tuple(each for each in said if each.said is not ClaimKind.PUSHED)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)

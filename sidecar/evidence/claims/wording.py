@@ -120,6 +120,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     pushing_tags: frozenset[str]
     alike: dict[str, str]
     by_name: frozenset[str]
+    only_ordered: frozenset[ClaimKind]
     listing: frozenset[str]
     numbers: tuple[str, ...]
     parts: dict[str, str]
@@ -161,6 +162,11 @@ def tells_of_failure(text: str) -> bool:
     """Whether a text tells of a failure, of anything."""
     known = claim_wording()
     return compiled(known.failure).search(compiled(known.untroubled).sub("cleanly", text)) is not None
+
+
+def only_ordered() -> frozenset[ClaimKind]:
+    """Return the kinds of claims that count, without a goal, only where the prompt orders such a thing."""
+    return claim_wording().only_ordered
 
 
 def says_nothing_done(text: str) -> bool:
