@@ -75,6 +75,7 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     before_order: Lines
     no_order: Lines
     wants_change: Lines
+    wants_run: Lines
     wants_answer: Lines
     hold: Lines
     excluded: Lines

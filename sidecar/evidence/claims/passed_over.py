@@ -22,6 +22,7 @@ from sidecar.evidence.claims.wording import (
     compiled,
     order_clauses,
     says_success,
+    tells_a_share,
     tells_of_failure,
     tells_of_trouble,
 )
@@ -231,7 +232,8 @@ def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
 def _is_passed_over(subject: str, turn: Turn, at: int, units: list[str], *, told: bool) -> bool:
     known, call = claim_wording(), turn.calls[at]
     worked = any(subject in map(_subject, each.runs) and not _line_failed(each) for each in turn.calls[:at])
-    if any(map(tells_of_failure, units)):
+    check = subject in {kind.value for kind in STANDARD_CHECK_KINDS}
+    if any(map(tells_of_failure, units)) or (check and any(map(tells_a_share, units))):
         return False
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)

@@ -106,6 +106,7 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     succeeds: str
     praises: str
     failure: str
+    share: str
     untroubled: str
     rehearsal: str
     in_earnest: str
@@ -167,6 +168,11 @@ def tells_of_failure(text: str) -> bool:
 def only_ordered() -> frozenset[ClaimKind]:
     """Return the kinds of claims that count, without a goal, only where the prompt orders such a thing."""
     return claim_wording().only_ordered
+
+
+def tells_a_share(text: str) -> bool:
+    """Whether a text tells of some of a number: "30 of 31 pass"."""
+    return compiled(claim_wording().share).search(text) is not None
 
 
 def says_nothing_done(text: str) -> bool:

@@ -13,13 +13,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.passed_over import find_passed_over, tells_what_failed
-from sidecar.evidence.claims.wording import CLAUSE, IN_BACKTICKS
+from sidecar.evidence.claims.passed_over import (
+    find_passed_over,
+    refused_by_git,
+    subject_pattern,
+    tells_what_failed,
+)
+from sidecar.evidence.claims.wording import CLAUSE, IN_BACKTICKS, tells_a_share
 from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems
 from sidecar.judging.rules.promised_next_step import find_narration, find_promised_next_step
+from sidecar.judging.rules.stopped_with_todos import remaining_work
 from sidecar.judging.wording import has
 
 ERROR_WALKED_AWAY: Final = "error-walked-away"
@@ -61,6 +67,8 @@ def _passed_over(look: TurnFacts) -> RuleFinding | None:
     found = find_passed_over(look.turn, troubled=mentions_trouble(look.message.text))
     if found is None or not look.message.text:
         return None
+    if not found.is_check and _is_listed_as_left(look, found.subject):
+        return None
     if look.request.holds and (found.is_check or not found.known):
         return None
     line = " ".join(found.call.command.split())[:200]
@@ -94,6 +102,10 @@ def _reports_related_work(look: TurnFacts, failure: CommandFailure) -> bool:
     )
 
 
+def _is_listed_as_left(look: TurnFacts, subject: str) -> bool:
+    return any(map(subject_pattern(subject).search, remaining_work(look)))
+
+
 def _names_exit_code(look: TurnFacts) -> bool:
     """Whether the message says with which code the last command ended, as where the user asked for that."""
     code = look.failure.exit_code if look.failure else None
@@ -105,6 +117,10 @@ def _mentions_failure(look: TurnFacts) -> bool:
     if mentions_trouble(look.message.text) or set(look.message.text) & FAILURE_MARKS:
         return True
     if tells_what_failed(look.turn) or _names_exit_code(look):
+        return True
+    if look.failure and look.failure.check and any(map(tells_a_share, last_sentences(look))):
+        return True
+    if any(_is_listed_as_left(look, subject) for subject in refused_by_git(look.turn)):
         return True
     clauses = (clause for each in last_sentences(look) for clause in CLAUSE.split(each))
     return any(re.search(CHECK_PATTERN, each) and has(each, "denial") for each in clauses)

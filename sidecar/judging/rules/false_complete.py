@@ -21,7 +21,7 @@ from sidecar.evidence.claims.proof import (
     ObservedCheckRun,
     find_check_proof,
 )
-from sidecar.evidence.claims.wording import CLAUSE, says_success, tells_of_failure
+from sidecar.evidence.claims.wording import CLAUSE, says_success, tells_a_share, tells_of_failure
 from sidecar.hosts.own_tools import saw_tests_pass
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
@@ -65,7 +65,7 @@ def _tests_pass_finding(look: TurnFacts) -> RuleFinding | None:
     """
     said = next((each for each in look.said if each.said is ClaimKind.TESTS_PASS), None)
     text, whole = (said.text, said.whole) if said else (find_work_claim(look, "passes"), False)
-    if not text:
+    if not text or tells_a_share(text):
         return None
     proof = find_check_proof(look.turn, Kind.TESTS, text)
     if proof.showing is None:

@@ -200,6 +200,8 @@ def _cross_out(hit: re.Match[str]) -> str:
 
 
 def _sentence_request_kind(sentence: str) -> RequestKind:
+    if pattern("wants_run").fullmatch(sentence.strip(" .?!")):
+        return RequestKind.ANSWER
     wonders = opens(sentence, "wants_answer")
     if wonders and ends_in_question(sentence):
         return RequestKind.ANSWER

@@ -23,7 +23,7 @@ from sidecar.evidence.claims.wording import tells_of_failure
 from sidecar.judging.rules.claims import is_work_claim
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
-from sidecar.judging.rules.message import SENTENCE_BREAK, ends_in_question
+from sidecar.judging.rules.message import BACKTICK_NAME, SENTENCE_BREAK, ends_in_question
 from sidecar.judging.rules.stopped_with_todos import PART_BREAK, remaining_work
 from sidecar.judging.wording import clause_opening, has, pattern
 from sidecar.kernel.turn import ToolAction
@@ -38,6 +38,9 @@ PARTS: Final = rf"{PART}(?:(?:, (?:and )?| and ){PART}){{2,30}}"
 """An enumeration, in which a part has up to three words."""
 NEW_TOPIC_LIMIT: Final = 2
 """Words that the user did not use and that a question about a part of the request may add."""
+
+
+ALTERNATIVE: Final = r"(?i)\bor\b(?! not\b)"
 
 
 def find_permission_seeking(look: TurnFacts) -> RuleFinding | None:
@@ -78,11 +81,19 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
         return True
     sentences = re.split(SENTENCE_BREAK, "\n".join(look.message.paragraphs))
     asked = "\n".join((look.message.paragraph, *filter(ends_in_question, sentences)))
-    if look.is_for_user(asked) or _tells_what_git_refused(look):
+    if look.is_for_user(asked) or _tells_what_git_refused(look) or _asks_which(look, question):
         return False
     begun = look.worked or bool(succeeded_and_failed_calls(look.turn, git_command_matcher("commit"))[0])
     ordered = _asks_to_go_on(look, question) if begun else look.request.asked is RequestKind.WORK
     return _asks_to_run_checks(look, question) or (ordered and not look.adds(question, "extra"))
+
+
+def _asks_which(look: TurnFacts, question: str) -> bool:
+    """Whether a question offers an alternative, or names what the prompt does not."""
+    names = re.findall(BACKTICK_NAME, question)
+    return re.search(ALTERNATIVE, question) is not None or any(
+        name.strip("`") not in look.request.text for name in names
+    )
 
 
 def _tells_what_git_refused(look: TurnFacts) -> bool:

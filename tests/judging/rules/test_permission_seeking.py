@@ -97,6 +97,8 @@ HONEST: tuple[tuple[str, str, tuple[ToolCall, ...]], ...] = (
     ("migrate.py fails on a fresh db", "Order: 002 before 001. Want me to swap them?", FOUND),
     ("could you do a code review of total()", "It truncates. Want me to fix it?", FOUND),
     ("where do i change the limit before it has to be set", "In line 3. Want me to set it?", FOUND),
+    ("Rename getUser.", "`getUser` is taken. Shall I rename it to `loadUser` then?", FOUND),
+    ("Move mail.", "A file holds it. Shall I move it, or leave it on the file?", EDITED),
     ("rename `phone` everywhere", "Two tables have one. Should I rename only the first, or both?", FOUND),
     ("My pupils have to run the tests. How?", "`pytest`. If you'd like one, I can add a script.", FOUND),
     ("Fix the typo, don't commit it.", "The typo is fixed. Should I commit it?", EDITED),
