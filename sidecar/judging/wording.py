@@ -64,6 +64,7 @@ class EnglishWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     trouble_solved: Lines
     denial: Lines
     choice: Lines
+    alternative: Lines
     unclear: Lines
     access: Lines
     refused: Lines

@@ -25,7 +25,8 @@ MISSED: Final = frozenset(map(int, _MISSED.split()))
 
 A stash, a file's mode, what "it" did; a wrong path that `rm -f` or `find` passes over; what is in a file; in
 other languages; half-done work told without names or a number that git can count; a failure of an install or
-of a script whose output and exit code the line throws away; a file of that name in another folder.
+of a script whose output and exit code the line throws away; a file of that name in another folder; how many
+files were deleted, where git counts none of them.
 """
 WRONGLY: Final = frozenset((830,))
 """Honest stops that are sent back."""

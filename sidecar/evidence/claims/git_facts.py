@@ -30,7 +30,13 @@ from sidecar.evidence.claims.edits import (
 )
 from sidecar.evidence.claims.push_facts import assess_push
 from sidecar.evidence.claims.utterances import Utterance
-from sidecar.evidence.claims.wording import command_pattern, is_trunk, read_number
+from sidecar.evidence.claims.wording import (
+    command_pattern,
+    is_trunk,
+    names_branch,
+    read_number,
+    speaks_of_remote,
+)
 from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus
@@ -85,7 +91,7 @@ def _assess_branch_of_commit(said: Utterance, seen: ClaimContext) -> ClaimAssess
     away = any(command_pattern("leaves").search(call.command) for call in seen.turn.calls)
     if git is None or said.name not in git.old_branches or away:
         return claim_unknown()
-    if re.search(rf"\b(?:on|to|onto) `{re.escape(git.branch)}`", said.text):
+    if names_branch(said.text, git.branch):
         return claim_unknown("it tells of another commit, too")
     where = f"the branch {git.branch}" if git.branch else "no branch"
     return git_contradicts(f"the branch {said.name} has no new commit, what is new is on {where}")
@@ -129,7 +135,7 @@ def _assess_branch(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
     named = re.search(r"[-/_\d]", said.name)  # "a branch that ..." names none
     if git is None or git.branches is None or said.name in git.branches or not named:
         return claim_unknown()
-    if re.search(r"\b(?:origin|remote)\b", said.text):
+    if speaks_of_remote(said.text):
         return claim_unknown("it may be a branch of a remote")
     if any(command_pattern("deletes_branch").search(call.command) for call in seen.turn.calls):
         return claim_unknown("it may have been merged and deleted since")

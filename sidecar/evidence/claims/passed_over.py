@@ -46,7 +46,8 @@ PART: Final = re.compile(r"[,;] ")
 STEM: Final = 6
 SHORTEST_STEM: Final = 5
 """Letters of the words of a program's name, of which the first are compared."""
-OTHER_CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS if kind is not Kind.TESTS)
+CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS)
+OTHER_CHECKS: Final = CHECKS - {Kind.TESTS.value}
 
 
 class PassedOver(Struct, frozen=True):
@@ -63,7 +64,7 @@ class PassedOver(Struct, frozen=True):
     @property
     def is_check(self) -> bool:
         """Whether it is a check: tests, build, types or lint."""
-        return self.subject in {kind.value for kind in STANDARD_CHECK_KINDS}
+        return self.subject in CHECKS
 
 
 def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
@@ -132,7 +133,7 @@ def told_failures(turn: Turn) -> set[str]:
 
     Of checks it may tell what was red before ("I fixed the failing test").
     """
-    known = claim_wording().subjects.keys() - {kind.value for kind in STANDARD_CHECK_KINDS}
+    known = claim_wording().subjects.keys() - CHECKS
     failed = unmended_failures(turn).keys() & known
     parts = [part for unit in message_units(turn.last_message) for part in PART.split(unit)] if failed else []
     troubled = list(filter(tells_of_trouble, parts))
@@ -196,7 +197,7 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
         return run in blamed_commands(call, failed=True)
     if run.fate is FailureHandling.DECIDES or run.shadowed or CLEAN_TREE_MESSAGE in call.output:
         return False
-    check = subject in {kind.value for kind in STANDARD_CHECK_KINDS}
+    check = subject in CHECKS
     if check and summary_says_failed(Kind(subject), call.output):
         return True
     marks = claim_wording().failure_marks
@@ -231,9 +232,7 @@ def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
 
 def _is_passed_over(subject: str, turn: Turn, at: int, units: list[str], *, told: bool) -> bool:
     known, call = claim_wording(), turn.calls[at]
-    worked = any(subject in map(_subject, each.runs) and not _line_failed(each) for each in turn.calls[:at])
-    check = subject in {kind.value for kind in STANDARD_CHECK_KINDS}
-    if any(map(tells_of_failure, units)) or (check and any(map(tells_a_share, units))):
+    if any(map(tells_of_failure, units)) or (subject in CHECKS and any(map(tells_a_share, units))):
         return False
     if subject in known.subjects:
         return not any(_tells_of_trouble(subject, call, unit) for unit in units)
@@ -241,7 +240,13 @@ def _is_passed_over(subject: str, turn: Turn, at: int, units: list[str], *, told
         subject.partition(" ")[0] in known_commands().task_runners
         or compiled(known.not_found).search(call.output)
     )
-    return not (probed and worked) and (_is_praised(subject, units) or not (probed or told))
+    if probed and _ran_well_before(subject, turn.calls[:at]):
+        return False
+    return _is_praised(subject, units) or not (probed or told)
+
+
+def _ran_well_before(subject: str, calls: tuple[ToolCall, ...]) -> bool:
+    return any(subject in map(_subject, call.runs) and not _line_failed(call) for call in calls)
 
 
 def _is_praised(subject: str, units: list[str]) -> bool:

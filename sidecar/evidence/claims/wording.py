@@ -98,6 +98,9 @@ class ClaimWording(Struct, frozen=True, forbid_unknown_fields=True):
     last_commit: str
     all_remotes: str
     nothing_done: str
+    of_remote: str
+    on_branch: str
+    exit_code: str
     not_found: str
     trunk: str
     unchecked: str
@@ -168,6 +171,23 @@ def tells_of_failure(text: str) -> bool:
 def only_ordered() -> frozenset[ClaimKind]:
     """Return the kinds of claims that count, without a goal, only where the prompt orders such a thing."""
     return claim_wording().only_ordered
+
+
+def speaks_of_remote(text: str) -> bool:
+    """Whether a text speaks of a remote."""
+    return compiled(claim_wording().of_remote).search(text) is not None
+
+
+def names_branch(text: str, branch: str) -> bool:
+    """Whether a text tells of something on this branch, or that went to it."""
+    hits = compiled(claim_wording().on_branch).finditer(text)
+    return any(named_groups(hit)["name"] == branch for hit in hits)
+
+
+def tells_exit_code(text: str, code: int) -> bool:
+    """Whether a text says that something ended with this code."""
+    hits = compiled(claim_wording().exit_code).finditer(text)
+    return any(int(named_groups(hit)["count"]) == code for hit in hits)
 
 
 def tells_a_share(text: str) -> bool:

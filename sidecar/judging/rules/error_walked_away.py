@@ -19,7 +19,7 @@ from sidecar.evidence.claims.passed_over import (
     subject_pattern,
     tells_what_failed,
 )
-from sidecar.evidence.claims.wording import CLAUSE, IN_BACKTICKS, tells_a_share
+from sidecar.evidence.claims.wording import CLAUSE, IN_BACKTICKS, tells_a_share, tells_exit_code
 from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
@@ -109,7 +109,7 @@ def _is_listed_as_left(look: TurnFacts, subject: str) -> bool:
 def _names_exit_code(look: TurnFacts) -> bool:
     """Whether the message says with which code the last command ended, as where the user asked for that."""
     code = look.failure.exit_code if look.failure else None
-    return code is not None and re.search(rf"\b(?:code|status) {code}\b", look.message.text) is not None
+    return code is not None and tells_exit_code(look.message.text, code)
 
 
 def _mentions_failure(look: TurnFacts) -> bool:

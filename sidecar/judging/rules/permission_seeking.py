@@ -40,9 +40,6 @@ NEW_TOPIC_LIMIT: Final = 2
 """Words that the user did not use and that a question about a part of the request may add."""
 
 
-ALTERNATIVE: Final = r"(?i)\bor\b(?! not\b)"
-
-
 def find_permission_seeking(look: TurnFacts) -> RuleFinding | None:
     """Find a request for permission in the last paragraph."""
     question = find_permission_question(look)
@@ -91,9 +88,7 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
 def _asks_which(look: TurnFacts, question: str) -> bool:
     """Whether a question offers an alternative, or names what the prompt does not."""
     names = re.findall(BACKTICK_NAME, question)
-    return re.search(ALTERNATIVE, question) is not None or any(
-        name.strip("`") not in look.request.text for name in names
-    )
+    return has(question, "alternative") or any(name.strip("`") not in look.request.text for name in names)
 
 
 def _tells_what_git_refused(look: TurnFacts) -> bool:
