@@ -73,8 +73,6 @@ def install(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError(
             f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
         )
-    if with_rubric_editor:
-        installation.require_editor_packages()
     runtime = _announced_runtime()
     if host == CLAUDE_CODE:
         plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))

@@ -22,7 +22,7 @@ from sidecar.hosts.opencode.plugin_file import (
     bake_status_file,
     identify_plugin_file,
 )
-from sidecar.platform.installation import HostError, has_editor_packages, plugin_root
+from sidecar.platform.installation import HostError, plugin_root
 from sidecar.platform.processes import find_program
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def plugin_file_offers(scope: str, runtime: Path) -> InstallationInfo:
 
     A project's file is shared by all its users, so it has the name of the command, not one user's path to it.
     """
-    verbs = VERBS.keys() - ({"lsp"} if not has_editor_packages() else set())
-    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__, verbs)
+    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__, VERBS.keys())
 
 
 class OpenCodeFile(Struct, frozen=True):

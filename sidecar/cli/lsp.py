@@ -24,10 +24,8 @@ def lsp(*, stdio: bool) -> int:  # noqa: ARG001 - there is one way
 
 def _serve_rubrics() -> int:
     """Run the server. The imports are heavy, and not needed for --help or a wrong usage."""
-    from sidecar.platform.installation import plugin_root, require_editor_packages  # noqa: PLC0415 - see above
+    from sidecar.platform.installation import plugin_root  # noqa: PLC0415 - see above
     from sidecar.platform.paths import user_paths  # noqa: PLC0415 - see above
-
-    require_editor_packages()
     from sidecar.servers.rubric_language.desk import RubricEditorCheck  # noqa: PLC0415 - see above
     from sidecar.servers.rubric_language.server import serve_language_server  # noqa: PLC0415 - see above
 

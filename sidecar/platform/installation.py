@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +12,6 @@ COMPILED: Final = (
     *("anyio", "attr", "cattrs", "lsprotocol", "mcp", "mcp_types", "pydantic", "pygls", "starlette"),
 )
 """Packages imported at start-up, by the sidecar and by the servers that hosts start."""
-EDITOR_PACKAGE: Final = "pygls>=2.1"
-"""What the extra `editor` installs, for the language server of rubrics alone; lsprotocol comes with it."""
 
 
 class HostError(Exception):
@@ -52,22 +48,6 @@ def corpus_folder() -> Path:
 def compile_packages() -> tuple[str, ...]:
     """Compile the packages imported at start-up, since some installers do not; return those not compiled."""
     return tuple(name for name in COMPILED if _is_installed(name) and not _compile_package(name))
-
-
-def has_editor_packages() -> bool:
-    """Return whether the language server's packages are installed."""
-    return _is_installed("pygls")
-
-
-def require_editor_packages() -> None:
-    """Raise HostError with the line to type, if the language server's packages are missing."""
-    if not has_editor_packages():
-        python = shlex.quote(sys.executable)
-        pip = f"{python} -m pip" if _is_installed("pip") else f"python3 -m pip --python {python}"
-        raise HostError(
-            "the language server of rubrics needs a package that is not installed",
-            f"{pip} install '{EDITOR_PACKAGE}'",
-        )
 
 
 def _is_installed(name: str) -> bool:
