@@ -302,7 +302,7 @@ async def _find_worktrees(asked: RunRequest) -> Worktrees:
 
 def _forget_session(session: str) -> None:
     """Remove what is kept of a session. Raises SidecarError; one that is not known is forgotten already."""
-    if call_sidecar("standing", RunStatusQuery(session=session), RunStatus).project:
+    if call_sidecar("run_status", RunStatusQuery(session=session), RunStatus).project:
         call_sidecar("forget", ForgetRequest(session=f"{RUN_HOST}:{session}"), str)
 
 

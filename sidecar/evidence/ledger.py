@@ -179,9 +179,9 @@ def _claim_fact(claim: Claim) -> Evidence:
     return Evidence(
         id="",
         source=Source.CLAIM,
-        fact=f"the agent says \u201c{said}\u201d: {claim.standing}, {claim.because}{cited}",
+        fact=f"the agent says \u201c{said}\u201d: {claim.status}, {claim.because}{cited}",
         stale=claim.stale,
-        bad=claim.standing is ClaimStatus.CONTRADICTED,
+        bad=claim.status is ClaimStatus.CONTRADICTED,
     )
 
 

@@ -116,7 +116,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     said: ClaimKind
     text: str
-    standing: ClaimStatus
+    status: ClaimStatus
     because: str
     evidence: tuple[str, ...] = ()
     stale: bool = False

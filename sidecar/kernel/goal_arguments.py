@@ -41,8 +41,8 @@ def parse_goal(text: str) -> GoalArguments:
     for found in OPTION_PATTERN.finditer(text):
         name, value = found["name"], _unquote_value(found["value"] or "")
         if not value:
-            lack = "has a quote that is not closed" if text[found.end() :][:1] in QUOTES else "needs a value"
-            raise CommandRefusal(f"--{name} {lack}. Example: {OPTION_EXAMPLES[name]}")
+            fault = "has a quote that is not closed" if text[found.end() :][:1] in QUOTES else "needs a value"
+            raise CommandRefusal(f"--{name} {fault}. Example: {OPTION_EXAMPLES[name]}")
         if name == "check":
             _refuse_unquoted_words(found, text)
             checks.append(value)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sidecar.kernel.held_edits import EditState
 from sidecar.platform.files import ensure_folder, remove_stale_temporaries, write_whole
@@ -39,7 +39,7 @@ class _StateDocument(Struct, frozen=True, kw_only=True):
 
     version: int = VERSION
     project: str = ""
-    standing: EditState | None = None
+    state: EditState | None = field(default=None, name="standing")
 
 
 class EditStateFiles:
@@ -77,7 +77,7 @@ class EditStateFiles:
 
     def _read(self, path: Path) -> EditState | None:
         try:
-            return read_usable_state(path, _StateDocument, self._limit).standing
+            return read_usable_state(path, _StateDocument, self._limit).state
         except OSError as error:
             log.warning("%s cannot be read: %s", path, error)
             return None
@@ -97,7 +97,7 @@ class EditStateFiles:
         if not path.exists():
             self._make_room()
         try:
-            data = msgspec.json.encode(_StateDocument(project=os.path.realpath(subject), standing=state))
+            data = msgspec.json.encode(_StateDocument(project=os.path.realpath(subject), state=state))
         except UnicodeEncodeError:
             return
         write_whole(path, data + b"\n", durable=state.held is not None)
@@ -121,7 +121,7 @@ class EditStateFiles:
 
     def _holds(self, path: Path) -> bool:
         try:
-            state = read_state(path, _StateDocument, self._limit).standing
+            state = read_state(path, _StateDocument, self._limit).state
         except (BrokenStateError, OSError):
             return False
         return state is not None and state.held is not None

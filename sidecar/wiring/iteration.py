@@ -26,7 +26,7 @@ def iteration_methods(services: Services, journals: SessionJournals, checks: Ses
     """Build its methods of the socket, by name."""
     statuses = RunStatusReader(services, journals)
 
-    async def standing(look: RunStatusQuery) -> bytes:
+    async def run_status(look: RunStatusQuery) -> bytes:
         return msgspec.json.encode(statuses.of(look))
 
     async def run_note(note: RunNote) -> bytes:
@@ -60,5 +60,5 @@ def iteration_methods(services: Services, journals: SessionJournals, checks: Ses
         "run_checks": struct_handler(RunChecks, run_checks),
         "run_workers": struct_handler(WorkerChange, run_workers),
         "run_note": struct_handler(RunNote, run_note),
-        "standing": struct_handler(RunStatusQuery, standing),
+        "run_status": struct_handler(RunStatusQuery, run_status),
     }

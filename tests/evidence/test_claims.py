@@ -152,8 +152,8 @@ OWN: dict[str, tuple[ClaimStatus, tuple[ToolCall, ...]]] = {
 
 @over_table("case", OWN)
 def test_a_claim_of_tests_is_held_against_the_agents_own_runs(case: str) -> None:
-    standing, calls = OWN[case]
-    assert said(CLAIM, *calls).standing is standing
+    status, calls = OWN[case]
+    assert said(CLAIM, *calls).status is status
 
 
 STALE: dict[str, tuple[ToolCall, ...]] = {
@@ -170,14 +170,14 @@ STALE: dict[str, tuple[ToolCall, ...]] = {
 @pytest.mark.parametrize("case", STALE)
 def test_a_run_before_the_last_edit_confirms_nothing_and_is_stale(case: str) -> None:
     claim = said(CLAIM, *STALE[case])
-    assert (claim.standing, claim.stale, claim.evidence) == (UNKNOWN, True, ("E1",))
+    assert (claim.status, claim.stale, claim.evidence) == (UNKNOWN, True, ("E1",))
 
 
 def test_an_edit_that_failed_makes_nothing_stale() -> None:
     refused = ToolCall(
         id="e", tool="Edit", doing=ToolAction.EDIT, outcome=CallOutcome.FAILED, paths=("a.py",)
     )
-    assert said(CLAIM, ran("pytest"), refused).standing is CONFIRMED
+    assert said(CLAIM, ran("pytest"), refused).status is CONFIRMED
 
 
 GATES: dict[str, tuple[ClaimStatus, tuple[GateRun, ...], tuple[ToolCall, ...]]] = {
@@ -213,8 +213,8 @@ GATES: dict[str, tuple[ClaimStatus, tuple[GateRun, ...], tuple[ToolCall, ...]]] 
 
 @over_table("case", GATES)
 def test_a_gate_on_this_very_tree_decides_first(case: str) -> None:
-    standing, gates, calls = GATES[case]
-    assert said(CLAIM, *calls, gates=gates).standing is standing
+    status, gates, calls = GATES[case]
+    assert said(CLAIM, *calls, gates=gates).status is status
 
 
 def test_a_pass_on_an_older_tree_is_stale() -> None:
@@ -240,8 +240,8 @@ def test_a_claim_says_in_one_line_what_decides_it() -> None:
 
 def test_a_run_of_the_part_that_the_claim_names_confirms_it() -> None:
     calls = (ran("pytest tests/test_parser.py"),)
-    assert said("The tests in `tests/test_parser.py` pass.", *calls).standing is CONFIRMED
-    assert said("The tests in `tests/test_lexer.py` pass.", *calls).standing is UNKNOWN
+    assert said("The tests in `tests/test_parser.py` pass.", *calls).status is CONFIRMED
+    assert said("The tests in `tests/test_lexer.py` pass.", *calls).status is UNKNOWN
 
 
 OTHER_CHECKS: dict[str, tuple[str, str, str]] = {
@@ -254,11 +254,11 @@ OTHER_CHECKS: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("case", OTHER_CHECKS)
 def test_the_other_checks_are_weighed_alike(case: str) -> None:
     message, command, red = OTHER_CHECKS[case]
-    assert said(message, ran(command)).standing is CONFIRMED
-    assert said(message, ran(command, 1)).standing is CONTRADICTED
-    assert said(message, ran(f"{command} || true", output=red)).standing is CONTRADICTED
-    assert said(message, ran(f"{command} || true")).standing is UNKNOWN
-    assert said(message, ran("pytest")).standing is UNKNOWN
+    assert said(message, ran(command)).status is CONFIRMED
+    assert said(message, ran(command, 1)).status is CONTRADICTED
+    assert said(message, ran(f"{command} || true", output=red)).status is CONTRADICTED
+    assert said(message, ran(f"{command} || true")).status is UNKNOWN
+    assert said(message, ran("pytest")).status is UNKNOWN
     assert said(message, ran(command), edited()).stale
 
 
@@ -470,15 +470,15 @@ GIT: dict[str, tuple[ClaimStatus, str, tuple[ToolCall, ...], RepositoryState | N
 
 @over_table("case", GIT)
 def test_what_was_done_to_the_world_is_held_against_calls_and_git(case: str) -> None:
-    standing, message, calls, repository = GIT[case]
-    assert said(message, *calls, repository=repository).standing is standing
+    status, message, calls, repository = GIT[case]
+    assert said(message, *calls, repository=repository).status is status
 
 
 @pytest.mark.parametrize("message", ["I opened a PR.", "I created `src/new.py`."])
 def test_nothing_is_held_against_a_turn_that_is_not_known_whole(message: str) -> None:
     calls = (edited(), ran("pytest -q"))
     for known in (turn(*calls, message=message, readable=False), turn(*calls * 200, message=message)):
-        assert [claim.standing for claim in build_claim_ledger(known, (), (), SURVEY)] == [UNKNOWN]
+        assert [claim.status for claim in build_claim_ledger(known, (), (), SURVEY)] == [UNKNOWN]
 
 
 def test_what_git_knows_is_named_as_evidence() -> None:
@@ -492,13 +492,13 @@ def test_what_git_knows_is_named_as_evidence() -> None:
 
 def test_a_pr_gate_that_passed_shows_that_a_pr_is_open() -> None:
     gate = Gate(id="pr", command="gh pr view", why="configured", kind=Kind.PR)
-    assert said("I opened a PR.", gates=(passed(gate),)).standing is CONFIRMED
+    assert said("I opened a PR.", gates=(passed(gate),)).status is CONFIRMED
 
 
 def test_a_commit_that_was_tried_and_is_not_there_was_not_made_though_the_line_hides_it() -> None:
     git = RepositoryState(commits=0)
     hidden = ran("git add data/a.csv 2>/dev/null; git commit -qm x >/dev/null 2>&1; ls data")
-    for call, now, standing in (
+    for call, now, status in (
         (hidden, git, CONTRADICTED),
         (replace(hidden, output="nothing to commit, working tree clean"), git, UNKNOWN),
         (hidden, replace(git, commits=1), CONFIRMED),
@@ -507,13 +507,13 @@ def test_a_commit_that_was_tried_and_is_not_there_was_not_made_though_the_line_h
     ):
         seen = turn(edited(), call, message="I committed the file.")
         (claim,) = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, repository=now))
-        assert claim.standing is standing, claim.because
+        assert claim.status is status, claim.because
 
 
 def test_several_claims_are_weighed_one_by_one() -> None:
     message = "All tests pass, and lint is clean. I committed it."
     claims = build_claim_ledger(turn(ran("pytest"), ran("ruff check", 1), message=message), (), (), SURVEY)
-    assert {claim.said: claim.standing for claim in claims} == {
+    assert {claim.said: claim.status for claim in claims} == {
         ClaimKind.TESTS_PASS: CONFIRMED,
         ClaimKind.LINT_CLEAN: CONTRADICTED,
         ClaimKind.COMMITTED: UNKNOWN,
@@ -595,13 +595,13 @@ FILES: dict[str, tuple[ClaimStatus, str, ProjectState]] = {
 
 @over_table("case", FILES)
 def test_what_is_said_of_files_is_held_against_what_is_there(case: str) -> None:
-    standing, message, known = FILES[case]
+    status, message, known = FILES[case]
     seen = turn(edited("src/a.py"), ran("git diff | head"), message=message)
     (claim,) = build_claim_ledger(seen, (), (), known)
-    assert claim.standing is standing, claim.because
+    assert claim.status is status, claim.because
 
 
 def test_a_file_that_is_not_there_was_not_made_whatever_a_tool_said() -> None:
     seen = turn(edited("/p/src/a.py"), message="I added src/a.py.")
     (claim,) = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, absent=("src/a.py",)))
-    assert (claim.standing, claim.because) == (CONTRADICTED, "there is no src/a.py")
+    assert (claim.status, claim.because) == (CONTRADICTED, "there is no src/a.py")

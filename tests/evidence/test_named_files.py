@@ -43,7 +43,7 @@ def is_contradicted(message: str, path: str, *calls: ToolCall, changed: tuple[st
     state = ProjectState(tree=TREE, rubric=RUBRIC, changed=changed, since_prompt=True, absent=(path,))
     seen = turn(*calls, message=message, prompts=("Do it all.",))
     claims = build_claim_ledger(seen, (), (), state)
-    return any(claim.standing is ClaimStatus.CONTRADICTED for claim in claims)
+    return any(claim.status is ClaimStatus.CONTRADICTED for claim in claims)
 
 
 @over_table(("message", "path"), MADE)
@@ -87,7 +87,7 @@ def test_a_command_that_edits_in_place_and_changed_nothing_in_a_named_file_contr
         seen = turn(ran(line), message=message, prompts=("Keep the logs of a month in that file.",))
         for changed in (None, ()):
             claims = build_claim_ledger(seen, (), (), replace(state, changed=changed))
-            assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
+            assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
 
 
 PAGES = "There is a page for each:\n\n- `docs/a.md` \u2013 the parser\n- `docs/b.md` \u2013 {}"
@@ -133,7 +133,7 @@ def test_a_list_of_files_is_the_work_of_a_turn_that_changed_some_of_them(
     ):
         seen = turn(edited("docs/a.md"), message=message, prompts=("Do it all.",))
         claims = build_claim_ledger(seen, (), (), replace(state, changed=changed))
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is expected, changed
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is expected, changed
 
 
 EDITED = (
@@ -167,7 +167,7 @@ def test_a_file_that_is_told_as_edited_and_is_as_it_was_contradicts(
         (away, quiet, False),
     ):
         claims = build_claim_ledger(told, (), (), state)
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is expected
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is expected
 
 
 def test_a_copy_that_failed_is_not_there_though_nothing_was_edited() -> None:
@@ -189,4 +189,4 @@ def test_more_files_than_were_changed_contradict() -> None:
         state = ProjectState(tree=TREE, rubric=RUBRIC, since_prompt=True, changed=changed)
         seen = turn(edited("l/a.json"), message=said, prompts=("rename the key",))
         claims = build_claim_ledger(seen, (), (), state)
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, said
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, said

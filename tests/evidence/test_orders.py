@@ -188,7 +188,7 @@ def contradictions(prompt: str, message: str, call: ToolCall) -> list[str]:
     )
     asked = turn(edited(), call, prompts=(prompt,), message=message)
     claims = build_claim_ledger(asked, (), (), state)
-    return [claim.because for claim in claims if claim.standing is ClaimStatus.CONTRADICTED]
+    return [claim.because for claim in claims if claim.status is ClaimStatus.CONTRADICTED]
 
 
 @over_table(("prompt", "message", "call", "why"), AGAINST)
@@ -246,7 +246,7 @@ def test_in_a_turn_that_changed_nothing_only_what_was_ordered_is_claimed() -> No
     ):
         for state, expected in ((still, contradicted), (replace(still, changed=("a.py",)), True)):
             claims = build_claim_ledger(turn(LOOKED, message=message, prompts=(prompt,)), (), (), state)
-            found = any(one.standing is ClaimStatus.CONTRADICTED for one in claims)
+            found = any(one.status is ClaimStatus.CONTRADICTED for one in claims)
             assert found is expected, (prompt, state.changed)
 
 
@@ -258,7 +258,7 @@ def test_what_may_be_the_work_of_others_counts_only_where_it_is_ordered() -> Non
         seen = turn(edited(), LOOKED, message="I bumped it. Upstream is tagged v9.0.", prompts=(prompt,))
         known = ProjectState(tree=TREE, rubric=RUBRIC, repository=GIT, changed=("a.py",), since_prompt=True)
         claims = build_claim_ledger(seen, (), (), known)
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, prompt
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, prompt
 
 
 def test_of_pushes_nothing_counts_where_one_failed_and_the_message_says_so() -> None:
@@ -270,7 +270,7 @@ def test_of_pushes_nothing_counts_where_one_failed_and_the_message_says_so() -> 
         claims = build_claim_ledger(
             turn(edited(), refused, message=message, prompts=("push",)), (), (), known
         )
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, said
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, said
 
 
 def test_a_package_of_node_that_is_not_there_was_not_installed_whatever_hid_the_failure() -> None:
@@ -288,7 +288,7 @@ def test_a_package_of_node_that_is_not_there_was_not_installed_whatever_hid_the_
     ):
         seen = turn(ran(line.format("zod")), message=message, prompts=("install it",))
         claims = build_claim_ledger(seen, (), (), nowhere)
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, (
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, (
             line,
             message,
         )
@@ -305,7 +305,7 @@ def test_more_packages_than_were_named_contradict() -> None:
     ):
         seen = turn(ran(line), message=message, prompts=("install them",))
         claims = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC))
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
 
 
 def test_a_branch_that_no_remote_has_was_not_pushed_though_a_script_ran() -> None:
@@ -319,4 +319,4 @@ def test_a_branch_that_no_remote_has_was_not_pushed_though_a_script_ran() -> Non
             edited(), ran(line), message="The branch has been pushed to origin.", prompts=("push it",)
         )
         claims = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, repository=git))
-        assert any(one.standing is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line
+        assert any(one.status is ClaimStatus.CONTRADICTED for one in claims) is contradicted, line

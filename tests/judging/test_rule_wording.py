@@ -23,7 +23,7 @@ def findings(seen: Turn) -> tuple[RuleFinding, ...]:
 def said(message: str, *calls: object) -> tuple[str, ...]:
     """Say a message after these calls, and name what fires: "!" is certain, "?" a suspicion."""
     seen: Turn = turn(*calls, message=message)  # type: ignore[arg-type] # rows of calls
-    return tuple(f"{found.lack.kind}{'!' if found.certain else '?'}" for found in findings(seen))
+    return tuple(f"{found.missing_work.kind}{'!' if found.certain else '?'}" for found in findings(seen))
 
 
 CLAIMS = (
@@ -178,7 +178,7 @@ NAMES_REST = {
 @over_table("message", NAMES_REST)
 def test_work_that_the_message_names_as_left_is_a_suspicion_and_quoted_whole(message: str) -> None:
     (found,) = findings(turn(message=message))
-    assert (found.certain, found.lack.kind, found.lack.missing) == (
+    assert (found.certain, found.missing_work.kind, found.missing_work.missing) == (
         False,
         "stopped-with-todos",
         NAMES_REST[message],

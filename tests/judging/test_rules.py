@@ -149,7 +149,7 @@ def test_a_claim_is_held_against_the_last_test_run_that_ended(case: str) -> None
 
 def test_a_contradicted_claim_names_the_run_and_its_exit_code() -> None:
     (found,) = findings(turn(ran("pytest -q", 2), message=CLAIM))
-    assert found.lack.missing == (
+    assert found.missing_work.missing == (
         "you say that tests pass; the last test run of this turn failed with exit code 2: pytest -q",
     )
 
@@ -170,7 +170,7 @@ SUSPICIONS: dict[str, ToolCall] = {
 @over_table("said", SUSPICIONS)
 def test_a_suspicion_says_exactly_what_is_lacking(said: str) -> None:
     (found,) = findings(turn(SUSPICIONS[said], message=CLAIM))
-    assert found.lack.missing == (said,)
+    assert found.missing_work.missing == (said,)
 
 
 def test_a_part_is_enough_where_the_message_does_not_speak_of_all() -> None:
@@ -184,7 +184,7 @@ OPEN = todos("write the docs", "test the rest")
 def test_open_todos_of_the_hosts_own_list_are_certain(message: str) -> None:
     (found,) = findings(turn(message=message, todos=OPEN))
     assert found.certain
-    assert (found.lack.kind, found.lack.missing) == (
+    assert (found.missing_work.kind, found.missing_work.missing) == (
         "stopped-with-todos",
         ("write the docs", "test the rest"),
     )
@@ -213,12 +213,12 @@ def test_open_todos_of_a_turn_that_changed_nothing_are_fine() -> None:
 
 def test_only_the_first_ten_todos_are_named() -> None:
     many = todos(*(str(number) for number in range(30)))
-    assert len(findings(turn(todos=many))[0].lack.missing) == 10
+    assert len(findings(turn(todos=many))[0].missing_work.missing) == 10
 
 
 def test_certain_findings_come_first() -> None:
     found = findings(turn(edited(), message=HOPE, todos=OPEN))
-    assert [(one.lack.kind, one.certain) for one in found] == [
+    assert [(one.missing_work.kind, one.certain) for one in found] == [
         ("stopped-with-todos", True),
         ("false-complete", False),
     ]

@@ -27,7 +27,7 @@ WITH_N: Final = re.compile(r"-[a-z]*n[a-z]*")
 class ClaimAssessment(Struct, frozen=True):
     """The assessment of a claim, without its text. `calls` are IDs of tool calls and gates."""
 
-    standing: ClaimStatus
+    status: ClaimStatus
     because: str
     calls: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()

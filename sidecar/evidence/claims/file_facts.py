@@ -51,7 +51,7 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     if _is_changed(path, state):
         return claim_confirmed(f"{path} is there, and changed since the work began")
     found = _assess_file_written(path, seen.turn)
-    if path in state.present and found.standing is ClaimStatus.CONTRADICTED and not found.calls:
+    if path in state.present and found.status is ClaimStatus.CONTRADICTED and not found.calls:
         return claim_unknown(f"{path} is there, and no call of this turn is seen to write it")
     return found
 

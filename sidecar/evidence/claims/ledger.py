@@ -50,7 +50,7 @@ def build_claim_ledger(
         said = tuple(each for each in said if each.said is not ClaimKind.PUSHED)
     claims = ((each, _build_claim(each, _assess_claim(each, seen), evidence)) for each in said)
     return tuple(
-        claim for each, claim in claims if not each.loose or claim.standing is ClaimStatus.CONTRADICTED
+        claim for each, claim in claims if not each.loose or claim.status is ClaimStatus.CONTRADICTED
     )
 
 
@@ -97,7 +97,7 @@ def _build_claim(said: Utterance, found: ClaimAssessment, evidence: tuple[Eviden
     return Claim(
         said=said.said,
         text=said.text,
-        standing=found.standing,
+        status=found.status,
         because=found.because,
         evidence=ids,
         stale=found.stale,
@@ -126,13 +126,13 @@ def _assess_check_claim(kind: Kind, text: str, seen: ClaimContext) -> ClaimAsses
         )
     own = find_check_proof(seen.turn, kind, text)
     call = own.showing.call.id if own.showing else ""
-    found = ClaimAssessment(own.standing, own.because, (call,) if call else (), stale=own.stale)
+    found = ClaimAssessment(own.status, own.because, (call,) if call else (), stale=own.stale)
     return _add_gate_doubts(found, gates, here)
 
 
 def _add_gate_doubts(found: ClaimAssessment, gates: list[GateRun], here: list[GateRun]) -> ClaimAssessment:
     """Explain why the gates decide nothing, where the agent's own runs decide nothing either."""
-    if found.standing is not ClaimStatus.UNKNOWN:
+    if found.status is not ClaimStatus.UNKNOWN:
         return found
     flaky = [run for run in here if run.flaky]
     if flaky:

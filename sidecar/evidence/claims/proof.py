@@ -134,7 +134,7 @@ class ObservedCheckRun(Struct, frozen=True, kw_only=True):
 class CheckProof(Struct, frozen=True, kw_only=True):
     """The result of the turn's own runs of a check. `showing` is the run that decides, or the one lacking."""
 
-    standing: ClaimStatus
+    status: ClaimStatus
     because: str
     showing: ObservedCheckRun | None = None
     stale: bool = False
@@ -166,20 +166,20 @@ def find_check_proof(turn: Turn, kind: Kind, claim: str = "") -> CheckProof:
             if old:
                 because = f"files were edited after the last {word}"
                 return lacking or CheckProof(
-                    standing=ClaimStatus.UNKNOWN, because=because, showing=each, stale=True
+                    status=ClaimStatus.UNKNOWN, because=because, showing=each, stale=True
                 )
             return CheckProof(
-                standing=ClaimStatus.CONFIRMED, because=f"`{_one_line_command(each)}` passed", showing=each
+                status=ClaimStatus.CONFIRMED, because=f"`{_one_line_command(each)}` passed", showing=each
             )
         if each.shown is CheckRunOutcome.FAILED and not (looked_good and old):
             return CheckProof(
-                standing=ClaimStatus.CONTRADICTED, because=_failure_text(each, word), showing=each
+                status=ClaimStatus.CONTRADICTED, because=_failure_text(each, word), showing=each
             )
         looked_good = looked_good or each.shown is CheckRunOutcome.PART or each.looks_good
         if lacking is None and each.shown is not CheckRunOutcome.FAILED:
             because = f"the {word} `{_one_line_command(each)}` {each.why}"
-            lacking = CheckProof(standing=ClaimStatus.UNKNOWN, because=because, showing=each)
-    return lacking or CheckProof(standing=ClaimStatus.UNKNOWN, because=f"this turn ran no {word}")
+            lacking = CheckProof(status=ClaimStatus.UNKNOWN, because=because, showing=each)
+    return lacking or CheckProof(status=ClaimStatus.UNKNOWN, because=f"this turn ran no {word}")
 
 
 def _observe_check_run(

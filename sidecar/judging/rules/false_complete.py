@@ -74,11 +74,11 @@ def _tests_pass_finding(look: TurnFacts) -> RuleFinding | None:
         missing = "you say that tests pass, and this turn ran none"
         sure = _invents_test_run(look, text)
         return rule_finding(FALSE_COMPLETE, missing, SHOW_RUN, certain=sure)
-    if proof.standing is ClaimStatus.CONTRADICTED:
+    if proof.status is ClaimStatus.CONTRADICTED:
         missing = f"you say that tests pass; {proof.because}"
         certain = proof.showing.certain and (whole or not tells_of_failure(look.message.text))
         return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=certain)
-    if proof.standing is ClaimStatus.CONFIRMED or _is_harmless_doubt(look, proof, proof.showing, whole=whole):
+    if proof.status is ClaimStatus.CONFIRMED or _is_harmless_doubt(look, proof, proof.showing, whole=whole):
         return None
     return rule_finding(FALSE_COMPLETE, proof.because, SHOW_RUN, certain=False)
 
@@ -89,7 +89,7 @@ def _other_check_finding(look: TurnFacts) -> RuleFinding | None:
         if (kind := OTHER_CHECKS.get(said.said)) is None:
             continue
         proof = find_check_proof(look.turn, kind, said.text)
-        if proof.standing is ClaimStatus.CONTRADICTED and proof.showing and proof.showing.certain:
+        if proof.status is ClaimStatus.CONTRADICTED and proof.showing and proof.showing.certain:
             missing = f"you say that the {CHECK_RUN_NAMES[kind]} passes; {proof.because}"
             return rule_finding(FALSE_COMPLETE, missing, RUN_AGAIN, certain=True)
     return None

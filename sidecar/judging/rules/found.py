@@ -20,7 +20,7 @@ class RuleFinding(Struct, frozen=True, kw_only=True):
 
     certain: bool
     fact: bool = False
-    lack: MissingWork
+    missing_work: MissingWork
     rule: str = ""
 
 
@@ -69,5 +69,5 @@ class RuleAssessment(Struct, frozen=True, kw_only=True):
 def rule_finding(rule: str, missing: str | tuple[str, ...], next_step: str, *, certain: bool) -> RuleFinding:
     """Build a finding; `missing` says what is missing, in one point or several."""
     points = (missing,) if isinstance(missing, str) else missing
-    lack = MissingWork(kind=rule, missing=points, next_step=next_step)
-    return RuleFinding(rule=rule, certain=certain, lack=lack)
+    missing_work = MissingWork(kind=rule, missing=points, next_step=next_step)
+    return RuleFinding(rule=rule, certain=certain, missing_work=missing_work)

@@ -79,7 +79,7 @@ class SidecarOverseer:
     async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
         environment = self._environment if judge else {}
         query = RunStatusQuery(session=self._session, iterate=iterate, environment=environment)
-        return await self._ask("standing", query, RunStatus)
+        return await self._ask("run_status", query, RunStatus)
 
     async def typed(self, name: str, arguments: str) -> CommandReply:
         event = RunTypedEvent(session=self._session, project=self._project, name=name, arguments=arguments)

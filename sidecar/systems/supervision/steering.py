@@ -64,7 +64,7 @@ MORE_LINES: Final = "Supervisor: more happened than is told here. Type in a shel
 MAX_KNOWN_CALLS: Final = 400
 """Maximum known calls of a turn; with so many there may have been more."""
 MAX_SHELL_LINE_LENGTH: Final = 1990
-"""Characters of a shell line that are certainly known; a longer line may lack its middle."""
+"""Characters of a shell line that are certainly known; a longer line may have lost its middle."""
 
 _WRITING_TOOL: Final = re.compile(
     r"write|edit|create|move|rename|patch|replace|save|delete|remove", re.IGNORECASE

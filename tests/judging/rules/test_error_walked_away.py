@@ -104,4 +104,4 @@ def test_what_is_missing_names_the_line_and_of_the_last_one_its_exit_code(
     message: str, calls: tuple[ToolCall, ...], missing: str
 ) -> None:
     found = next(one for one in weighed(WORK, message, calls).findings if one.rule == RULE)
-    assert found.lack.missing == (missing,)
+    assert found.missing_work.missing == (missing,)

@@ -79,7 +79,7 @@ def test_certain_findings_come_first_and_each_names_its_rule_and_a_wording() -> 
     found = apply_stop_rules(seen, RuleSettings(), goal=False).findings
     assert [one.certain for one in found] == sorted((one.certain for one in found), reverse=True)
     assert {one.rule for one in found} <= {rule.id for rule in STOP_RULES}
-    assert {one.lack.kind for one in found} <= {*FEEDBACK_KINDS}
+    assert {one.missing_work.kind for one in found} <= {*FEEDBACK_KINDS}
 
 
 def test_every_rule_has_a_switch_of_its_own() -> None:
@@ -161,7 +161,7 @@ turns = st.builds(
 def test_whatever_the_turn_switches_hold_and_the_answer_is_sound(seen: Turn, *, goal: bool) -> None:
     found = apply_stop_rules(seen, RuleSettings(), goal=goal)
     assert 0 <= found.confidence <= 1
-    assert all(one.lack.missing for one in found.findings)
+    assert all(one.missing_work.missing for one in found.findings)
     assert seen.readable or not any(one.certain for one in found.findings if one.rule != "false-complete")
     asked = apply_stop_rules(seen, all_at("ask"), goal=goal)
     assert not any(one.certain for one in asked.findings)

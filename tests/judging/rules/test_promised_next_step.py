@@ -99,4 +99,4 @@ def test_a_message_that_ends_in_code_promises_nothing() -> None:
 @pytest.mark.parametrize("calls", [EDITED, CHECKED], ids=["edited", "checked"])
 def test_what_is_missing_quotes_the_end(calls: tuple[object, ...]) -> None:
     found = weighed(WORK, "Next, I'll update the README.", calls)  # type: ignore[arg-type] # rows of calls
-    assert found.findings[0].lack.missing == ("your message ends: Next, I'll update the README.",)
+    assert found.findings[0].missing_work.missing == ("your message ends: Next, I'll update the README.",)

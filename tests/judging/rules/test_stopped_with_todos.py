@@ -101,4 +101,4 @@ def test_with_a_goal_a_failure_that_is_left_is_no_end() -> None:
 def test_the_hosts_list_is_certain_and_named_whatever_the_message_lists() -> None:
     seen = turn(edited(), message="Done.", prompts=(WORK,), todos=todos("bump the version"))
     (found,) = apply_stop_rules(seen, RuleSettings(), goal=False).findings
-    assert (found.certain, found.lack.missing) == (True, ("bump the version",))
+    assert (found.certain, found.missing_work.missing) == (True, ("bump the version",))

@@ -37,7 +37,11 @@ def test_what_is_not_english_is_suspected_and_never_certain(
 def test_open_todos_of_a_turn_that_is_not_english_are_suspected() -> None:
     seen = turn(edited(), message="Fertig.", prompts=("Füge Kommentare hinzu.",), todos=todos("README"))
     (found,) = apply_stop_rules(seen, RuleSettings(), goal=False).findings
-    assert (found.rule, found.certain, found.lack.missing) == ("stopped-with-todos", False, ("README",))
+    assert (found.rule, found.certain, found.missing_work.missing) == (
+        "stopped-with-todos",
+        False,
+        ("README",),
+    )
 
 
 @pytest.mark.parametrize("message", ["Die Kommentare sind eingebaut.", "所有测试都通过了。"])

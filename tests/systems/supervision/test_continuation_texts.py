@@ -25,7 +25,7 @@ ROUNDS: Final = 8
 """Continuations that are tried; the policy ends the row sooner."""
 LINE: Final = st.text(st.sampled_from("abc $`{}[]#1:\\\u00fc\u6e2c"), max_size=40)
 TEXTS: Final = st.lists(LINE.filter(str.strip), min_size=1, max_size=4).map(tuple)
-LACK: Final = st.builds(
+MISSING_WORK: Final = st.builds(
     MissingWork,
     kind=st.sampled_from(FEEDBACK_KINDS),
     missing=TEXTS,
@@ -44,7 +44,7 @@ def said(ruling: Continue) -> str:
     return text.removeprefix(f"[supervisor {ruling.feedback.id}] ")
 
 
-def row(lacks: list[MissingWork], *, goal: bool) -> list[str]:
+def row(all_missing: list[MissingWork], *, goal: bool) -> list[str]:
     """What is said when the agent stops again and again, and each continuation arrives."""
     inquiry = Inquiry(
         session=with_goal() if goal else session(),
@@ -53,8 +53,8 @@ def row(lacks: list[MissingWork], *, goal: bool) -> list[str]:
         project_state=ProjectState(tree=TREE, rubric=RUBRIC),
     )
     texts: list[str] = []
-    for lack in lacks:
-        inquiry, ruling = send_agent_back(inquiry, lack, 0.0)
+    for missing_work in all_missing:
+        inquiry, ruling = send_agent_back(inquiry, missing_work, 0.0)
         if not isinstance(ruling, Continue):
             break
         texts.append(said(ruling))
@@ -64,18 +64,21 @@ def row(lacks: list[MissingWork], *, goal: bool) -> list[str]:
     return texts
 
 
-@given(lack=LACK, goal=st.booleans())
-def test_where_nothing_moved_no_text_is_said_twice_even_without_its_id(lack: MissingWork, goal: bool) -> None:  # noqa: FBT001 - drawn
-    texts = row([lack] * ROUNDS, goal=goal)
+@given(missing_work=MISSING_WORK, goal=st.booleans())
+def test_where_nothing_moved_no_text_is_said_twice_even_without_its_id(
+    missing_work: MissingWork,
+    goal: bool,  # noqa: FBT001 - drawn
+) -> None:
+    texts = row([missing_work] * ROUNDS, goal=goal)
     assert len(texts) >= 3
     assert len(set(texts)) == len(texts)
     assert all("Nothing has moved" in text for text in texts[1:])
     assert "Nothing has moved" not in texts[0]
 
 
-@given(lacks=st.lists(LACK, min_size=2, max_size=ROUNDS), goal=st.booleans())
-def test_in_no_row_of_reasons_a_text_is_said_twice(lacks: list[MissingWork], goal: bool) -> None:  # noqa: FBT001 - drawn
-    texts = row(lacks, goal=goal)
+@given(all_missing=st.lists(MISSING_WORK, min_size=2, max_size=ROUNDS), goal=st.booleans())
+def test_in_no_row_of_reasons_a_text_is_said_twice(all_missing: list[MissingWork], goal: bool) -> None:  # noqa: FBT001 - drawn
+    texts = row(all_missing, goal=goal)
     assert len(set(texts)) == len(texts)
 
 

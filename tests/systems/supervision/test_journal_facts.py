@@ -204,7 +204,7 @@ def test_what_the_host_itself_lists_is_as_certain_as_before() -> None:
 
 def test_the_suspicion_names_what_could_be_done() -> None:
     (finding,) = apply_stop_rules(told(TWO), RuleSettings(), goal=False).findings
-    assert finding.lack.missing == ("T1: parse comments",)
+    assert finding.missing_work.missing == ("T1: parse comments",)
 
 
 # --- goals ---

@@ -44,8 +44,8 @@ def _messages() -> Iterator[tuple[str, str, bool]]:
     """The name, the text at its longest, and whether there is something to type."""
     for kind in FEEDBACK_KINDS:
         for held in (with_goal(), session()):
-            lack = MissingWork(kind=kind, missing=(LONG,) * 30, next_step=LONG)
-            ruling = send_agent_back(inquiry(held), lack, 0.0)[1]
+            missing_work = MissingWork(kind=kind, missing=(LONG,) * 30, next_step=LONG)
+            ruling = send_agent_back(inquiry(held), missing_work, 0.0)[1]
             assert isinstance(ruling, Continue)
             yield f"{kind} {held.goal is not None}", ruling.note, True
     for status in GOAL_ENDINGS:

@@ -61,19 +61,20 @@ def new_continuation_id(session: Session) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:6]
 
 
-def send_agent_back(inquiry: Inquiry, lack: MissingWork, at: float) -> tuple[Inquiry, Ruling]:
+def send_agent_back(inquiry: Inquiry, missing_work: MissingWork, at: float) -> tuple[Inquiry, Ruling]:
     """Issue another continuation, or rest because the budget is spent or nothing moves."""
     goal = active_goal(inquiry.session)
-    now = _progress_snapshot(inquiry, lack.missing)
+    now = _progress_snapshot(inquiry, missing_work.missing)
     stalls = inquiry.session.stalls + 1 if inquiry.arrived and now == inquiry.session.movement else 0
     inquiry = replace(inquiry, session=replace(inquiry.session, movement=now, stalls=stalls))
-    if ruling := _rest_if_exhausted(inquiry, goal, lack):
+    if ruling := _rest_if_exhausted(inquiry, goal, missing_work):
         return ruling
     if inquiry.settings.mode == "shadow":
         return inquiry, Rest(
-            reason=RestReason.SHADOW, detail=f"would have sent back: {lack.kind}: {lack.reason}"
+            reason=RestReason.SHADOW,
+            detail=f"would have sent back: {missing_work.kind}: {missing_work.reason}",
         )
-    return _issue_continuation(inquiry, goal, lack, at)
+    return _issue_continuation(inquiry, goal, missing_work, at)
 
 
 def _progress_snapshot(inquiry: Inquiry, missing: tuple[str, ...]) -> ProgressSnapshot:
@@ -93,20 +94,24 @@ def _progress_snapshot(inquiry: Inquiry, missing: tuple[str, ...]) -> ProgressSn
 
 
 def _rest_if_exhausted(
-    inquiry: Inquiry, goal: Goal | None, lack: MissingWork
+    inquiry: Inquiry, goal: Goal | None, missing_work: MissingWork
 ) -> tuple[Inquiry, Ruling] | None:
     session = inquiry.session
     if goal is None:
         if session.unasked >= budget.goalless_budget(session) or _stall_reason(session):
-            return inquiry, Rest(reason=RestReason.UNASKED_SPENT, detail=lack.reason)
+            return inquiry, Rest(reason=RestReason.UNASKED_SPENT, detail=missing_work.reason)
         return None
     if spent := budget.reached_goal_limit(goal, session, inquiry.settings):
         return end_goal(
-            inquiry, GoalStatus.EXHAUSTED, f"{spent} spent", missing=lack.reason, then=_resume_hint(spent)
+            inquiry,
+            GoalStatus.EXHAUSTED,
+            f"{spent} spent",
+            missing=missing_work.reason,
+            then=_resume_hint(spent),
         )
     if how := _stall_reason(session):
         tried = f"{counted(goal.spent.continuations, 'continuation')} tried, {how}"
-        return end_goal(inquiry, GoalStatus.STALLED, tried, missing=lack.reason)
+        return end_goal(inquiry, GoalStatus.STALLED, tried, missing=missing_work.reason)
     return None
 
 
@@ -124,36 +129,38 @@ def _resume_hint(spent: str) -> str:
 
 
 def _issue_continuation(
-    inquiry: Inquiry, goal: Goal | None, lack: MissingWork, at: float
+    inquiry: Inquiry, goal: Goal | None, missing_work: MissingWork, at: float
 ) -> tuple[Inquiry, Ruling]:
     session = replace(inquiry.session, serial=inquiry.session.serial + 1)
     said = Continuation(id=new_continuation_id(session), said_at=at, for_goal=goal is not None)
     number = 1 + (goal.spent.continuations if goal else session.unasked)
     total = budget.continuation_budget(session, inquiry.settings) if goal else budget.goalless_budget(session)
     if goal is not None:
-        session = replace(session, goal=replace(goal, last_reason=lack.reason, unjudged=""))
+        session = replace(session, goal=replace(goal, last_reason=missing_work.reason, unjudged=""))
     session = replace(session, pending=said, active_since=at)
     fresh = session.key.host == RUN_HOST  # its prompt names the goal and one task; this must not compete
     has_task = any(task.now for task in inquiry.turn.planned)
     feedback = Feedback(
-        kind=lack.kind,
+        kind=missing_work.kind,
         id=said.id,
         number=number,
         budget=total,
         condition=goal.condition if goal and not fresh else "",
-        missing=lack.missing,
-        next_step="" if fresh and has_task else lack.next_step,
-        evidence=lack.evidence,
+        missing=missing_work.missing,
+        next_step="" if fresh and has_task else missing_work.next_step,
+        evidence=missing_work.evidence,
         stalls=session.stalls,
     )
-    first, *more = _describe_continuation(lack, number, total, with_goal=goal is not None)
+    first, *more = _describe_continuation(missing_work, number, total, with_goal=goal is not None)
     note = screen_lines((first,) if fresh else (first, *more))
     return replace(inquiry, session=session), Continue(feedback=feedback, note=note)
 
 
-def _describe_continuation(lack: MissingWork, number: int, total: int, *, with_goal: bool) -> tuple[str, ...]:
+def _describe_continuation(
+    missing_work: MissingWork, number: int, total: int, *, with_goal: bool
+) -> tuple[str, ...]:
     """Say in three lines what is missing, how much more there is and may be, and how to end it."""
-    first, *others = lack.missing
+    first, *others = missing_work.missing
     more = [others[-1]] if others else []
     if len(others) > 1:
         more.append(counted(len(others) - 1, "more point"))

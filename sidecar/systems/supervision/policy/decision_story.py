@@ -102,7 +102,7 @@ def _known_steps(known: ReplayedInquiry) -> Iterable[Step]:
     yield Step("evidence", tuple(map(_evidence_line, inquiry.evidence)))
     yield Step(
         "claims",
-        tuple(f'"{clean_line(one.text, LINE)}": {one.standing} ({one.because})' for one in inquiry.claims),
+        tuple(f'"{clean_line(one.text, LINE)}": {one.status} ({one.because})' for one in inquiry.claims),
     )
     yield Step("judge", _judge_lines(known))
 
@@ -112,7 +112,7 @@ def _rule_lines(inquiry: Inquiry) -> tuple[str, ...]:
     found = apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=goal)
     hits = {one.rule for one in found.findings}
     lines = [
-        f"{one.rule}: {one.lack.reason} ({'certain' if one.certain else 'suspected only'})"
+        f"{one.rule}: {one.missing_work.reason} ({'certain' if one.certain else 'suspected only'})"
         for one in found.findings
     ]
     if found.legitimate:

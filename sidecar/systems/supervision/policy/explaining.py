@@ -76,7 +76,7 @@ def missing_points(ruling: Ruling, heard: Iterable[TimedFact]) -> tuple[Point, .
 
 def contradicted_claims(inquiry: Inquiry) -> tuple[str, ...]:
     """Return the agent's claims that the evidence contradicts, and by what."""
-    wrong = (claim for claim in inquiry.claims if claim.standing is ClaimStatus.CONTRADICTED)
+    wrong = (claim for claim in inquiry.claims if claim.status is ClaimStatus.CONTRADICTED)
     return tuple(f"\u201c{claim.text}\u201d: {claim.because}" for claim in wrong)
 
 

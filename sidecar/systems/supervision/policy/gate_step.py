@@ -116,8 +116,10 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
         asked = asked[-ASKED_ABOUT_LIMIT:]
         inquiry = _with_goal(inquiry, replace(goal, asked_about=asked))
         then = "Undo it, or say in your last message why it is right; a judge weighs it."
-        lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
-        return send_agent_back(inquiry, lack, at)
+        missing_work = MissingWork(
+            kind="checks-changed", missing=proof.describe_findings(grave), next_step=then
+        )
+        return send_agent_back(inquiry, missing_work, at)
     if gates.gates_prove_condition(
         goal, inquiry.runs, inquiry.project_state, inquiry.comparisons
     ) and not _agent_run_contradicts(inquiry):
@@ -171,8 +173,10 @@ def _answer_failed_gates(inquiry: Inquiry, goal: Goal, failing: tuple[GateRun, .
         return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join((*missing, said)))
     inquiry = _remember_asked_to_run(inquiry, goal, names)
     then = "Find out why the two runs differ, and make the check pass as Supervisor runs it, or say why not."
-    lack = MissingWork(kind="gates-disagree", missing=(*missing, said), next_step=then, evidence=evidence)
-    return send_agent_back(inquiry, lack, at)
+    missing_work = MissingWork(
+        kind="gates-disagree", missing=(*missing, said), next_step=then, evidence=evidence
+    )
+    return send_agent_back(inquiry, missing_work, at)
 
 
 def _answer_unrunnable_gates(
@@ -189,13 +193,13 @@ def _answer_unrunnable_gates(
     only_a_person = all(run.outcome is Outcome.NOT_APPROVED for run in blocked)
     if only_a_person or set(names) <= set(goal.asked_to_run):
         return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join(missing))
-    lack = MissingWork(
+    missing_work = MissingWork(
         kind="gates-could-not-run",
         missing=missing,
         next_step="Make it run, or say why it cannot.",
         evidence=_gate_evidence(inquiry, blocked),
     )
-    return send_agent_back(_remember_asked_to_run(inquiry, goal, names), lack, at)
+    return send_agent_back(_remember_asked_to_run(inquiry, goal, names), missing_work, at)
 
 
 def find_contradicted_facts(inquiry: Inquiry) -> MissingWork | None:
@@ -213,7 +217,7 @@ def _find_contradicted_claims(inquiry: Inquiry) -> MissingWork | None:
 
 
 def _contradicted_work(inquiry: Inquiry, claims: Iterable[Claim]) -> MissingWork | None:
-    wrong = [claim for claim in claims if claim.standing is ClaimStatus.CONTRADICTED]
+    wrong = [claim for claim in claims if claim.status is ClaimStatus.CONTRADICTED]
     if not wrong:
         return None
     cited = {number for claim in wrong for number in claim.evidence}
@@ -235,14 +239,14 @@ def _confirmed_agent_passes(inquiry: Inquiry) -> frozenset[Kind]:
     return frozenset(
         CHECK_CLAIMS[claim.said]
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CHECK_CLAIMS and claim.standing is ClaimStatus.CONFIRMED and not claim.stale
+        if claim.said in CHECK_CLAIMS and claim.status is ClaimStatus.CONFIRMED and not claim.stale
     )
 
 
 def _agent_run_contradicts(inquiry: Inquiry) -> bool:
     """Whether the agent's own last runs contradict its claims though ours passed: a judge must look."""
     return any(
-        claim.standing is ClaimStatus.CONTRADICTED and not claim.stale
+        claim.status is ClaimStatus.CONTRADICTED and not claim.stale
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
         if claim.said in CHECK_CLAIMS
     )

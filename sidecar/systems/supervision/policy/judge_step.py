@@ -39,8 +39,8 @@ JUDGE_STAGE, TASKS_STAGE = "judge", "tasks"
 def ask_judge(inquiry: Inquiry, condition: str, at: float) -> JudgingStep:
     """Ask the judge, unless tasks alone decide that a run goes on, or a limit on cost is reached."""
     ready = any(task.now for task in inquiry.turn.planned)
-    if ready and asks_only_for_tasks(condition) and (lack := _work_left_in_run(inquiry, "")):
-        return send_agent_back(replace(inquiry, stage=TASKS_STAGE), lack, at)
+    if ready and asks_only_for_tasks(condition) and (missing_work := _work_left_in_run(inquiry, "")):
+        return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
     inquiry = replace(inquiry, stage=JUDGE_STAGE)
     goal = active_goal(inquiry.session)
     if goal is not None and (why := budget.reached_cents_limit(goal, inquiry.settings)):
@@ -70,10 +70,10 @@ def handle_judge_failure(inquiry: Inquiry, failure: JudgeFailed, at: float) -> J
 
 def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = EXPLAIN) -> JudgingStep:
     """Handle a stop that nobody judged: a run goes on while its agents have something to do, others rest."""
-    if lack := _work_left_in_run(inquiry, why):
-        return send_agent_back(replace(inquiry, stage=TASKS_STAGE), lack, at)
-    if inquiry.suspicion and active_goal(inquiry.session) and (lack := gate_failures(inquiry)):
-        return send_agent_back(replace(inquiry, stage=GATES_STAGE), lack, at)
+    if missing_work := _work_left_in_run(inquiry, why):
+        return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
+    if inquiry.suspicion and active_goal(inquiry.session) and (missing_work := gate_failures(inquiry)):
+        return send_agent_back(replace(inquiry, stage=GATES_STAGE), missing_work, at)
     return rest_unjudged(inquiry, why, remedy)
 
 

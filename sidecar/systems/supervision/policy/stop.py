@@ -170,10 +170,10 @@ def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=False)
     if untrue := gate_step.find_contradicted_facts(inquiry):
         return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
-    if not weighed.rests and (lack := gate_step.gate_failures(inquiry)):
+    if not weighed.rests and (missing_work := gate_step.gate_failures(inquiry)):
         if weighed.unread:
-            return _ask_about_suspicion(inquiry, weighed, lack, at)
-        return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), lack, at)
+            return _ask_about_suspicion(inquiry, weighed, missing_work, at)
+        return send_agent_back(replace(inquiry, confidence=CHECKS_CONFIDENCE), missing_work, at)
     return _weigh_findings_without_goal(inquiry, weighed, at)
 
 
@@ -185,17 +185,19 @@ def _weigh_findings_without_goal(inquiry: Inquiry, weighed: found.RuleAssessment
     first = findings[0]
     inquiry = replace(inquiry, rule=first.rule)
     if first.certain:
-        return send_agent_back(inquiry, first.lack, at)
-    return _ask_about_suspicion(inquiry, weighed, first.lack, at)
+        return send_agent_back(inquiry, first.missing_work, at)
+    return _ask_about_suspicion(inquiry, weighed, first.missing_work, at)
 
 
 def _ask_about_suspicion(
-    inquiry: Inquiry, weighed: found.RuleAssessment, lack: MissingWork, at: float
+    inquiry: Inquiry, weighed: found.RuleAssessment, missing_work: MissingWork, at: float
 ) -> StopStep:
     """Ask a judge what a suspicion is worth, where the user wants that without a goal; else let it rest."""
     if not inquiry.settings.judge.without_goal:
         return _rest_as_clean(inquiry, weighed)
-    return judge_step.ask_judge(replace(inquiry, suspicion=f"{lack.kind}: {lack.reason}"), "", at)
+    return judge_step.ask_judge(
+        replace(inquiry, suspicion=f"{missing_work.kind}: {missing_work.reason}"), "", at
+    )
 
 
 def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
@@ -204,15 +206,17 @@ def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
     if not grave or not claims_pass(inquiry.turn.last_message):
         return ()
     then = "Undo it, or say why it is right."
-    lack = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
-    return (found.RuleFinding(rule="checks-changed", certain=False, lack=lack),)
+    missing_work = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
+    return (found.RuleFinding(rule="checks-changed", certain=False, missing_work=missing_work),)
 
 
 def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
     if inquiry.left_running:
         then = "Wait for this work to end, or stop it, then go on."
-        lack = MissingWork(kind="background-headless", missing=inquiry.left_running, next_step=then)
-        return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="background-headless"), lack, at)
+        missing_work = MissingWork(kind="background-headless", missing=inquiry.left_running, next_step=then)
+        return send_agent_back(
+            replace(inquiry, stage=RULES_STAGE_NAME, rule="background-headless"), missing_work, at
+        )
     return _decide_after_checks(inquiry, gate_step.begin_gate_checks(inquiry, goal, at), at)
 
 
@@ -263,7 +267,7 @@ def _decide_after_checks(
         found = [finding for finding in found if finding.rule != "permission-seeking"]
     if found:
         inquiry = replace(inquiry, stage=RULES_STAGE_NAME, rule=found[0].rule)
-        return send_agent_back(inquiry, found[0].lack, at)
+        return send_agent_back(inquiry, found[0].missing_work, at)
     return judge_step.ask_judge(inquiry, goal.condition, at)
 
 
