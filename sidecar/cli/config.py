@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.settings import Settings
 from sidecar.platform import files
-from sidecar.platform.configuration import ConfigurationFile, user_config_file
+from sidecar.platform.configuration import ConfigurationFile, SettingSource, user_config_file
 
 SCHEMA_FILE: Final = "config.schema.json"
 """Beside config.toml, where editors find it by the first line of NEW_FILE."""
@@ -33,22 +33,24 @@ def config() -> None:
 @config.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script.")
 def show(*, as_json: bool) -> None:
-    """Show each setting as it is in force, and which you have set. The output is TOML."""
-    settings, problems = ConfigurationFile(os.environ, CommandLineFiles()).load()
+    """Show each setting as it is in force, and which file sets it. The output is TOML."""
+    configuration = ConfigurationFile(os.environ, CommandLineFiles())
+    settings, problems = configuration.load()
     for problem in problems:
         echo(f"supervisor: {problem}", err=True)
     if as_json:
         echo_json(settings)
         return
-    for line in setting_lines(settings):
+    for line in setting_lines(settings, configuration.sources()):
         echo(line)
 
 
-def setting_lines(settings: Settings, section: str = "") -> Iterator[str]:
-    """Write each setting, or those of a section, as TOML, and mark those that are not as usual."""
-    usual = dict(_dotted_values(msgspec.to_builtins(Settings())))
+def setting_lines(settings: Settings, sources: Sequence[SettingSource], section: str = "") -> Iterator[str]:
+    """Write each setting, or those of a section, as TOML, and name the file that sets it."""
+    written = [(source.name, dict(_dotted_values(source.values))) for source in sources]
     for key, value in _dotted_values(msgspec.to_builtins(settings)):
-        mark = "" if usual.get(key) == value else "  # set by you"
+        name = next((name for name, values in written if key in values and values[key] == value), "")
+        mark = f"  # set in {name}" if name else ""
         if key.startswith(f"{section}." if section else ""):
             yield f"# {key} has no value" if value is None else f"{key} = {_toml_value(value)}{mark}"
 
@@ -96,7 +98,7 @@ def _settings_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Settings)}
 
 
-def _dotted_values(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _dotted_values(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """The values of a table and the tables in it, by their dotted keys."""
     for name, value in table.items():
         key = before + (name if name.replace("-", "").replace("_", "").isalnum() else _toml_value(name))

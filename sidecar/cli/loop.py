@@ -15,6 +15,7 @@ import msgspec
 from sidecar.cli.config import setting_lines
 from sidecar.cli.events import event_line
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
@@ -24,10 +25,11 @@ from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.kernel.settings import LoopSettings, NamedModel, Settings, WorkerSettings
+from sidecar.kernel.settings import LoopSettings, NamedModel, WorkerSettings
 from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_line
 from sidecar.platform.apply import ChangeApplier
+from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
 from sidecar.servers.tools.loop_forms import LoopReport
@@ -217,13 +219,12 @@ def _report(platform: PlatformServices, key: SessionKey, message: str = "") -> L
 @click.option("--example", is_flag=True, help="The defaults, instead of what is in force.")
 def config(*, example: bool) -> None:
     """Print the settings of the loop, its workers and the models, as in config.toml."""
-    settings, problems = (
-        (Settings(), ()) if example else build_platform(user_paths().state).configuration.load()
-    )
+    configuration = ConfigurationFile({} if example else os.environ, CommandLineFiles())
+    settings, problems = configuration.load()
     for name, kind in (("loop", LoopSettings), ("workers", WorkerSettings), ("models", NamedModel)):
         for line in inspect.cleandoc(kind.__doc__ or "").splitlines():
             echo(f"# {line}".rstrip())
-        for line in setting_lines(settings, name):
+        for line in setting_lines(settings, configuration.sources(), name):
             echo(line)
         echo()
     for problem in problems:

@@ -1,4 +1,4 @@
-"""Reads the user's config.toml, and the gate settings in a project's own file.
+"""Reads the user's config.toml, the ancestor's reflection.yaml, and a project's own gate settings.
 
 All errors of a file are reported at once, each with its field and line; a wrong value falls
 back to its default.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
+from sidecar.kernel.settings import CONTINUATION_BUDGET, ConfiguredGate, GateSettings, Settings
+from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
 from sidecar.platform.toml import (
+    FILE_LIMIT,
     FieldError,
     TomlFile,
     UnusableError,
@@ -163,27 +165,80 @@ def user_config_file(environment: Environment) -> Path | None:
     return folder / "config.toml" if folder else None
 
 
+def ancestor_settings_file(environment: Environment) -> Path | None:
+    """The file in which people who come from the ancestor have their budgets."""
+    folder = user_config_folder(environment)
+    return folder.parent / "opencode" / "reflection.yaml" if folder else None
+
+
+class _AncestorSettings(Struct, frozen=True, rename="camel"):
+    """The keys of reflection.yaml that have a counterpart here."""
+
+    max_attempts: CONTINUATION_BUDGET | None = None
+    goal_max_tokens: Annotated[int, Meta(ge=1)] | None = None
+    goal_max_duration_ms: Annotated[int, Meta(ge=1)] | None = None
+    supervisor_resume_paused: bool | None = None
+
+
+def _read_ancestor_settings(path: Path, files: FilesInForce) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The valid values of the ancestor's file under our names, and its errors. Never raises."""
+    try:
+        text = read_whole(files.path_in_force(path), FILE_LIMIT, follow=True)
+        table = msgspec.yaml.decode(text, type=dict[str, Any] | None) or {}
+    except (FileNotFoundError, NotADirectoryError):
+        return {}, ()
+    except (OSError, UnusableFileError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).replace(" | null", "").split())
+        return {}, (f"{path}: {said}; it says nothing",)
+    known = {field.encode_name for field in msgspec.structs.fields(_AncestorSettings)}
+    own, wrongs = fit_toml_fields(_AncestorSettings, {key: table[key] for key in table if key in known})
+    milliseconds = own.goal_max_duration_ms
+    values = {
+        "max_attempts": own.max_attempts,
+        "goal_max_tokens": own.goal_max_tokens,
+        "goal_max_seconds": None if milliseconds is None else -(-milliseconds // 1000),
+        "resume_paused": own.supervisor_resume_paused,
+    }
+    problems = tuple(f"{path}: {wrong.key[0]}: {wrong.said}" for wrong in wrongs)
+    return {name: value for name, value in values.items() if value is not None}, problems
+
+
+class SettingSource(Struct, frozen=True):
+    """The values that one file sets, by the names of `Settings`."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
 class ConfigurationFile:
-    """Implements `Configuration` with the file in the user's folder. A missing file means defaults."""
+    """Implements `Configuration` with the files in the user's folder. A missing file means defaults."""
 
     def __init__(self, environment: Environment, files: FilesInForce = UNHELD) -> None:
         self._path = user_config_file(environment)
+        self._ancestor = ancestor_settings_file(environment)
         self._files = files
 
     def load(self) -> tuple[Settings, tuple[str, ...]]:
         settings, words = self.read()
         return settings, words.problems
 
+    def sources(self) -> tuple[SettingSource, ...]:
+        """The files that set values; where both set one, the first counts."""
+        _, words = self.read()
+        own = SettingSource("config.toml", words.file.table)
+        return own, SettingSource("reflection.yaml", self._read_ancestor()[0])
+
     def read(self) -> tuple[Settings, GateFileSettings]:
-        """The settings in force, and the gate settings that the file itself contains."""
-        name = str(self._path)
+        """The settings in force, and the gate settings that config.toml itself contains."""
+        name, problems = str(self._path), []
+        inherited, unusable = self._read_ancestor()
         try:
             path = self._path
             file = read_toml(self._files.path_in_force(path), name, follow=True) if path else TomlFile(name)
         except UnusableError as error:
-            problem = f"{name}: {error}; the defaults are in force"
-            return Settings(), GateFileSettings(file=TomlFile(name), problems=(problem,))
-        settings, wrongs = fit_toml_fields(Settings, file.table)
+            file = TomlFile(name)
+            problems = [f"{name}: {error}; the defaults are in force"]
+        settings, wrongs = fit_toml_fields(Settings, {**inherited, **file.table})
         gate, more = split_valid_gates(settings.gate)
         settings = replace(settings, gate=gate)
         wrongs += more
@@ -192,7 +247,11 @@ class ConfigurationFile:
         if too_long := _stop_seconds_error(settings):
             wrongs.append(too_long)
             settings = replace(settings, stop_seconds=Settings().stop_seconds)
-        return settings, gather_gate_settings(file, settings.gates, gate, wrongs)
+        found = gather_gate_settings(file, settings.gates, gate, wrongs)
+        return settings, replace(found, problems=(*problems, *found.problems, *unusable))
+
+    def _read_ancestor(self) -> tuple[dict[str, Any], tuple[str, ...]]:
+        return _read_ancestor_settings(self._ancestor, self._files) if self._ancestor else ({}, ())
 
 
 def _drop_invalid_worker_settings(settings: Settings) -> tuple[Settings, list[FieldError]]:

@@ -43,8 +43,8 @@ DEPTH: Final = 8
 """Tables in tables that are looked at."""
 UNREADABLE: Final = "\0 it cannot be read"
 """Stands for the text of a folder, a pipe, a link that leads nowhere."""
-NAMES: Final = ("supervisor",)
-"""Words by which a shell line refers to one of these files: they all lie in a folder of this name."""
+NAMES: Final = ("supervisor", "reflection.yaml")
+"""Words by which a shell line refers to one of these files: of their folder, or of the ancestor's file."""
 
 log = logging.getLogger(__name__)
 

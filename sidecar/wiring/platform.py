@@ -8,7 +8,7 @@ from pathlib import Path
 from sidecar.evidence.gates.trust import TRUST_FILE
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.clock import SystemClock
-from sidecar.platform.configuration import ConfigurationFile, user_config_file
+from sidecar.platform.configuration import ConfigurationFile, ancestor_settings_file, user_config_file
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.log_readings import DailySpending, StopHistory
@@ -24,8 +24,9 @@ from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
 def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
     """Build what knows the files that steer. Without `incidents` another process writes there."""
     configuration, runtime = user_config_file(os.environ), Paths(state=state, config=state).runtime
+    read = [path for path in (configuration, ancestor_settings_file(os.environ)) if path]
     folders = [configuration.with_name(kind.folder) for kind in InstructionKind] if configuration else ()
-    own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *((configuration,) if configuration else ()))
+    own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *read)
     return SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,), folders=folders)
 
 

@@ -44,7 +44,9 @@ def test_what_is_shown_is_toml_and_gives_the_settings_again(
     assert typed("config", "show") == 0
     shown = capsys.readouterr().out
     assert msgspec.convert(tomllib.loads(shown), Settings) == msgspec.convert(tomllib.loads(MINE), Settings)
-    marked = [line.partition(" = ")[0] for line in shown.splitlines() if line.endswith("# set by you")]
+    marked = [
+        line.partition(" = ")[0] for line in shown.splitlines() if line.endswith("# set in config.toml")
+    ]
     assert marked == ["mode", "rules.narration", 'price."a b/c".input', 'price."a b/c".output']
     assert typed("config", "show", "--json") == 0
     assert json.loads(capsys.readouterr().out)["mode"] == "shadow"
@@ -58,6 +60,22 @@ def test_an_error_of_the_file_is_told_and_the_default_is_shown(
     shown = capsys.readouterr()
     assert shown.err.startswith(f"supervisor: {place}:1: ")
     assert 'mode = "on"\n' in shown.out
+
+
+def test_what_the_ancestor_left_counts_below_ours_and_is_named(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(place, "max_attempts = 3\n")
+    ancestor = place.parent.parent / "opencode" / "reflection.yaml"
+    ancestor.parent.mkdir()
+    ancestor.write_text("maxAttempts: 7\ngoalMaxDurationMs: 900000\ngoalMaxTokens: lots\n")
+    assert typed("config", "show") == 0
+    shown = capsys.readouterr()
+    assert "max_attempts = 3  # set in config.toml\n" in shown.out
+    assert "goal_max_seconds = 900  # set in reflection.yaml\n" in shown.out
+    assert "goal_max_tokens = 400000\n" in shown.out
+    assert shown.err.startswith(f"supervisor: {ancestor}: goalMaxTokens: Expected `int`")
+    assert len(shown.err.splitlines()) == 1
 
 
 def test_the_schema_takes_the_settings_and_refuses_others(capsys: pytest.CaptureFixture[str]) -> None:

@@ -270,7 +270,7 @@ def test_the_example_of_the_configuration_is_the_defaults(shell: Shell) -> None:
     settings, problems = ConfigurationFile(os.environ).load()
     assert problems == ()
     assert (settings.loop, settings.workers) == (Settings().loop, Settings().workers)
-    assert 'models.cheap.model = "m"  # set by you' in shell.types("config").output
+    assert 'models.cheap.model = "m"  # set in config.toml' in shell.types("config").output
     configure("[loop]\nthreshold = 0\nmax_cents = -1\n")
     wrong = shell.types("config")
     assert (wrong.exit_code, wrong.stderr.count("config.toml:")) == (1, 2)

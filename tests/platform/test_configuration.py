@@ -348,3 +348,48 @@ def test_workers_and_named_models_are_read_and_each_error_is_told(path: Path) ->
         "22: models.none: needs model; it is ignored",
         "23: models.none.tier: Invalid enum value 'tiny' (got 'tiny'); it is ignored",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "errors"),
+    [
+        (
+            "maxAttempts: 7\ngoalMaxTokens: 9\ngoalMaxDurationMs: 1500\nsupervisorResumePaused: true\nx: 1",
+            Settings(max_attempts=7, goal_max_tokens=9, goal_max_seconds=2, resume_paused=True),
+            (),
+        ),
+        ("", Settings(), ()),
+        (
+            "maxAttempts: 101\ngoalMaxTokens: 5\n",
+            Settings(goal_max_tokens=5),
+            ("maxAttempts: Expected `int` <= 100 (got 101); it is ignored",),
+        ),
+        ("- a list\n", Settings(), ("Expected `object`, got `array`; it says nothing",)),
+    ],
+)
+def test_the_file_of_the_ancestor_is_read(
+    path: Path, text: str, settings: Settings, errors: tuple[str, ...]
+) -> None:
+    ancestor = path.parent.with_name("opencode") / "reflection.yaml"
+    ancestor.parent.mkdir()
+    ancestor.write_text(text)
+    told = tuple(f"{ancestor}: {error}" for error in errors)
+    assert ConfigurationFile({"XDG_CONFIG_HOME": str(path.parent.parent)}).load() == (settings, told)
+
+
+def test_ours_counts_before_that_of_the_ancestor_and_no_fault_of_it_spoils_ours(path: Path) -> None:
+    ancestor = path.parent.with_name("opencode") / "reflection.yaml"
+    ancestor.parent.mkdir()
+    ancestor.write_text("maxAttempts: 7\ngoalMaxTokens: 9\n")
+    path.write_text("max_attempts = 3\n")
+    environment = {"XDG_CONFIG_HOME": str(path.parent.parent)}
+    configuration = ConfigurationFile(environment)
+    assert configuration.load() == (Settings(max_attempts=3, goal_max_tokens=9), ())
+    assert [dict(source.values) for source in configuration.sources()] == [
+        {"max_attempts": 3},
+        {"max_attempts": 7, "goal_max_tokens": 9},
+    ]
+    ancestor.write_text("{")
+    settings, errors = configuration.load()
+    assert (settings, len(errors), "\n" in errors[0]) == (Settings(max_attempts=3), 1, False)
+    assert errors[0].startswith(f"{ancestor}: ")
