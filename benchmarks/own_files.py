@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))  # for `support.NAME`
 
 import msgspec
 from measure import Figure, Report, Series, in_turn, rounds
 from stage import HERE, Stage, Unfit, staged
 
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from sidecar.hosts.claude_code.permissions import edit_deny_rules
 from sidecar.platform.installation import plugin_root
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 ROUNDS: Final = 20
 PAIRS: Final = 15

@@ -20,7 +20,7 @@ from typing import Final
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from real_hosts.browser import browser_modules, look, play
-from sidecar.cli.demo_story import CLAIM
+from sidecar.cli.demo import CLAIM
 from sidecar.cli.watch_desk import SidecarDesk
 from sidecar.cli.watch_screen import WatchApp
 from sidecar.platform.clock import SystemClock

@@ -24,7 +24,7 @@ from typing import Final, Self
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.cli.scripted.project import build_shop_project
+from sidecar.cli.demo_agent import build_shop_project
 from sidecar.platform.installation import plugin_root
 
 HERE: Final = Path(__file__).resolve().parent

@@ -3,26 +3,89 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 import click
+from rich.markup import escape
+from rich.panel import Panel
 
-from sidecar.cli.demo_hosts import play_claude, play_opencode
-from sidecar.cli.demo_story import CLAIM, DIAGNOSIS, GOAL, REPORT, SHORTCUT, TESTS, DemoStory
-from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
-from sidecar.cli.printing import echo
-from sidecar.cli.scripted.agent import HookAnswer, ScriptedAgent
-from sidecar.cli.scripted.project import (
+from sidecar.cli.demo_agent import (
     REPAIRED_SOURCE,
     SKIPPED_TEST_SOURCE,
     TEST_SOURCE,
+    HookAnswer,
+    ScriptedAgent,
     ScriptedScene,
     build_shop_project,
 )
+from sidecar.cli.printing import echo
+from sidecar.cli.screen import Screen
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.processes import run_process
+
+WEB_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+COLUMNS = 100
+"""Width of the message panel, and of a recorded story, in columns."""
+
+GOAL = "/supervisor:goal all tests pass"
+CLAIM = "I looked at shop.py. Everything is in order, all tests pass. Done."
+SHORTCUT = "That test is flaky. I skip it; now all tests pass."
+DIAGNOSIS = "The test is right: the discount is a rate. I undo the skip and repair shop.py."
+TESTS = "python3 -m unittest discover"
+REPORT = "total() now multiplies by the rate. I ran the tests: both pass."
+
+
+class DemoStory:
+    """Prints the story on a terminal; as plain text elsewhere."""
+
+    def __init__(self, *, record: bool) -> None:
+        """`record`: keep the output for `draw`."""
+        self._console = Screen(highlight=False, record=record, width=COLUMNS if record else None)
+
+    def person(self, text: str) -> None:
+        """Print what the user types."""
+        self._console.print(f"[bold]you        >[/] {escape(text)}")
+
+    def agent(self, text: str) -> None:
+        """Print what the agent says."""
+        self._console.print(f"[cyan]agent      ●[/] {escape(text)}")
+
+    def does(self, text: str) -> None:
+        """Print what the agent does."""
+        self._console.print(f"           [cyan]└[/] {escape(text)}")
+
+    def stops(self) -> None:
+        """Print that the agent stops and Supervisor runs the tests."""
+        self._console.print("           [dim]■ the agent stops; Supervisor runs the tests itself[/]")
+
+    def supervisor(self, text: str) -> None:
+        """Print Supervisor's message to the user."""
+        self._console.print(f"[bold yellow]supervisor └[/] {escape(text.removeprefix('Supervisor: '))}")
+
+    def told(self, feedback: str) -> None:
+        """Print the ends of Supervisor's message to the agent, so that the story fits a screen."""
+        first, *between, last = feedback.split("\n\n") if "\n\n" in feedback else (feedback, "")
+        shown = "\n".join(escape(part) for part in (first, "[...]" if between else "", last) if part)
+        width = min(self._console.width, COLUMNS)
+        panel = Panel(shown, title="what the agent is told", title_align="left", width=width)
+        self._console.print(panel)
+
+    def trouble(self, text: str) -> None:
+        """Print an error."""
+        self._console.print(f"[red]{escape(text)}[/]")
+
+    def ends(self, *, well: bool) -> None:
+        """Print the last line: whether the goal was achieved."""
+        self._console.print("[bold green]✔ goal achieved[/]" if well else "[bold red]✘ goal not achieved[/]")
+
+    def draw(self, path: str) -> None:
+        """Write the output as an SVG that loads nothing from elsewhere. Raises OSError."""
+        drawn = self._console.export_svg(title="supervisor demo", unique_id="demo")
+        Path(path).write_text(WEB_FONT.sub("", drawn), encoding="utf-8")
+
 
 COMMAND_SECONDS = 60.0
 NEXT = (
@@ -31,15 +94,8 @@ NEXT = (
 
 
 @click.command()
-@click.option(
-    "--host",
-    type=HostChoice(["none", CLAUDE_CODE, OPENCODE]),
-    default="none",
-    show_default=True,
-    help="Play it through the real host, against a scripted model on loopback.",
-)
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw what the terminal showed.")
-def demo(host: str, svg: str | None) -> None:
+def demo(svg: str | None) -> None:
     """Show what happens when an agent stops too early.
 
     A real project with a really failing test, the real hooks and sidecar; only the agent is scripted.
@@ -47,20 +103,20 @@ def demo(host: str, svg: str | None) -> None:
     if svg and not Path(svg).absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder {Path(svg).absolute().parent}", param_hint="--svg")
     story = DemoStory(record=svg is not None)
-    achieved = asyncio.run(_play_in_temp_folder(story, host))
+    achieved = asyncio.run(_play_in_temp_folder(story))
     story.ends(well=achieved)
     if svg:
         story.draw(svg)
-    if achieved and host == "none":
+    if achieved:
         echo(NEXT)
     sys.exit(0 if achieved else 1)
 
 
-async def _play_in_temp_folder(story: DemoStory, host: str) -> bool:
+async def _play_in_temp_folder(story: DemoStory) -> bool:
     with tempfile.TemporaryDirectory(prefix="supervisor-demo-", ignore_cleanup_errors=True) as root:
         scene = await build_shop_project(Path(root), supervisor_executable())
         try:
-            await PLAYS[host](story, scene)
+            await _play_scripted_agent(story, scene)
             return await _run_supervisor(scene, "goal status --exit-code") == 0
         finally:
             await _run_supervisor(scene, "stop")
@@ -92,9 +148,6 @@ async def _play_scripted_agent(story: DemoStory, scene: ScriptedScene) -> None:
     story.does(f"{TESTS} → exit code {await agent.run(TESTS)}")
     _agent_says(story, agent, REPORT)
     await _agent_stops(story, agent)
-
-
-PLAYS = {"none": _play_scripted_agent, CLAUDE_CODE: play_claude, OPENCODE: play_opencode}
 
 
 def _agent_says(story: DemoStory, agent: ScriptedAgent, text: str) -> None:

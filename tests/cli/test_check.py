@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from hosts.claude_code.writing import Transcript
 from sidecar.cli.check import check
-from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
+from sidecar.cli.demo_agent import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
 from sidecar.platform.paths import user_paths
 from support.git_projects import commit_all, repository
 

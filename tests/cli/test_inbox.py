@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from sidecar.cli.inbox import format_decision
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
 from sidecar.hosts.markers.inbox import InboxDecision
 from support import mortal_sidecar
 from support.scene import SUPERVISOR, Stage, staged

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.cli.scripted.model_server import ScriptedModel
 from support.at_terminal import AtTerminal
 from support.git_projects import git
+from support.model_server import ScriptedModel
 from support.run_agents import (
     COMPLETE,
     FINISHES,

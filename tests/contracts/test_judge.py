@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import stamina
 
-from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
 from support.fake_opencode import OpenCodeWorld
 from support.judge_worlds import HostWorld, ScriptWorld, ServiceWorld, World
+from support.model_server import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

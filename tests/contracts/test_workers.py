@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.model_server import ScriptedModel
 from support.worker_agents import (
     GOOD,
     KINDS,

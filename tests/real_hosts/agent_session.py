@@ -12,7 +12,7 @@ from msgspec import Struct
 from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
-from sidecar.cli.scripted.model_script import (
+from support.model_script import (
     ReplyRule,
     RequestMatch,
     ScriptedReply,
@@ -20,8 +20,8 @@ from sidecar.cli.scripted.model_script import (
     reply_with_text,
     request_matches,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.tdd_projects import lay_out
 
 FREE = ("--permission-mode", "bypassPermissions")

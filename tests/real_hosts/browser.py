@@ -11,9 +11,8 @@ from typing import Final
 import msgspec
 
 from real_hosts.install import PLAYWRIGHT, PLAYWRIGHT_PINNED, hosts_folder, installed
-from sidecar.cli.demo_story import CLAIM, DIAGNOSIS, REPORT, SHORTCUT
-from sidecar.cli.scripted.agent import ScriptedAgent
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo import CLAIM, DIAGNOSIS, REPORT, SHORTCUT
+from sidecar.cli.demo_agent import REPAIRED_SOURCE, ScriptedAgent
 from support.projects import PYTEST_SOURCE
 from support.scene import Stage
 

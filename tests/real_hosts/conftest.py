@@ -23,7 +23,7 @@ from real_hosts.install import (
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_server import Desk, Server
 from real_hosts.opencode_supervised import Supervised, supervised
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_server import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

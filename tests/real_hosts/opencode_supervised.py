@@ -18,11 +18,11 @@ import msgspec
 
 from real_hosts.host import Ran
 from real_hosts.opencode_host import OpenCode
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE
+from sidecar.cli.demo_agent import BROKEN_SOURCE, REPAIRED_SOURCE
 from sidecar.systems.supervision.people import SessionReport
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.projects import PYTEST_SOURCE
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"

@@ -13,12 +13,12 @@ import msgspec
 
 from real_hosts.host import BUSY, Host, Result
 from real_hosts.terminal import COLUMNS, Terminal
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.cli.scripted.project import BROKEN_SOURCE, REPAIRED_SOURCE
+from sidecar.cli.demo_agent import BROKEN_SOURCE, REPAIRED_SOURCE
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.supervision.people import SessionReport
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.projects import PYTEST_SOURCE
 
 SUPERVISOR = Path(sys.executable).parent / "supervisor"

@@ -23,7 +23,7 @@ from real_hosts.agent_session import AgentSession, agent_session
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.worker_processes import LIMIT_S, worker_processes
-from sidecar.cli.scripted.model_script import (
+from support.model_script import (
     EndlessReply,
     HttpErrorReply,
     ReplyRule,
@@ -33,8 +33,8 @@ from sidecar.cli.scripted.model_script import (
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.tdd_projects import NODE, PYTHON, SPEC, SUB, SUB_JS, SUB_TEST, SUB_TEST_JS, contents, lay_out
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"

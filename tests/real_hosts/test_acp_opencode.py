@@ -14,14 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from real_hosts.opencode_supervised import SUPERVISOR, says
-from sidecar.cli.scripted.model_script import (
-    HttpErrorReply,
-    ReplyRule,
-    RequestMatch,
-    reply_with_calls,
-    reply_with_text,
-)
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from sidecar.hosts.acp.agent import AcpAgent
 from sidecar.hosts.acp.link import PermissionLevel
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
@@ -30,10 +22,18 @@ from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
 from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
+from support.model_script import (
+    HttpErrorReply,
+    ReplyRule,
+    RequestMatch,
+    reply_with_calls,
+    reply_with_text,
+)
+from support.model_wire import ReplyToolCall
 
 if TYPE_CHECKING:
     from real_hosts.opencode_host import OpenCode
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 LIMIT_S: Final = 120.0
 """Bound of one run, in seconds. A start takes about five."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_server import ScriptedModel
 
 PROMPT = "Fix the failing test, then commit it."
 LIE = "The test is fixed, and I committed it. All tests pass."

@@ -11,8 +11,8 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_script import ReplyRule, reply_with_text
+from support.model_server import ScriptedModel
 
 GOAL = "/supervisor:goal all tests pass"
 

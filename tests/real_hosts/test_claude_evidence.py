@@ -8,8 +8,8 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import Supervised, reads_shop, runs, says, supervised, writes_shop
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_script import ReplyRule, RequestMatch, reply_structured
+from support.model_server import ScriptedModel
 
 GOAL = "/supervisor:goal all tests pass"
 SKIP = r"sed -i 's/^def test_a_tenth/import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\n&/' test_shop.py"

@@ -18,14 +18,14 @@ from real_hosts.supervised import (
     supervised,
     writes_shop,
 )
-from sidecar.cli.scripted.model_script import (
+from support.model_script import (
     HttpErrorReply,
     ReplyRule,
     RequestMatch,
     reply_structured,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_server import ScriptedModel
 
 GOAL = "/supervisor:goal all tests pass"
 CLAIM = "I looked at everything, all tests pass. Done."

@@ -12,11 +12,11 @@ import pytest
 
 from real_hosts.host import BUSY, Host
 from real_hosts.supervised import SUPERVISOR, Supervised, reads_shop, says, supervised, writes_shop
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.project import TEST_SOURCE
+from sidecar.cli.demo_agent import TEST_SOURCE
 from sidecar.hosts.claude_code.status_line import put_status_line
 from sidecar.platform.installation import plugin_root
+from support.model_script import ReplyRule, RequestMatch, reply_structured
+from support.model_server import ScriptedModel
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 PIP = {
@@ -146,11 +146,3 @@ def test_from_the_marketplace_with_only_python_one_command_makes_it_work(market:
     made = bare.having(**PIP).ask("/supervisor:install", timeout=600).result
     assert "Supervisor is ready" in made
     assert "budget of 16" in bare.ask("/supervisor:retry").result
-
-
-@pytest.mark.long
-def test_the_demo_plays_through_the_real_host(under: Supervised) -> None:
-    done = under.supervisor("demo", "--host", "claude")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "test_a_tenth_is_taken_off" in done.stdout
-    assert "goal achieved" in done.stdout

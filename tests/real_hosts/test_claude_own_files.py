@@ -9,9 +9,9 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import AGENT, SUPERVISOR, Supervised, says, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_calls
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_script import ReplyRule, reply_with_calls
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 SETTING = "max_attempts = 3\n"
 

@@ -19,9 +19,9 @@ from real_hosts.test_claude_rubric import (
     WORK,
     rubric,
 )
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_structured
-from sidecar.cli.scripted.model_server import ScriptedModel
 from support.logs import stops_in
+from support.model_script import ReplyRule, RequestMatch, reply_structured
+from support.model_server import ScriptedModel
 
 
 @pytest.fixture

@@ -15,15 +15,15 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, runs, says, supervised
-from sidecar.cli.scripted.model_script import (
+from support.model_script import (
     ReplyRule,
     RequestMatch,
     reply_structured,
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 GOAL = '/supervisor:goal greeting.txt greets Ada by name --check "grep -q Ada greeting.txt"'
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"

@@ -11,10 +11,10 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, runs, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from sidecar.platform.installation import plugin_root
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 BROKEN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n"
 EMPTY = "# Ours\n"

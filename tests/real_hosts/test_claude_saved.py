@@ -18,9 +18,9 @@ import pytest
 from real_hosts.host import BUSY, Host
 from real_hosts.supervised import Supervised, says, supervised
 from real_hosts.terminal import WAIT_LIMIT_S, Terminal
-from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.kernel.log import EventFilter
 from support.logs import event_log
+from support.model_server import ScriptedModel
 
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"

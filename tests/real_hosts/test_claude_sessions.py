@@ -9,9 +9,9 @@ import pytest
 from real_hosts.host import Host
 from real_hosts.install import PINNED
 from real_hosts.supervised import AGENT, Supervised, runs, says, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 GOAL = "/supervisor:goal all tests pass"
 SESSION = "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f12"

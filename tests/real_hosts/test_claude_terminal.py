@@ -9,8 +9,8 @@ import pytest
 from real_hosts.host import BUSY, Host
 from real_hosts.supervised import AGENT, Supervised, says, supervised
 from real_hosts.terminal import Terminal
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_script import ReplyRule, reply_with_text
+from support.model_server import ScriptedModel
 
 CLAIM = "I looked at everything, all tests pass. Done."
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'

@@ -23,17 +23,17 @@ from real_hosts.agent_session import AgentSession, agent_session, reply_that_wri
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import Supervised
-from sidecar.cli.scripted.model_script import (
+from sidecar.kernel.governance import Phase
+from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
+from support.model_script import (
     ReplyRule,
     RequestMatch,
     reply_structured,
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.kernel.governance import Phase
-from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.tdd_projects import PYTHON, SUB, contents, lay_out
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from real_hosts.host import BUSY
 from real_hosts.terminal import WAIT_LIMIT_S
-from sidecar.cli.scripted.model_script import (
+from support.model_script import (
     HttpErrorReply,
     ReplyRule,
     RequestMatch,
@@ -16,13 +16,13 @@ from sidecar.cli.scripted.model_script import (
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_wire import ReplyToolCall
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from real_hosts.host import Host
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 AGENT: Final = RequestMatch(tools="some")
 ANYTHING_GOES: Final = ("--permission-mode", "bypassPermissions")

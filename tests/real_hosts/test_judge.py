@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pytest
 
-from sidecar.cli.scripted.model_script import (
-    HttpErrorReply,
-    ReplyRule,
-    RequestMatch,
-    reply_structured,
-    reply_with_text,
-)
 from sidecar.judging.backends.claude_cli import ClaudeCliJudge
 from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.verdict import Complete, Met
 from support.fake_claude import CASE, COMPLETE
+from support.model_script import (
+    HttpErrorReply,
+    ReplyRule,
+    RequestMatch,
+    reply_structured,
+    reply_with_text,
+)
 
 if TYPE_CHECKING:
     from real_hosts.host import Host
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 TEXTS: Final = Path(__file__).parents[2] / "rubric"
 JUDGE: Final = RequestMatch(has_tool="StructuredOutput")

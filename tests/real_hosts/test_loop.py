@@ -22,7 +22,8 @@ from real_hosts.agent_session import agent_session, reply_that_writes
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.worker_processes import nobody_is_left
-from sidecar.cli.scripted.model_script import (
+from support.loop_projects import LOOP_PROJECTS, LoopProject
+from support.model_script import (
     EndlessReply,
     ReplyRule,
     RequestMatch,
@@ -31,9 +32,8 @@ from sidecar.cli.scripted.model_script import (
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
-from support.loop_projects import LOOP_PROJECTS, LoopProject
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.tdd_projects import contents, lay_out
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"

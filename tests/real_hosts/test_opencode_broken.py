@@ -13,8 +13,8 @@ from real_hosts.mad_sidecar import Answer, MadSidecar, mad_sidecar
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_server import Desk
 from real_hosts.opencode_supervised import AGENT, SUPERVISOR, Supervised, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_script import ReplyRule, reply_with_text
+from support.model_server import ScriptedModel
 
 GOAL: Final = "all tests pass"
 DONE: Final = "All tests pass. Done."

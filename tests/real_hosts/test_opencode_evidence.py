@@ -11,8 +11,8 @@ import pytest
 from real_hosts.opencode_desk import decided, noted, project_requests, toasted
 from real_hosts.opencode_server import Desk
 from real_hosts.opencode_supervised import Supervised, agent, reads_shop, runs, says, writes_shop
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_wire import ReplyToolCall
 
 pytestmark = pytest.mark.xdist_group("opencode-serve")
 

@@ -9,11 +9,11 @@ import pytest
 
 from real_hosts.opencode_host import BUSY, SMALL_MODEL
 from real_hosts.opencode_supervised import agent, runs, says
-from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
+from support.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
 
 if TYPE_CHECKING:
     from real_hosts.opencode_host import OpenCode
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 TITLE: Final = RequestMatch(model=SMALL_MODEL, tools="none")
 

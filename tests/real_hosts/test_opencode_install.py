@@ -15,7 +15,7 @@ import pytest
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import Supervised, lay_out, reads_shop, says, writes_shop
 from sidecar import cli
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_server import ScriptedModel
 
 ASKED_LIMIT_S: Final = 90.0
 """Longest time, in seconds, until a host that wants packages asks for them."""

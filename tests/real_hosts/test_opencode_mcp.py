@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from real_hosts.opencode_supervised import SUPERVISOR, Supervised, judges, runs, says, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_wire import ReplyToolCall
 
 if TYPE_CHECKING:
     from real_hosts.opencode_host import OpenCode
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 SERVER: Final = {"supervisor": {"type": "local", "command": [str(SUPERVISOR), "mcp"]}}
 KEY: Final = SessionKey("opencode", "ses_scripted")

@@ -14,10 +14,10 @@ import pytest
 from real_hosts.install import missing
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import SUPERVISOR, Supervised, agent, says, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_calls
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from sidecar.platform.installation import plugin_root
+from support.model_script import ReplyRule, reply_with_calls
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 SETTING = "max_attempts = 3\n"
 CALLS = Path(__file__).with_name("opencode_calls.mjs")

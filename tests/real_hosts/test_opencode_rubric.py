@@ -8,9 +8,9 @@ import pytest
 
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import AGENT, Supervised, says, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_calls
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_script import ReplyRule, reply_with_calls
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 BROKEN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n"
 MISSING = "the section `## Antipatterns` is missing"

@@ -29,8 +29,8 @@ from real_hosts.opencode_supervised import (
     supervised,
     writes_shop,
 )
-from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule, reply_with_text, request_matches
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_script import HttpErrorReply, ReplyRule, reply_with_text, request_matches
+from support.model_server import ScriptedModel
 
 GOAL: Final = "all tests pass"
 CLAIM: Final = "I looked at everything, all tests pass. Done."

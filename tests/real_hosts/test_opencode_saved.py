@@ -8,7 +8,7 @@ import pytest
 
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import Supervised, says, supervised
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_server import ScriptedModel
 
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"

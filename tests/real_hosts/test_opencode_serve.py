@@ -30,7 +30,7 @@ from real_hosts.opencode_supervised import (
     says,
     writes_shop,
 )
-from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
+from support.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
 
 pytestmark = pytest.mark.xdist_group("opencode-serve")
 """One worker runs them all: a server takes long to start."""

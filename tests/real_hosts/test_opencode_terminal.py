@@ -8,8 +8,8 @@ import pytest
 
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import AGENT, Supervised, says, supervised
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_script import ReplyRule, reply_with_text
+from support.model_server import ScriptedModel
 
 CLAIM = "I looked at everything, all tests pass. Done."
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'

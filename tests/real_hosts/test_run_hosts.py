@@ -18,11 +18,11 @@ from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import SUPERVISOR
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from sidecar.platform.installation import plugin_root
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 LIMIT_S: Final = 300.0
 """Longest time, in seconds, of one run."""

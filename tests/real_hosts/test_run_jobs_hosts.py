@@ -20,10 +20,10 @@ import pytest
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import SUPERVISOR
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
 from support.git_projects import git
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.run_agents import completions
 
 LIMIT_S: Final = 420.0

@@ -18,7 +18,7 @@ from rich.ansi import AnsiDecoder
 from rich.console import Console
 
 from real_hosts.terminal import Terminal
-from sidecar.cli.demo_story import WEB_FONT
+from sidecar.cli.demo import WEB_FONT
 from support.git_projects import git
 from support.run_agents import Runs, hangs
 from support.scene import staged

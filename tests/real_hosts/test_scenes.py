@@ -16,9 +16,9 @@ import pytest
 from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
-from sidecar.cli.scripted.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.scenes import BEGIN, Scene, is_sent_back, scenes, write_files
 
 ALL: Final = scenes()

@@ -23,8 +23,9 @@ from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.terminal import Terminal
-from sidecar.cli.demo_story import WEB_FONT
-from sidecar.cli.scripted.model_script import (
+from sidecar.cli.demo import WEB_FONT
+from sidecar.cli.demo_agent import REPAIRED_SOURCE
+from support.model_script import (
     HttpErrorReply,
     ReplyRule,
     RequestMatch,
@@ -32,9 +33,8 @@ from sidecar.cli.scripted.model_script import (
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyToolCall
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 PICTURES: Final = Path(__file__).parents[2] / "docs" / "screens"
 STATES_SEEN_S: Final = 180.0

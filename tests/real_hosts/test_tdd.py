@@ -17,8 +17,8 @@ from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.tdd_rooms import NODE_PROJECT, PYTHON_PROJECT, Room, Session, tdd_session
 from real_hosts.worker_processes import LIMIT_S, nobody_is_left, worker_processes
-from sidecar.cli.scripted.model_server import ScriptedModel
 from support.git_projects import everything
+from support.model_server import ScriptedModel
 from support.tdd_projects import SPEC, lay_out
 
 TOLD: Final = {

@@ -27,7 +27,12 @@ from real_hosts.opencode_supervised import Supervised as OpenCodeUnder
 from real_hosts.opencode_supervised import supervised as supervised_opencode
 from real_hosts.supervised import Supervised as Claude
 from real_hosts.supervised import supervised as supervised_claude
-from sidecar.cli.scripted.model_script import (
+from sidecar.kernel.settings import Settings, WorkerSettings
+from sidecar.platform.secrets import SecretForms
+from sidecar.wiring.workers import build_workers
+from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from support.memory_stores import MemorySpending
+from support.model_script import (
     HttpErrorReply,
     ModelRequest,
     ReplyRule,
@@ -37,13 +42,8 @@ from sidecar.cli.scripted.model_script import (
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ModelMessage, ReplyToolCall
-from sidecar.kernel.settings import Settings, WorkerSettings
-from sidecar.platform.secrets import SecretForms
-from sidecar.wiring.workers import build_workers
-from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
-from support.memory_stores import MemorySpending
+from support.model_server import ScriptedModel
+from support.model_wire import ModelMessage, ReplyToolCall
 from support.worker_agents import GOOD, LIMIT_S, WRONG, Answer
 
 OUTSIDE: Final = "/var/tmp/supervisor-worker-outside.txt"  # noqa: S108 - nobody may write it

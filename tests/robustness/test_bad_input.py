@@ -7,8 +7,7 @@ import os
 
 import pytest
 
-from sidecar.cli.scripted.agent import HookAnswer
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo_agent import REPAIRED_SOURCE, HookAnswer
 from support.scene import GOAL, SUPERVISOR, Stage
 
 EVENTS = ("UserPromptSubmit", "Stop", "SessionEnd")

@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from sidecar.cli.scripted.agent import ScriptedAgent
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo_agent import REPAIRED_SOURCE, ScriptedAgent
 from support import mortal_sidecar
 from support.scene import Stage
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidecar.cli.scripted.agent import ScriptedAgent
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo_agent import REPAIRED_SOURCE, ScriptedAgent
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.platform.installation import plugin_root
 from support.scene import GOAL, SUPERVISOR, Stage

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from real_hosts.opencode_supervised import Held
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from support.at_terminal import AtTerminal
 from support.scene import SUPERVISOR, Stage
 from support.table import over_table

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from sidecar.cli import doctor
-from sidecar.cli.scripted.project import REPAIRED_SOURCE
+from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from sidecar.systems.supervision.people import SessionReport
 from support.scene import SUPERVISOR, Stage
 

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ReplyUsage
 from sidecar.judging import ports
 from sidecar.judging.backends.claude_cli import ClaudeCliJudge
 from sidecar.judging.backends.service import ServiceJudge
@@ -19,11 +16,14 @@ from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.masking import build_secret_mask
 from sidecar.kernel.settings import JudgeSettings, ServiceSettings, Settings
 from support.fake_claude import CASE, FakeClaude, result, structured
+from support.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyUsage
 from support.scripted_ports import ScriptedJudge
 
 if TYPE_CHECKING:
-    from sidecar.cli.scripted.model_script import ScriptedReply
     from sidecar.kernel.verdict import Verdict
+    from support.model_script import ScriptedReply
 
 
 TEXTS: Final = Path(__file__).parents[2] / "rubric"

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sidecar.cli.scripted.model_script import ReplyRule, reply_with_text
-from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import EventFilter, JournalChanged, event_kind
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
+from support.model_script import ReplyRule, reply_with_text
+from support.model_server import ScriptedModel
 from support.scene import SUPERVISOR, Stage
 
 LIMIT_S: Final = 120.0

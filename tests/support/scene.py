@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from sidecar.cli.scripted.agent import ScriptedAgent
-from sidecar.cli.scripted.project import ScriptedScene, build_shop_project
+from sidecar.cli.demo_agent import ScriptedAgent, ScriptedScene, build_shop_project
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.supervision.people import SessionReport
 from support.projects import PYTEST_SOURCE

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from sidecar.cli.scripted.model_script import EndlessReply, ReplyRule, reply_with_text
 from sidecar.kernel.settings import Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
 from sidecar.wiring.workers import build_workers
 from sidecar.workers.backend import find_answer, validate_answer
 from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, Workers, WorkerTask
 from support.memory_stores import MemorySpending
+from support.model_script import EndlessReply, ReplyRule, reply_with_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""

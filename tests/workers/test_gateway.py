@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.cli.scripted.model_script import HttpErrorReply, ReplyRule
-from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
 from sidecar.platform.apply import ChangeApplier
 from sidecar.workers.files import OutsideError, write_files
 from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.model_script import HttpErrorReply, ReplyRule
+from support.model_server import ScriptedModel
 from support.worker_agents import GOOD, WRONG, GatewayWorld
 
 KEY: Final = "sk-made-up-0123456789"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import stamina
 
-from sidecar.cli.scripted.model_server import ScriptedModel
+from support.model_server import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sidecar.cli.scripted.model_script import HttpErrorReply
 from sidecar.judging.backends.chain import ChosenJudge, build_judge
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
@@ -16,13 +15,14 @@ from sidecar.kernel.verdict import Abstain
 from support.fake_claude import CASE, FakeClaude, result
 from support.fake_opencode import FakeOpenCode, wording
 from support.judge_worlds import KEY, TEXTS, ServiceWorld, settings
+from support.model_script import HttpErrorReply
 from support.scripted_ports import ScriptedJudge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_server import ScriptedModel
 
 VERDICT: Final = Abstain("too little", 0.5)
 NOWHERE: Final = {"PATH": "/no-such-folder"}

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from msgspec.structs import replace
 
-from sidecar.cli.scripted.model_script import HttpErrorReply, RawReply
-from sidecar.cli.scripted.model_wire import ModelMessage, ReplyText, ReplyUsage
 from sidecar.judging.backends.answer import answer_schema, schema_text
 from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.judging.backends.services import AnthropicDialect, OpenAiDialect
@@ -17,10 +15,12 @@ from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.settings import ModelPrice
 from support.fake_claude import CASE, COMPLETE
 from support.judge_worlds import KEY, TEXTS, ServiceWorld, settings
+from support.model_script import HttpErrorReply, RawReply
+from support.model_wire import ModelMessage, ReplyText, ReplyUsage
 
 if TYPE_CHECKING:
-    from sidecar.cli.scripted.model_script import ScriptedReply
-    from sidecar.cli.scripted.model_server import ScriptedModel
+    from support.model_script import ScriptedReply
+    from support.model_server import ScriptedModel
 
 
 RIGHT: Final = json.dumps({"answer": COMPLETE})

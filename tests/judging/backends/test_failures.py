@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from msgspec.structs import replace
 
-from sidecar.cli.scripted.model_script import DroppedReply, EndlessReply, HttpErrorReply, RawReply
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ModelMessage, ReplyText, ReplyUsage
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from support.fake_claude import CASE, COMPLETE, result
 from support.judge_worlds import KEY, SESSION, SPENT, HostWorld, ServiceWorld, service_judge, settings
+from support.model_script import DroppedReply, EndlessReply, HttpErrorReply, RawReply
+from support.model_server import ScriptedModel
+from support.model_wire import ModelMessage, ReplyText, ReplyUsage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sidecar.cli.scripted.model_script import ScriptedReply
+    from support.model_script import ScriptedReply
 
 RIGHT: Final = json.dumps({"answer": COMPLETE})
 WRONG: Final = json.dumps({"answer": COMPLETE | {"criteria": []}})

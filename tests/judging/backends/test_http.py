@@ -14,8 +14,6 @@ import pytest
 import stamina
 from msgspec.structs import replace
 
-from sidecar.cli.scripted.model_script import HttpErrorReply
-from sidecar.cli.scripted.model_server import ScriptedModel
 from sidecar.judging.backends.answer import OngoingJudgement
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
@@ -23,6 +21,8 @@ from sidecar.platform import http
 from sidecar.platform.http_faults import FaultError, parse_retry_after
 from support.fake_claude import CASE, COMPLETE
 from support.judge_worlds import KEY, SESSION, ServiceWorld, service_judge, settings
+from support.model_script import HttpErrorReply
+from support.model_server import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,13 +23,6 @@ class ReplyText(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-class ReplyThinking(msgspec.Struct, frozen=True, tag_field="type", tag="thinking"):
-    """A block of thinking; `signature` is opaque to the host, which only sends it back."""
-
-    thinking: str
-    signature: str = "c2lnbmVk"
-
-
 class ReplyToolCall(msgspec.Struct, frozen=True, tag_field="type", tag="tool_use"):
     """A tool call; an empty `id` is replaced by a fresh one in every reply, because hosts remember ids."""
 
@@ -38,7 +31,7 @@ class ReplyToolCall(msgspec.Struct, frozen=True, tag_field="type", tag="tool_use
     id: str = ""
 
 
-ReplyBlock = ReplyText | ReplyThinking | ReplyToolCall
+ReplyBlock = ReplyText | ReplyToolCall
 """Any block of a reply."""
 
 
@@ -150,21 +143,13 @@ class _TextDelta(msgspec.Struct, tag_field="type", tag="text_delta"):
     text: str
 
 
-class _ThinkingDelta(msgspec.Struct, tag_field="type", tag="thinking_delta"):
-    thinking: str
-
-
-class _SignatureDelta(msgspec.Struct, tag_field="type", tag="signature_delta"):
-    signature: str
-
-
 class _InputDelta(msgspec.Struct, tag_field="type", tag="input_json_delta"):
     partial_json: str
 
 
 class _BlockDelta(msgspec.Struct, tag_field="type", tag="content_block_delta"):
     index: int
-    delta: _TextDelta | _ThinkingDelta | _SignatureDelta | _InputDelta
+    delta: _TextDelta | _InputDelta
 
 
 class _BlockStop(msgspec.Struct, tag_field="type", tag="content_block_stop"):
@@ -248,18 +233,62 @@ def _empty_block(block: ReplyBlock) -> ReplyBlock:
     match block:
         case ReplyText():
             return ReplyText("")
-        case ReplyThinking():
-            return ReplyThinking("", "")
         case ReplyToolCall():
             return ReplyToolCall(block.name, {}, block.id)
 
 
-def _block_deltas(block: ReplyBlock) -> Iterator[_TextDelta | _ThinkingDelta | _SignatureDelta | _InputDelta]:
+def _block_deltas(block: ReplyBlock) -> Iterator[_TextDelta | _InputDelta]:
     match block:
         case ReplyText():
             yield _TextDelta(block.text)
-        case ReplyThinking():
-            yield _ThinkingDelta(block.thinking)
-            yield _SignatureDelta(block.signature)
         case ReplyToolCall():
             yield _InputDelta(msgspec.json.encode(block.input).decode())
+
+
+REASONS: Final = {"": "stop", "end_turn": "stop", "max_tokens": "length"}
+"""Stop reasons in the terms of chat completions; other reasons stay as they are."""
+
+
+class _Said(msgspec.Struct):
+    content: str | None
+    refusal: str | None = None
+    role: str = "assistant"
+
+
+class _Choice(msgspec.Struct):
+    message: _Said
+    finish_reason: str
+    index: int = 0
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: _Details
+
+
+class _Completion(msgspec.Struct):
+    model: str
+    choices: tuple[_Choice, ...]
+    usage: _Usage
+    id: str = "chatcmpl-scripted"
+    object: str = "chat.completion"
+
+
+def encode_chat_completion(message: ModelMessage, model: str) -> bytes:
+    """Encode the text of `message` as a completion. With the stop reason `refusal` it is the refusal."""
+    text = "".join(block.text for block in message.blocks if isinstance(block, ReplyText))
+    refused = message.stop_reason == "refusal"
+    said = _Said(None, text or "no") if refused else _Said(text)
+    reason = "stop" if refused else REASONS.get(message.stop_reason, message.stop_reason)
+    spent = message.usage
+    sent = spent.input_tokens + spent.cache_creation_input_tokens + spent.cache_read_input_tokens
+    usage = _Usage(
+        sent, spent.output_tokens, sent + spent.output_tokens, _Details(spent.cache_read_input_tokens)
+    )
+    return msgspec.json.encode(_Completion(model, (_Choice(said, reason),), usage))

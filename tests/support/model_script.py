@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from sidecar.cli.scripted.model_wire import (
+from support.model_wire import (
     STRUCTURED_OUTPUT,
     ModelMessage,
     ReplyBlock,

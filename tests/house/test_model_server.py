@@ -9,18 +9,14 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.cli.scripted.model_script import (
-    DroppedReply,
-    HttpErrorReply,
-    RawReply,
+from support.model_script import (
     ReplyRule,
     RequestMatch,
-    reply_structured,
     reply_with_calls,
     reply_with_text,
 )
-from sidecar.cli.scripted.model_server import ScriptedModel
-from sidecar.cli.scripted.model_wire import ModelMessage, ReplyText, ReplyThinking, ReplyToolCall, ReplyUsage
+from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 from support.table import over_table
 
 LIMIT_S: Final = 10.0
@@ -91,67 +87,6 @@ def test_calls_in_one_message_have_fresh_ids_and_stop_for_the_tools() -> None:
     assert len(ids) == 4
 
 
-def test_a_structured_answer_calls_the_tool_that_claude_code_offers_for_it() -> None:
-    with ScriptedModel([ReplyRule(reply_structured({"complete": False}))]) as model:
-        block = ask(model, tools=("StructuredOutput",)).json["content"][0]
-    assert (block["type"], block["name"], block["input"]) == (
-        "tool_use",
-        "StructuredOutput",
-        {"complete": False},
-    )
-
-
-def test_usage_and_stop_reason_are_what_the_script_says() -> None:
-    reply = ModelMessage(
-        (ReplyText("cut"),), stop_reason="max_tokens", usage=ReplyUsage(input_tokens=7, output_tokens=3)
-    )
-    with ScriptedModel([ReplyRule(reply)]) as model:
-        answer = ask(model).json
-    assert answer["stop_reason"] == "max_tokens"
-    assert (answer["usage"]["input_tokens"], answer["usage"]["output_tokens"]) == (7, 3)
-
-
-def test_a_stream_spells_every_block_and_then_the_reason_to_stop() -> None:
-    reply = ModelMessage(
-        (ReplyThinking("hm"), ReplyText("Hello"), ReplyToolCall("Bash", {"command": "ls"}, id="toolu_1"))
-    )
-    with ScriptedModel([ReplyRule(reply)]) as model:
-        answer = ask(model, stream=True)
-    assert answer.headers["content-type"] == "text/event-stream"
-    assert all(data["type"] == name for name, data in answer.events)
-    block = ["content_block_start", "content_block_delta", "content_block_stop"]
-    thinking = [block[0], block[1], block[1], block[2]]
-    names = [name for name, _ in answer.events]
-    assert names == ["message_start", *thinking, *block, *block, "message_delta", "message_stop"]
-    deltas = [data["delta"] for name, data in answer.events if name == "content_block_delta"]
-    assert deltas == [
-        {"type": "thinking_delta", "thinking": "hm"},
-        {"type": "signature_delta", "signature": "c2lnbmVk"},
-        {"type": "text_delta", "text": "Hello"},
-        {"type": "input_json_delta", "partial_json": '{"command":"ls"}'},
-    ]
-    assert answer.events[-2][1]["delta"]["stop_reason"] == "tool_use"
-
-
-def test_an_error_has_its_status_its_kind_and_its_headers() -> None:
-    error = HttpErrorReply(429, "rate_limit_error", "slow down", headers={"retry-after": "0"})
-    with ScriptedModel([ReplyRule(error)]) as model:
-        answer = ask(model)
-    assert (answer.status, answer.headers["retry-after"]) == (429, "0")
-    assert answer.json == {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}
-
-
-def test_a_dropped_connection_carries_no_answer() -> None:
-    with ScriptedModel([ReplyRule(DroppedReply())]) as model, pytest.raises(http.client.RemoteDisconnected):
-        ask(model)
-
-
-def test_a_raw_body_arrives_as_written() -> None:
-    with ScriptedModel([ReplyRule(RawReply(b"<html>", "text/html", 502))]) as model:
-        answer = ask(model)
-    assert (answer.status, answer.text, answer.headers["content-type"]) == (502, "<html>", "text/html")
-
-
 def test_rules_answer_in_order_and_each_only_so_often() -> None:
     with ScriptedModel([ReplyRule(reply_with_text("first"), times=2)]) as model:
         model.add(ReplyRule(reply_with_text("then"), times=None))
@@ -164,7 +99,6 @@ def test_rules_answer_in_order_and_each_only_so_often() -> None:
     [
         RequestMatch(tools="some"),
         RequestMatch(has_tool="Bash"),
-        RequestMatch(lacks_tool="StructuredOutput"),
         RequestMatch(last=r"ping\s+pong$"),
         RequestMatch(any="an agent"),
         RequestMatch(model="^claude-"),
@@ -182,7 +116,6 @@ def test_a_rule_answers_what_it_matches(match: RequestMatch) -> None:
     [
         RequestMatch(tools="none"),
         RequestMatch(has_tool="StructuredOutput"),
-        RequestMatch(lacks_tool="Bash"),
         RequestMatch(last="an agent"),
         RequestMatch(any="ping.+ping"),
         RequestMatch(model="haiku"),
@@ -221,16 +154,6 @@ def test_an_unforeseen_request_is_answered_and_flagged() -> None:
         ask(model, tools=())
         assert [request.n for request in model.unmatched] == [1]
         assert [request.n for request in model.asides] == [2]
-
-
-def test_a_request_is_kept_whole() -> None:
-    with ScriptedModel() as model:
-        ask(model, "hello", max_tokens=5)
-        request = model.requests[0]
-    assert (request.n, request.path, request.model) == (1, "/v1/messages?beta=true", "claude-test")
-    assert (request.tools, request.last, request.system) == (("Bash",), "hello", "You are an agent.")
-    assert json.loads(bytes(request.body))["max_tokens"] == 5
-    assert "content-length" in request.headers
 
 
 def test_a_held_answer_comes_when_its_gate_opens() -> None:
@@ -275,32 +198,16 @@ def test_closing_does_not_wait_for_a_connection_without_a_request() -> None:
     connection.close()
 
 
-def test_waiting_is_bounded_and_tells_what_was_asked_instead() -> None:
-    with ScriptedModel() as model:
-        ask(model, "something else")
-        with pytest.raises(TimeoutError, match="something else"):
-            model.wait_for(lambda request: request.n == 2, timeout=0.01)
-
-
-def test_it_counts_tokens_and_lists_models_and_answers_a_probe() -> None:
-    with ScriptedModel() as model:
-        assert send(model, "POST", "/v1/messages/count_tokens", {"messages": []}).json["input_tokens"] > 0
-        assert send(model, "GET", "/v1/models").json["data"] == []
-        assert send(model, "HEAD", "/").status == 200
-        assert send(model, "GET", "/elsewhere").status == 404
-        assert send(model, "POST", "/elsewhere", {}).status == 404
-        assert model.requests == ()
-
-
-def test_what_is_no_request_is_refused_and_not_recorded() -> None:
-    with ScriptedModel() as model:
-        assert send(model, "POST", "/v1/messages", {"messages": 5}).status == 400
-        assert model.requests == ()
-
-
-def test_it_listens_once_and_only_while_open() -> None:
-    model = ScriptedModel()
-    with pytest.raises(RuntimeError, match="does not listen"):
-        _ = model.url
-    with model, pytest.raises(RuntimeError, match="already listens"):
-        model.start()
+def test_a_stream_spells_every_block_and_then_the_reason_to_stop() -> None:
+    call = ReplyToolCall("Bash", {"command": "ls"}, id="toolu_1")
+    with ScriptedModel([ReplyRule(reply_with_calls(call, before="Hello"))]) as model:
+        answer = ask(model, stream=True)
+    assert answer.headers["content-type"] == "text/event-stream"
+    assert all(data["type"] == name for name, data in answer.events)
+    deltas = [data["delta"] for name, data in answer.events if name == "content_block_delta"]
+    assert deltas == [
+        {"type": "text_delta", "text": "Hello"},
+        {"type": "input_json_delta", "partial_json": '{"command":"ls"}'},
+    ]
+    assert answer.events[-2][1]["delta"]["stop_reason"] == "tool_use"
+    assert answer.events[-1][0] == "message_stop"
