@@ -233,7 +233,7 @@ def _check_judge() -> DoctorFinding:
         return ok_finding("judge: in OpenCode the model of the session")
     hint = _install_hint() if doctor_hosts.find_opencode() else doctor_hosts.GET_CLAUDE
     return warning_finding(
-        f"no judge model: rules and gates decide alone ({chosen.why})", f"{hint}, or see docs/judges.md"
+        f"no judge model: rules and gates decide alone ({chosen.why})", f"{hint}, or see docs/models.md"
     )
 
 
@@ -247,7 +247,7 @@ async def probe_judge(judge: Judge) -> DoctorFinding | None:
     if isinstance(told, JudgeAnswered):
         verdict = type(told.judgement.verdict).__name__.lower()
         return ok_finding(f"the judge answers: {verdict}, {told.judgement.tokens} tokens")
-    remedy = JUDGE_REMEDIES.get(chosen.backend, "less docs/judges.md")
+    remedy = JUDGE_REMEDIES.get(chosen.backend, "less docs/models.md")
     return warning_finding(
         f"the judge {chosen.backend} gives no verdict, rules and gates decide alone: {told.reason}", remedy
     )

@@ -26,7 +26,7 @@ from support.scene import staged
 from support.table import over_table
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-TEACHING: Final = ("start", "how-it-decides", "budgets", "rubric", "trouble")
+TEACHING: Final = ("start", "how-it-decides", "settings", "rubric", "trouble")
 """Pages in docs/ whose commands are typed."""
 PAGES: Final = [
     page.relative_to(ROOT).as_posix() for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

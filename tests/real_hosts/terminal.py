@@ -71,11 +71,6 @@ class Terminal(msgspec.Struct, frozen=True):
         return self._tmux("capture-pane", "-p", "-J", "-t", SESSION)
 
     @property
-    def coloured(self) -> str:
-        """What a person sees now, line by line, with escape sequences for its colours."""
-        return self._tmux("capture-pane", "-p", "-e", "-t", SESSION)
-
-    @property
     def history(self) -> str:
         """The screen, and everything that scrolled off it."""
         return self._tmux("capture-pane", "-p", "-J", "-S", "-", "-t", SESSION)

@@ -1,4 +1,4 @@
-"""A real editor: Neovim with its built-in client, in a home of its own, set up as docs/editors.md says."""
+"""A real editor: Neovim with its built-in client, in a home of its own, set up as docs/rubric.md says."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def seen(nvim: str, tmp_path: Path) -> Any:
 
 def settings() -> str:
     """The Lua that the documents give to users of Neovim 0.7 and newer."""
-    page = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
-    found = re.search(r"### Neovim 0\.7.*?```lua\n(?P<lua>.*?)```", page, re.DOTALL)
+    page = (ROOT / "docs" / "rubric.md").read_text(encoding="utf-8")
+    found = re.search(r"```lua\n(?P<lua>.*?)```", page, re.DOTALL)
     assert found is not None
     return found["lua"]
 

@@ -1,6 +1,6 @@
-"""What the person sees in each state, in both hosts, at two widths: the pictures of docs/screens.md.
+"""What the person sees in each state, in both hosts: ten of these screens are quoted in docs/screens.md.
 
-`RENEW_SNAPSHOTS=1 python -m pytest -m long tests/real_hosts/test_screens.py` draws them anew.
+`RENEW_SNAPSHOTS=1 python -m pytest -m long tests/real_hosts/test_screens.py` quotes them anew.
 """
 
 from __future__ import annotations
@@ -10,20 +10,16 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Final
 
 import pytest
 from msgspec import Struct
-from rich.console import Console
-from rich.text import Text
 
 from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.terminal import Terminal
-from sidecar.cli.demo import WEB_FONT
 from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from support.model_script import (
     HttpErrorReply,
@@ -36,7 +32,9 @@ from support.model_script import (
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
-PICTURES: Final = Path(__file__).parents[2] / "docs" / "screens"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "screens.md"
+COLUMNS: Final = 80
+OURS: Final = re.compile(r"Supervisor: |Supervisor checks|running `")
 STATES_SEEN_S: Final = 180.0
 """Longest time, in seconds, until a state is on the screen."""
 CLAIM: Final = "I looked at shop.py. Everything is in order, all tests pass. Done."
@@ -61,7 +59,7 @@ RULES: Final = """# Rules
 
 
 class Room(Struct, frozen=True):
-    """A host under supervision at one width, and how its agent and its judge are scripted."""
+    """A host under supervision, and how its agent and its judge are scripted."""
 
     under: supervised.Supervised | opencode_supervised.Supervised
     agent: RequestMatch
@@ -183,7 +181,7 @@ SCENES: Final[tuple[Scene, ...]] = (_work, _unverified, _unjudged, _stalled, _ex
 
 
 @contextmanager
-def _claude(host: Host, model: ScriptedModel, columns: int) -> Iterator[Room]:
+def _claude(host: Host, model: ScriptedModel) -> Iterator[Room]:
     with supervised.supervised(host, model, environment={}) as under:
         yield Room(
             under=under,
@@ -193,12 +191,12 @@ def _claude(host: Host, model: ScriptedModel, columns: int) -> Iterator[Room]:
             runner="Bash",
             write="Write",
             path="file_path",
-            terminal=lambda: under.terminal(columns),
+            terminal=lambda: under.terminal(COLUMNS),
         )
 
 
 @contextmanager
-def _opencode(host: OpenCode, model: ScriptedModel, columns: int) -> Iterator[Room]:
+def _opencode(host: OpenCode, model: ScriptedModel) -> Iterator[Room]:
     with opencode_supervised.supervised(host, model) as under:
         yield Room(
             under=under,
@@ -208,7 +206,7 @@ def _opencode(host: OpenCode, model: ScriptedModel, columns: int) -> Iterator[Ro
             runner="bash",
             write="write",
             path="filePath",
-            terminal=lambda: under.host.terminal(columns=columns),
+            terminal=lambda: under.host.terminal(columns=COLUMNS),
         )
 
 
@@ -221,22 +219,20 @@ def tmp_path() -> Iterator[Path]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("claude_version", ["pinned"], indirect=True)
-@pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__.strip("_"))
-def test_claude_code(scene: Scene, columns: int, host: Host, model: ScriptedModel) -> None:
-    with _claude(host, model, columns) as room:
-        _play(scene, room, "claude-code", columns)
+def test_claude_code(scene: Scene, host: Host, model: ScriptedModel) -> None:
+    with _claude(host, model) as room:
+        _play(scene, room, "claude-code")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__.strip("_"))
-def test_opencode(scene: Scene, columns: int, opencode_host: OpenCode, model: ScriptedModel) -> None:
-    with _opencode(opencode_host, model, columns) as room:
-        _play(scene, room, "opencode", columns)
+def test_opencode(scene: Scene, opencode_host: OpenCode, model: ScriptedModel) -> None:
+    with _opencode(opencode_host, model) as room:
+        _play(scene, room, "opencode")
 
 
-def _play(scene: Scene, room: Room, host: str, columns: int) -> None:
+def _play(scene: Scene, room: Room, host: str) -> None:
     rules = room.project / ".supervisor" / "rubric.md"
     rules.parent.mkdir()
     rules.write_text(RULES, encoding="utf-8")
@@ -245,16 +241,14 @@ def _play(scene: Scene, room: Room, host: str, columns: int) -> None:
             terminal.wait_for(shown, timeout=STATES_SEEN_S)
             if state != "judging":
                 terminal.wait_until_gone("To end it, type a prompt")  # it stands for three seconds more
-            _keep(PICTURES / f"{host}-{columns}-{state}.svg", terminal.coloured, columns)
+            if os.environ.get("RENEW_SNAPSHOTS"):
+                _quote(f"{host}: {state}", terminal.screen)
 
 
-def _keep(path: Path, screen: str, columns: int) -> None:
-    """Draw the screen as an SVG that loads nothing from elsewhere, if pictures are to be renewed."""
-    if not os.environ.get("RENEW_SNAPSHOTS"):
-        return
-    path.parent.mkdir(exist_ok=True)
-    lines = re.sub("(\n *){3,}", "\n\n", f"\n{screen.rstrip()}").strip("\n").split("\n")
-    console = Console(file=StringIO(), record=True, width=columns, force_terminal=True)
-    console.print(Text.from_ansi("\n".join(lines)))
-    drawn = WEB_FONT.sub("", console.export_svg(title=path.stem, unique_id="s"))
-    path.write_text(drawn, encoding="utf-8")
+def _quote(name: str, screen: str) -> None:
+    """Put the last paragraph that is of Supervisor below the page's comment of that name, if there is one."""
+    shown = "\n".join(line.rstrip() for line in screen.splitlines())
+    last = [part for part in re.split(r"\n{2,}", shown) if OURS.search(part)][-1].strip("\n")
+    block = re.compile(rf"(?<=<!-- {name} -->\n\n```text\n).*?(?=\n```)", re.DOTALL)
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(block.sub(lambda _: last, page), encoding="utf-8")

@@ -62,8 +62,8 @@ def test_every_code_is_shown_by_a_weak_criterion_or_by_a_test_of_its_own() -> No
 
 
 def test_the_page_has_a_row_for_each_code_and_no_other() -> None:
-    page = (ROOT / "docs" / "rubric-advice.md").read_text(encoding="utf-8")
-    table = page.partition("## What an editor says of it")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "rubric.md").read_text(encoding="utf-8")
+    table = page.partition("### What is checked")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([a-z-]+)` \| (\w+)", table, re.MULTILINE)
     assert [code for code, _ in rows] == sorted(Code)
     assert {weight for _, weight in rows} == {"warning", "hint"}

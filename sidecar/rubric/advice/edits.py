@@ -12,7 +12,7 @@ from sidecar.kernel.rubric import Flaw, FlawSeverity, QuickFix, RubricOutline, T
 
 
 class Code(StrEnum):
-    """docs/rubric-advice.md has a row for each. They stay: people switch them off by name."""
+    """docs/rubric.md has a row for each. They stay: people switch them off by name."""
 
     AMBIGUOUS_NAME = "ambiguous-name"
     CONTRADICTION = "contradiction"

@@ -163,7 +163,7 @@ def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
 ) -> None:
     told = judge_warning(replace(KNOWN, condition=condition, checks=checks, no_judge=no_judge))
     assert bool(told) is warned
-    assert not warned or all(way in told for way in (no_judge, "docs/judges.md", "--check", "--spec"))
+    assert not warned or all(way in told for way in (no_judge, "docs/models.md", "--check", "--spec"))
 
 
 @over_table(

@@ -181,7 +181,7 @@ def judge_warning(now: RunStatus) -> str:
     if not now.no_judge or checks_decide:
         return ""
     return (
-        f"no model can judge whether the goal holds ({now.no_judge}). Name a judge (docs/judges.md), or let "
+        f"no model can judge whether the goal holds ({now.no_judge}). Name a judge (docs/models.md), or let "
         "a check decide: --check COMMAND without --goal, or --spec FILE --check COMMAND. Until then the run "
         "goes on while tasks are ready, and ends as unjudged"
     )
