@@ -17,7 +17,7 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal_arguments import CLEAR_WORDS
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.systems.supervision.people import CommandRequest, PermissionRequest, SessionReport
+from sidecar.systems.supervision.people import CommandRequest, OrderPermission, SessionReport
 from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
@@ -130,7 +130,7 @@ def refuse_agents(*, noted: bool = False) -> None:
     client = SidecarClient(user_paths())
     if client.greet() is None:
         return  # nobody is at work whom a sidecar watches
-    asked = PermissionRequest(name=_command_name(), folder=str(Path.cwd()) if noted else "")
+    asked = OrderPermission(name=_command_name(), folder=str(Path.cwd()) if noted else "")
     if why := client.call("permission", asked, str):
         raise click.ClickException(why)
 

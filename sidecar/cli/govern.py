@@ -22,14 +22,14 @@ from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.typed import TypedCatalog
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import Action, AnalyzeInput, ImplementInput, Phase, ReviewInput
+from sidecar.kernel.governance import AnalyzeInput, ErrorAction, GovernedPhase, ImplementInput, ReviewInput
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
 from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
-from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.report import payload_blocks, write_report
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.evidence import build_evidence
@@ -82,7 +82,7 @@ def govern(  # noqa: PLR0913 - one parameter per option
     if lock == NEW and not problem.strip():
         raise click.UsageError('say what is to be solved: supervisor govern "the problem, in a sentence"')
     governance = _build(project)
-    caller = Caller(project=project, environment=os.environ, origin=typed_by())
+    caller = PhaseCaller(project=project, environment=os.environ, origin=typed_by())
     begun = [lock]
 
     def show(outcome: PhaseOutcome) -> None:
@@ -93,9 +93,9 @@ def govern(  # noqa: PLR0913 - one parameter per option
             _show(outcome)
 
     given = {
-        Phase.ANALYZE: AnalyzeInput(problem_statement=problem, user_requirements=requirements),
-        Phase.IMPLEMENT: ImplementInput(om_rules=rules),
-        Phase.REVIEW: ReviewInput(quick_fix_eligible=True),
+        GovernedPhase.ANALYZE: AnalyzeInput(problem_statement=problem, user_requirements=requirements),
+        GovernedPhase.IMPLEMENT: ImplementInput(om_rules=rules),
+        GovernedPhase.REVIEW: ReviewInput(quick_fix_eligible=True),
     }
     wish = Assignment(given=given, lock=lock, mode=Mode(mode) if mode else None)
     try:
@@ -131,7 +131,7 @@ def answer(lock: str, said: str, text: str) -> None:
     """Answer what the work under LOCK asks, with a TEXT if you like. `status` shows the question."""
     refuse_agents()
     built = _build()
-    caller = Caller(project="", environment=os.environ, origin=typed_by())
+    caller = PhaseCaller(project="", environment=os.environ, origin=typed_by())
     work = built.answer(lock, caller, yes=said == "yes", text=text)
     echo(f"Answered {said}. The work is {work.stage} now.")
 
@@ -170,7 +170,7 @@ def _build(project: str = "") -> Governance:
 def _show(outcome: PhaseOutcome) -> None:
     """Show the first lines of a section."""
     error = outcome.error
-    asked = error is not None and error.action is Action.HUMAN_INTERVENTION  # with the question, below
+    asked = error is not None and error.action is ErrorAction.HUMAN_INTERVENTION  # with the question, below
     said = "ok" if error is None else "asks you" if asked else f"{error.type}: {error.message}"
     echo(f"{outcome.section}  {said}")
     payload = msgspec.json.decode(msgspec.json.encode(outcome.payload))

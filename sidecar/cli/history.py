@@ -28,7 +28,7 @@ from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.decisions import read_decisions, worker_spending
 from sidecar.systems.supervision.explaining import find_replay
-from sidecar.systems.supervision.policy.decision_story import Step, Story, tell_decision
+from sidecar.systems.supervision.policy.decision_story import Story, StoryStep, tell_decision
 from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
 
 WHY_LENGTH: Final = 200
@@ -118,7 +118,7 @@ def _plain(story: Story) -> Iterable[str]:
     yield from story_lines(story.steps)
 
 
-def story_lines(steps: Iterable[Step]) -> Iterable[str]:
+def story_lines(steps: Iterable[StoryStep]) -> Iterable[str]:
     """Return the lines of these steps for a terminal."""
     for step in steps:
         yield f"  {step.about}"

@@ -15,11 +15,11 @@ from rich.text import Text
 from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
+    IterationJudged,
     IterationStarted,
     RunProgressEvent,
     RunStarted,
     RunStatus,
-    StopJudged,
 )
 from sidecar.kernel.text import clean_line
 from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines
@@ -76,7 +76,7 @@ class RunBoard:
                 self._tokens += what.tokens
                 if what.cents is not None:
                     self._cents = (self._cents or 0.0) + what.cents
-            case StopJudged():
+            case IterationJudged():
                 self._counted_at = self._now()
                 self._agent(what.iteration).doing = "hooks"
                 self._agents = [one for one in self._agents if one.doing != "hooks"] or self._agents

@@ -17,12 +17,12 @@ from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
     HookRan,
+    IterationJudged,
     IterationStarted,
     RunFinished,
     RunProgressEvent,
     RunStarted,
     RunWarning,
-    StopJudged,
     TaskCompleted,
 )
 from sidecar.kernel.text import counted, escape_unprintable
@@ -90,7 +90,7 @@ class RunTerminalView(RunView):
                 self._opened(what)
             case AgentEnded():
                 self._rested(what)
-            case StopJudged():
+            case IterationJudged():
                 self._judged(what)
             case RunFinished():
                 self._ended(what)
@@ -104,7 +104,7 @@ class RunTerminalView(RunView):
 
     def _mark(self, what: RunProgressEvent) -> str:
         """Whose line it is, where several agents work at once."""
-        if self._jobs and isinstance(what, AgentPrinted | AgentEnded | StopJudged):
+        if self._jobs and isinstance(what, AgentPrinted | AgentEnded | IterationJudged):
             return f"{what.iteration} "
         return "  "
 
@@ -126,7 +126,7 @@ class RunTerminalView(RunView):
             why = what.trouble or f"it ended with exit code {what.exit_code}"
             self._print(f"  [red]agent: {_escape_line(why)}[/]")
 
-    def _judged(self, what: StopJudged) -> None:
+    def _judged(self, what: IterationJudged) -> None:
         words = what.note or f"{what.decision}: {what.reason} {what.detail}"
         first, *more = (line.removeprefix("Supervisor: ") for line in words.splitlines() or [""])
         self._print(f"{self._mark(what)}[bold yellow]supervisor[/] {_escape_line(first, REASON_LENGTH)}")

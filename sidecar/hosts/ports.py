@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped, HostEvent
 from sidecar.kernel.session import Environment
 from sidecar.kernel.turn import Turn
+
+
+class HookCall(Struct, frozen=True, kw_only=True):
+    """Parameters of the method `hook`: the host's unparsed event, and the session's environment."""
+
+    host: str
+    event: Raw
+    environment: dict[str, str]
+    host_pid: int = 0
+    version: str = ""
 
 
 class HostCodec(Protocol):

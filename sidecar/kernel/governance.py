@@ -14,7 +14,7 @@ Pair = Annotated[tuple[int, ...], Meta(min_length=2, max_length=2)]
 Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
-class Phase(StrEnum):
+class GovernedPhase(StrEnum):
     """The phases, in their order."""
 
     ANALYZE = "analyze"
@@ -88,7 +88,7 @@ class Artifacts(Struct, frozen=True, kw_only=True):
     metadata: ImplementationMetadata
 
 
-class Implementation(Struct, frozen=True, kw_only=True):
+class ImplementedChange(Struct, frozen=True, kw_only=True):
     """A change that waits to be delivered; the project is as it was."""
 
     artifacts: Artifacts
@@ -211,7 +211,7 @@ class ReviewInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The tasks and the payload of implement. `quick_fix_eligible`: minor issues may be mended at once."""
 
     tasks: Tasks = ()
-    implementation: Implementation | None = None
+    implementation: ImplementedChange | None = None
     quick_fix_eligible: bool = False
     answer: Answer = None
 
@@ -220,7 +220,7 @@ class TestInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The tasks and the payload of implement. `verify_by_clauses` are verified besides those of the tasks."""
 
     tasks: Tasks = ()
-    implementation: Implementation | None = None
+    implementation: ImplementedChange | None = None
     verify_by_clauses: Texts = ()
     answer: Answer = None
 
@@ -251,7 +251,7 @@ class ImplementAnswer(Struct, frozen=True, kw_only=True):
     message: Text
 
 
-class WrittenFile(ImplementedFile, frozen=True, kw_only=True):
+class AnsweredFile(ImplementedFile, frozen=True, kw_only=True):
     """`content` is the whole new text of the file, null to remove it."""
 
     content: str | None
@@ -260,7 +260,7 @@ class WrittenFile(ImplementedFile, frozen=True, kw_only=True):
 class WrittenAnswer(ImplementAnswer, frozen=True, kw_only=True):
     """As ImplementAnswer, from the calling agent, which has no copy of the project to write in."""
 
-    files: Annotated[tuple[WrittenFile, ...], Meta(max_length=1_000)]
+    files: Annotated[tuple[AnsweredFile, ...], Meta(max_length=1_000)]
 
 
 class ReviewAnswer(Struct, frozen=True, kw_only=True):
@@ -305,19 +305,19 @@ class PhaseForms(NamedTuple):
 
 
 FORMS: Final = {
-    Phase.ANALYZE: PhaseForms("[ANALYSIS]", AnalyzeInput, Analysis),
-    Phase.PLAN: PhaseForms("[TASKS]", PlanInput, Plan),
-    Phase.IMPLEMENT: PhaseForms("[IMPLEMENTATION]", ImplementInput, Implementation),
-    Phase.REVIEW: PhaseForms("[REVIEW]", ReviewInput, Review),
-    Phase.TEST: PhaseForms("[TEST]", TestInput, Testing),
-    Phase.CONDUCT: PhaseForms("[FINAL]", ConductInput, FinalDecision),
+    GovernedPhase.ANALYZE: PhaseForms("[ANALYSIS]", AnalyzeInput, Analysis),
+    GovernedPhase.PLAN: PhaseForms("[TASKS]", PlanInput, Plan),
+    GovernedPhase.IMPLEMENT: PhaseForms("[IMPLEMENTATION]", ImplementInput, ImplementedChange),
+    GovernedPhase.REVIEW: PhaseForms("[REVIEW]", ReviewInput, Review),
+    GovernedPhase.TEST: PhaseForms("[TEST]", TestInput, Testing),
+    GovernedPhase.CONDUCT: PhaseForms("[FINAL]", ConductInput, FinalDecision),
 }
 
 
 # --- errors -------------------------------------------------------------------------------------------------
 
 
-class Action(StrEnum):
+class ErrorAction(StrEnum):
     """What to do about an error."""
 
     CONTINUE = "CONTINUE"
@@ -347,7 +347,7 @@ class PhaseError(Struct, frozen=True, kw_only=True):
 
     type: ErrorType
     message: str
-    action: Action
+    action: ErrorAction
 
 
 # --- the lock -----------------------------------------------------------------------------------------------

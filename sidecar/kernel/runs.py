@@ -165,7 +165,7 @@ class TaskCompleted(Struct, frozen=True, kw_only=True, tag_field="event", tag="t
     content: str
 
 
-class StopJudged(Struct, frozen=True, kw_only=True, tag_field="event", tag="verdict"):
+class IterationJudged(Struct, frozen=True, kw_only=True, tag_field="event", tag="verdict"):
     """Supervisor judged the agent's stop. `continuations` of `budget` were used before."""
 
     iteration: int
@@ -207,7 +207,7 @@ RunProgressEvent = (
     | AgentPrinted
     | AgentEnded
     | TaskCompleted
-    | StopJudged
+    | IterationJudged
     | HookRan
     | RunWarning
     | RunFinished

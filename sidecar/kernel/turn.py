@@ -94,7 +94,7 @@ class Todo(Struct, frozen=True):
     done: bool
 
 
-class PlannedTask(Struct, frozen=True, kw_only=True):
+class OpenTask(Struct, frozen=True, kw_only=True):
     """An open task of the session's journal. `now`: nothing blocks it, and it is not postponed.
 
     `text` is "" where there are too many tasks to show each.
@@ -131,7 +131,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     arrived: tuple[str, ...] = ()
     calls_since_arrival: int = 0
     todos: tuple[Todo, ...] = ()
-    planned: tuple[PlannedTask, ...] = ()
+    planned: tuple[OpenTask, ...] = ()
     stuck: tuple[str, ...] = ()
     complete: bool = False
     queued: bool = False

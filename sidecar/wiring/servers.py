@@ -17,6 +17,7 @@ from msgspec import Raw, Struct
 from sidecar.hosts.markers import codec as markers
 from sidecar.hosts.markers.folder import MarkerFolder
 from sidecar.hosts.markers.inbox import MarkerInbox
+from sidecar.hosts.ports import HookCall
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.on_use import built_on_use
 from sidecar.platform.paths import user_paths
@@ -29,7 +30,6 @@ from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_p
 from sidecar.servers.page.access import PageAccess
 from sidecar.servers.page.door import PageEndpoint
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.supervision.hook_events import HookCall
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
 

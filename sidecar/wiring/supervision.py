@@ -12,6 +12,7 @@ from msgspec import Raw
 
 from sidecar.hosts.markers import codec as markers
 from sidecar.hosts.names import OPENCODE
+from sidecar.hosts.ports import HookCall
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.installation import plugin_root
@@ -23,14 +24,14 @@ from sidecar.servers.connection import read_params, struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.events import EventsHandler
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
-from sidecar.systems.supervision.hook_events import HookCall, HookHandler
+from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.people import (
     CommandLineService,
     CommandRequest,
     HeldEditsRequest,
-    PermissionRequest,
+    OrderPermission,
     SessionSelector,
     SwitchRequest,
 )
@@ -125,7 +126,7 @@ def supervision_methods(built: Supervision) -> Methods:
         return msgspec.json.encode(built.people.accept(read_params(params, HeldEditsRequest), peer.pid))
 
     async def permission(params: Raw, peer: Peer) -> bytes:
-        return msgspec.json.encode(built.people.permission(read_params(params, PermissionRequest), peer.pid))
+        return msgspec.json.encode(built.people.permission(read_params(params, OrderPermission), peer.pid))
 
     return {
         "accept": accept,

@@ -25,10 +25,10 @@ from sidecar.kernel.journal import Author, Journal, Note, NoteKind, Task, TaskSt
 from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
+    IterationJudged,
     IterationStarted,
     RunStarted,
     RunStatus,
-    StopJudged,
 )
 
 NOON: Final = time.mktime((2026, 11, 24, 12, 0, 0, 0, 0, -1))
@@ -101,7 +101,7 @@ def picture(width: int) -> str:
         )
         note = "Supervisor: sent back 1/4: `make test` fails: test_comments"
         told = {"iteration": 1, "reason": "gates-failed", "detail": "", "continuations": 0, "budget": 4}
-        tell(StopJudged(decision="continue", note=note, **told), seconds=6)  # type: ignore[arg-type]
+        tell(IterationJudged(decision="continue", note=note, **told), seconds=6)  # type: ignore[arg-type]
         tell(IterationStarted(iteration=2, most=5, task="a comment ends a line"))
         tell(AgentPrinted(iteration=2, text="[Bash] make test"), seconds=120)
     board.hear("One test fails: a comment behind a string is")

@@ -19,12 +19,12 @@ from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
     HookRan,
+    IterationJudged,
     IterationStarted,
     RunFinished,
     RunProgressEvent,
     RunStarted,
     RunWarning,
-    StopJudged,
     TaskCompleted,
 )
 
@@ -41,7 +41,7 @@ EVENTS: tuple[RunProgressEvent, ...] = (
     AgentEnded(iteration=1, seconds=2.0, exit_code=1, said=EVIL, trouble="", tokens=1200, cents=0.5),
     AgentEnded(iteration=1, seconds=2.0, exit_code=None, said="", trouble=EVIL),
     TaskCompleted(iteration=1, id="T1", content=EVIL),
-    StopJudged(
+    IterationJudged(
         iteration=1, decision="rest", reason="stalled", detail=EVIL, note="", continuations=1, budget=2
     ),
     RunFinished(outcome="stalled", detail=EVIL, exit_code=1, iterations=1),
@@ -74,7 +74,7 @@ def test_a_story_says_where_the_run_stands() -> None:
             AgentEnded(iteration=2, seconds=2.0, exit_code=0, said="x", trouble="", tokens=1200, cents=0.5)
         )
         story.tell(
-            StopJudged(
+            IterationJudged(
                 iteration=2, decision="continue", reason="", detail="", continuations=1, budget=2,
                 note="Supervisor: sent back 1/2: make fails\nStop it: Ctrl-C\nSupervisor: another thing",
             )

@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.masking import build_secret_mask, mask_gate_run, mask_turn
-from sidecar.kernel.turn import PlannedTask
+from sidecar.kernel.turn import OpenTask
 from support.cases import gate_run, ran, turn
 
 SECRET = "s3cr3t-value.*"
@@ -40,7 +40,7 @@ def test_a_turn_shows_no_secret_anywhere() -> None:
             call,
             message=f"I used {SECRET}",
             prompts=(f"use {SECRET}",),
-            planned=(PlannedTask(id="T1", status="blocked", text=f"rotate {SECRET}"),),
+            planned=(OpenTask(id="T1", status="blocked", text=f"rotate {SECRET}"),),
             stuck=(f"{SECRET} is refused",),
         ),
         build_secret_mask({"A_KEY": SECRET}),

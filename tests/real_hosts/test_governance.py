@@ -23,7 +23,7 @@ from real_hosts.agent_session import AgentSession, agent_session, reply_that_wri
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import Supervised
-from sidecar.kernel.governance import Phase
+from sidecar.kernel.governance import GovernedPhase
 from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
 from support.model_script import (
     ReplyRule,
@@ -162,7 +162,7 @@ def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
             works(host, model, PLAN)
             works(host, model, implemented(*MADE), MADE)
             works(host, model, APPROVED)
-            for phase in (Phase.PLAN, Phase.IMPLEMENT, Phase.REVIEW):
+            for phase in (GovernedPhase.PLAN, GovernedPhase.IMPLEMENT, GovernedPhase.REVIEW):
                 session.calls(f"phase_{phase}", context_lock_id=lock, input_data={})
             session.under.script(ReplyRule(reply_with_text("My user is asked."), session.agent))
         assert f"in a shell: supervisor governance answer {lock} yes" in session.told[-1]
@@ -172,7 +172,7 @@ def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
 
         assert session.under.supervisor("governance", "answer", lock, "yes").returncode == 0
         works(host, model, PASSED)
-        for phase in (Phase.TEST, Phase.CONDUCT):
+        for phase in (GovernedPhase.TEST, GovernedPhase.CONDUCT):
             session.calls(f"phase_{phase}", context_lock_id=lock, input_data={})
         session.says("sub is there, and tested.")
         session.under.ask("They said yes.", "--continue")
@@ -187,7 +187,12 @@ def test_an_agent_of_opencode_does_the_work_of_each_phase_itself_and_delivers_it
 ) -> None:
     made = implemented(*MADE)
     made["files"] = [{**file, "content": MADE[file["path"]]} for file in made["files"]]
-    answers = {Phase.PLAN: PLAN, Phase.IMPLEMENT: made, Phase.REVIEW: APPROVED, Phase.TEST: PASSED}
+    answers = {
+        GovernedPhase.PLAN: PLAN,
+        GovernedPhase.IMPLEMENT: made,
+        GovernedPhase.REVIEW: APPROVED,
+        GovernedPhase.TEST: PASSED,
+    }
     with agent_session(opencode_host, model, PYTHON, "governance") as session:
         lay_out(opencode_host.home, {".config/supervisor/config.toml": OWN_WORK})
         with begun(session, "fast", answer=ANALYSIS) as lock:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from sidecar.kernel.governance import Analysis, ImplementAnswer, Phase, Plan, ReviewAnswer, TestAnswer
+from sidecar.kernel.governance import Analysis, GovernedPhase, ImplementAnswer, Plan, ReviewAnswer, TestAnswer
 from sidecar.systems.governance.service import Governance
 from sidecar.systems.supervision.ports import Services
 from sidecar.wiring.governance import build_governance
@@ -18,12 +18,12 @@ from sidecar.workers.ports import Workers
 from support.scripted_workers import ScriptedWorkers
 from support.tdd_projects import SUB, SUB_TEST
 
-ANSWERS: Final[dict[Phase, type[Struct]]] = {
-    Phase.ANALYZE: Analysis,
-    Phase.PLAN: Plan,
-    Phase.IMPLEMENT: ImplementAnswer,
-    Phase.REVIEW: ReviewAnswer,
-    Phase.TEST: TestAnswer,
+ANSWERS: Final[dict[GovernedPhase, type[Struct]]] = {
+    GovernedPhase.ANALYZE: Analysis,
+    GovernedPhase.PLAN: Plan,
+    GovernedPhase.IMPLEMENT: ImplementAnswer,
+    GovernedPhase.REVIEW: ReviewAnswer,
+    GovernedPhase.TEST: TestAnswer,
 }
 """What the worker of a phase answers; conduct has none."""
 PROBLEM: Final = "sub is missing"

@@ -15,7 +15,7 @@ from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFindi
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import Session
-from sidecar.kernel.turn import CallOutcome, PlannedTask, ToolAction, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, OpenTask, ToolAction, ToolCall, Turn
 from sidecar.kernel.verdict import Complete, Met
 from support.cases import (
     PYTEST,
@@ -135,8 +135,8 @@ CORRECTED = IntegrityFinding(
     change=CheckChange.EXPECTATION_CHANGED, weight=FindingSeverity.SHOWN, file="test_a.py", line=2
 )
 PLANNED = (
-    PlannedTask(id="T2", status="in progress", text="x", now=True),
-    PlannedTask(id="T1", status="blocked"),
+    OpenTask(id="T2", status="in progress", text="x", now=True),
+    OpenTask(id="T1", status="blocked"),
 )
 changes = st.sampled_from([*[()] * 4, (SKIPPED,), (CORRECTED,), (SKIPPED, CORRECTED)])
 marks = st.sampled_from([*[{}] * 4, {"flaky": True}, {"moved": True}])

@@ -25,7 +25,7 @@ from sidecar.servers.tools.tool import (
     ToolInvocation,
     clip_printable,
 )
-from sidecar.systems.supervision.gate_requests import SessionGates
+from sidecar.systems.supervision.gate_requests import GateListing
 
 # --- results of the tools -----------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoAr
     return ToolAnswer(found, _gates_text(context, found))
 
 
-def _gate_info(gate: Gate, offered: SessionGates, known: dict[str, str], mask: SecretMask) -> GateInfo:
+def _gate_info(gate: Gate, offered: GateListing, known: dict[str, str], mask: SecretMask) -> GateInfo:
     return fill_struct(
         GateInfo,
         gate,

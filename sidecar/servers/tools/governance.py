@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import FORMS, Action, Phase, PhaseError
+from sidecar.kernel.governance import FORMS, ErrorAction, GovernedPhase, PhaseError
 from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation
-from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest
 
 ASKED_BY: Final = "asked by the host"
@@ -21,16 +21,16 @@ ASKED_BY: Final = "asked by the host"
 LockName = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
-def phase_arguments(phase: Phase) -> type[Struct]:
+def phase_arguments(phase: GovernedPhase) -> type[Struct]:
     """Return the Struct of what the tool of a phase takes."""
     lock: tuple[Any, ...] = ("context_lock_id", LockName)
-    if phase is Phase.ANALYZE:
+    if phase is GovernedPhase.ANALYZE:
         lock += (NEW,)
     fields = [lock, ("input_data", FORMS[phase].given), ("mode", Mode | None, None)]
     return msgspec.defstruct(f"{phase.title()}Arguments", fields, frozen=True, kw_only=True)
 
 
-def phase_outcome(phase: Phase) -> type[Struct]:
+def phase_outcome(phase: GovernedPhase) -> type[Struct]:
     """Return the Struct of what the tool of a phase gives."""
     fields: list[Any] = [
         ("context_lock_id", str),
@@ -52,18 +52,18 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             work=partial(_answer_phase, context, phase, gives),
             asks=True,
         )
-        for phase in Phase
+        for phase in GovernedPhase
     )
 
 
 async def _answer_phase(
     context: ToolContext,
-    phase: Phase,
+    phase: GovernedPhase,
     gives: Callable[..., Struct],
     call: ToolInvocation,
     given: Any,  # noqa: ANN401
 ) -> ToolAnswer:
-    caller = Caller(
+    caller = PhaseCaller(
         project=call.session.project,
         environment=context.checks.permitted_environment(call.session),
         session=call.session.key,
@@ -72,7 +72,7 @@ async def _answer_phase(
     run = partial(context.governance.run, request, caller)
     outcome = await with_progress(context.clock, call, lambda told: run(told.tell_step))
     error = outcome.error
-    if error is not None and error.action is Action.HUMAN_INTERVENTION:
+    if error is not None and error.action is ErrorAction.HUMAN_INTERVENTION:
         # In the message, as some hosts show an agent the data alone.
         told = f"{error.message}\n\n{await _ask(context, call, outcome.context_lock_id, error, caller)}"
         outcome = msgspec.structs.replace(outcome, error=msgspec.structs.replace(error, message=told))
@@ -80,7 +80,7 @@ async def _answer_phase(
 
 
 async def _ask(
-    context: ToolContext, call: ToolInvocation, lock: str, error: PhaseError, caller: Caller
+    context: ToolContext, call: ToolInvocation, lock: str, error: PhaseError, caller: PhaseCaller
 ) -> str:
     """Ask the person through the host; where it cannot, say how they answer."""
     said = await call.ask(error.message)

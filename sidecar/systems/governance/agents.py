@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.governance import Phase, WrittenAnswer
+from sidecar.kernel.governance import GovernedPhase, WrittenAnswer
 from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 async def ask_worker(
     services: GovernanceServices,
-    phase: Phase,
+    phase: GovernedPhase,
     answer: type[A],
     values: Mapping[str, str],
     copy: WorkCopy,
@@ -51,7 +51,7 @@ async def ask_worker(
     return done.answer, f"worker {done.model}"
 
 
-def take_answer(phase: Phase, answer: type[A], given: dict[str, Any] | None) -> A:
+def take_answer(phase: GovernedPhase, answer: type[A], given: dict[str, Any] | None) -> A:
     """Return the work of the calling agent. Raises BadInputError where it does not fit."""
     if given is None:
         schema = msgspec.json.encode(msgspec.json.schema(answer)).decode()

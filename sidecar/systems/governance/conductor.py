@@ -8,10 +8,10 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import FORMS, Phase
+from sidecar.kernel.governance import FORMS, GovernedPhase
 from sidecar.systems.governance.policy.table import MAY_CALL, Stage
 from sidecar.systems.governance.policy.work import Question, Work
-from sidecar.systems.governance.ports import Caller, Tell
+from sidecar.systems.governance.ports import PhaseCaller, Tell
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
 
 ATTEMPTS: Final = 3
@@ -24,14 +24,14 @@ class Assignment(Struct, frozen=True, kw_only=True):
     `lock` "new" begins; `mode` None means the default one, or the lock's.
     """
 
-    given: Mapping[Phase, Struct]
+    given: Mapping[GovernedPhase, Struct]
     lock: str = NEW
     mode: Mode | None = None
 
 
 async def conduct(  # noqa: PLR0913 - the work, and whom to tell, to show and to ask
     governance: Governance,
-    caller: Caller,
+    caller: PhaseCaller,
     wish: Assignment,
     *,
     tell: Tell,

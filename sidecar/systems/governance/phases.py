@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import Gate, Outcome
-from sidecar.kernel.governance import ErrorType, Phase
+from sidecar.kernel.governance import ErrorType, GovernedPhase
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.settings import ModeRules, Settings
 from sidecar.platform.apply import ApplyError
@@ -25,7 +25,7 @@ from sidecar.systems.governance.evidence import REVIEW_KINDS, TEST_KINDS, CopyEv
 from sidecar.systems.governance.policy import verdicts
 from sidecar.systems.governance.policy.clauses import ClauseKind, parse_clause, plan_clauses, plan_faults
 from sidecar.systems.governance.policy.work import TroubleError, Work, decide
-from sidecar.systems.governance.ports import Caller, GovernanceServices, Tell
+from sidecar.systems.governance.ports import GovernanceServices, PhaseCaller, Tell
 from sidecar.workers.ports import WorkerError
 
 OK: Final = "OK"
@@ -58,10 +58,10 @@ class PhaseCall:
     """
 
     services: GovernanceServices
-    phase: Phase
+    phase: GovernedPhase
     work: Work
     given: Struct
-    caller: Caller
+    caller: PhaseCaller
     rules: ModeRules
     settings: Settings
     mask: SecretMask
@@ -143,7 +143,7 @@ class PhaseCall:
         verdicts.check_bounds(change.new, answer, plan, given.om_rules)
         about = forms.ImplementationMetadata(iteration=work.iteration, changes_count=len(change.files))
         artifacts = forms.Artifacts(files=change.files, diff=change.diff, metadata=about)
-        made = forms.Implementation(artifacts=artifacts, rules=rules)
+        made = forms.ImplementedChange(artifacts=artifacts, rules=rules)
         return PhaseDone(payload=made, subject=change.name)
 
     # --- review and test ----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class GovernanceServices:
         return Template(self.texts.get(section, section)).safe_substitute(values).strip()
 
 
-class Caller(Struct, frozen=True, kw_only=True):
+class PhaseCaller(Struct, frozen=True, kw_only=True):
     """Who calls a phase, and where. `session` is None for a person in a shell."""
 
     project: str

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sidecar.kernel.audit import AuditEntry
-from sidecar.kernel.governance import FORMS, Phase
+from sidecar.kernel.governance import FORMS, GovernedPhase
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.systems.governance.policy.work import ANSWER_TOOL, PHASE_TOOL
 
@@ -25,12 +25,12 @@ def write_report(lock: str, entries: Iterable[AuditEntry]) -> str:
 
 
 def _phase_blocks(entry: AuditEntry) -> Iterator[str]:
-    phase = Phase(entry.tool.removeprefix(PHASE_TOOL))
+    phase = GovernedPhase(entry.tool.removeprefix(PHASE_TOOL))
     given, shown = (msgspec.json.decode(part, type=dict[str, Any]) for part in (entry.input, entry.output))
     seconds = entry.duration_ms / 1000
     yield f"## {FORMS[phase].section} {entry.result}"
     yield f"Iteration {entry.iteration}, {entry.agent}, {seconds:.1f} s, audit entry {entry.number}."
-    if phase is Phase.ANALYZE:
+    if phase is GovernedPhase.ANALYZE:
         yield given["problem_statement"]
     if error := shown.get("error"):
         yield f"{error['type']} ({error['action']}): {error['message']}"

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.governance import FORMS, ContextLock, Phase, PhaseError
+from sidecar.kernel.governance import FORMS, ContextLock, GovernedPhase, PhaseError
 from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import PhaseSettings, Settings
@@ -39,7 +39,7 @@ from sidecar.systems.governance.policy.work import (
     check_order,
     fold_work,
 )
-from sidecar.systems.governance.ports import Caller, GovernanceServices, Tell
+from sidecar.systems.governance.ports import GovernanceServices, PhaseCaller, Tell
 
 NEW: Final = "new"
 ENDED: Final = frozenset((Stage.DELIVERED, Stage.STOPPED))
@@ -59,7 +59,7 @@ class PhaseOutcome(Struct, frozen=True, kw_only=True):
 class PhaseRequest(Struct, frozen=True, kw_only=True):
     """A call of a phase. `given` is its input; `lock` "new" acquires one; `mode` None is the lock's own."""
 
-    phase: Phase
+    phase: GovernedPhase
     lock: str
     given: Struct
     mode: Mode | None = None
@@ -72,13 +72,13 @@ class Governance:
         """Use these services."""
         self._services = services
 
-    async def run(self, request: PhaseRequest, caller: Caller, tell: Tell) -> PhaseOutcome:
+    async def run(self, request: PhaseRequest, caller: PhaseCaller, tell: Tell) -> PhaseOutcome:
         """Carry out a phase. Raises ToolRuleError, BadInputError, OSError; then nothing happened."""
         settings, phase = self._settings(), request.phase
         rules = settings.governance.phase.get(phase.value, PhaseSettings())
         if not rules.enabled:
             raise PhaseRefusedError("governance-disabled", phase=phase)
-        begins = request.lock == NEW and phase is Phase.ANALYZE
+        begins = request.lock == NEW and phase is GovernedPhase.ANALYZE
         lock = None if begins else self._held(request.lock, caller)
         mode = request.mode or (lock.mode if lock else rules.default_mode)
         if mode not in rules.modes:
@@ -110,7 +110,7 @@ class Governance:
         held = self._services.locks.find(lock)
         return fold_work(lock, self._services.locks.audit.of(lock, held.project if held else ""))
 
-    def answer(self, lock: str, caller: Caller, *, yes: bool, text: str = "") -> Work:
+    def answer(self, lock: str, caller: PhaseCaller, *, yes: bool, text: str = "") -> Work:
         """Write down a person's answer to what a phase asked. Raises ToolRuleError, OSError."""
         held, work = self._held(lock, None), self.work(lock)
         if work.question is None:
@@ -150,7 +150,7 @@ class Governance:
 
     # --- the lock -----------------------------------------------------------------------------------------
 
-    def _held(self, ident: str, caller: Caller | None) -> ContextLock:
+    def _held(self, ident: str, caller: PhaseCaller | None) -> ContextLock:
         """Return a lock that the caller may use. Raises ToolRuleError."""
         if ident == NEW:
             raise PhaseRefusedError("governance-analyze-first")
@@ -161,7 +161,7 @@ class Governance:
             raise LockHeldError(lock)
         return lock
 
-    def _append(self, entry: AuditEntry, lock: ContextLock, caller: Caller) -> None:
+    def _append(self, entry: AuditEntry, lock: ContextLock, caller: PhaseCaller) -> None:
         self._services.locks.audit.append(
             entry, session=caller.session, project=lock.project, origin=caller.origin
         )
@@ -181,7 +181,7 @@ class Governance:
     # --- a phase ------------------------------------------------------------------------------------------
 
     async def _carry_out(
-        self, lock: ContextLock, request: PhaseRequest, caller: Caller, settings: Settings, tell: Tell
+        self, lock: ContextLock, request: PhaseRequest, caller: PhaseCaller, settings: Settings, tell: Tell
     ) -> PhaseOutcome:
         services, clock = self._services, self._services.platform.clock
         work, started = self.work(lock.id), clock.now()

@@ -27,6 +27,7 @@ from sidecar.kernel.runs import (
     MCP_SERVER_NAME,
     AgentEnded,
     AgentPrinted,
+    IterationJudged,
     IterationStarted,
     RunFinished,
     RunPromptInputs,
@@ -35,7 +36,6 @@ from sidecar.kernel.runs import (
     RunStatus,
     RunWarning,
     StartedWorker,
-    StopJudged,
     TaskCompleted,
     WorkerChange,
 )
@@ -260,7 +260,7 @@ class AgentLoop:
         now = await crew.overseer.look()
         self._feedback = ruled.say
         crew.tell(
-            StopJudged(
+            IterationJudged(
                 iteration=it.number,
                 decision=ruled.decision,
                 reason=ruled.reason,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.hosts.ports import McpAccess
+from sidecar.hosts.ports import HookCall, McpAccess
 from sidecar.hosts.runs import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
@@ -46,14 +46,6 @@ RESTARTS_LIMIT: Final = 20
 """How often a lost sidecar is started again while agents work."""
 
 T = TypeVar("T")
-
-
-class HookCall(Struct, frozen=True, kw_only=True):
-    """Parameters of the sidecar's method `hook`."""
-
-    event: RunEvent
-    environment: dict[str, str]
-    host: str = RUN_HOST
 
 
 class McpAccessParams(Struct, frozen=True):
@@ -122,7 +114,9 @@ class SidecarOverseer:
                 await self.access()
 
     async def _tell(self, event: RunEvent, kind: type[T], seconds: float = ANSWER_S) -> T:
-        return await self._ask("hook", HookCall(event=event, environment=self._environment), kind, seconds)
+        raw = Raw(msgspec.json.encode(event))
+        call = HookCall(host=RUN_HOST, event=raw, environment=self._environment)
+        return await self._ask("hook", call, kind, seconds)
 
     async def _ask(self, method: str, params: Struct, kind: type[T], seconds: float = ANSWER_S) -> T:
         try:

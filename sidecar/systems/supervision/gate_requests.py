@@ -45,7 +45,7 @@ class ChecksError(ToolRuleError):
     """A request was refused, and nothing runs."""
 
 
-class SessionGates(OfferedGates, frozen=True, kw_only=True):
+class GateListing(OfferedGates, frozen=True, kw_only=True):
     """The gates of a session's project, and problems in the files that define them.
 
     `at_stops`: whether a stop runs any gates now. `last` is the record
@@ -111,7 +111,7 @@ class SessionChecks:
         """Return a function that masks the session's secrets in a text."""
         return self._services.secrets.masker(self._environments.get(session.key, {}))
 
-    async def list(self, session: Session) -> SessionGates:
+    async def list(self, session: Session) -> GateListing:
         """List the gates of a session's project, and what is known of them; raises ChecksError."""
         environment = self._known(session)
         catalog, tree = await asyncio.gather(
@@ -128,7 +128,7 @@ class SessionChecks:
             ),
             None,
         )
-        return SessionGates(
+        return GateListing(
             gates=every,
             problems=catalog.problems,
             may=frozenset(gate.id for gate in gates.runnable_gates(every)),

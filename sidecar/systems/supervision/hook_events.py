@@ -8,7 +8,6 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import HostCodec
@@ -30,16 +29,6 @@ TELL_AGAIN_S: Final = 60.0
 """Seconds after which what is done is told, and told again, on the terminal of a host without a screen."""
 EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
 """Handles one host event and returns the answer to the host."""
-
-
-class HookCall(Struct, frozen=True, kw_only=True):
-    """Parameters of the method `hook`: the host's unparsed event, and the session's environment."""
-
-    host: str
-    event: Raw
-    environment: dict[str, str]
-    host_pid: int = 0
-    version: str = ""
 
 
 class HookHandler:

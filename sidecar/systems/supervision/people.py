@@ -139,7 +139,7 @@ class HeldEditsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     digests: tuple[str, ...] = ()
 
 
-class PermissionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OrderPermission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Asks whether the calling process may do what only the user may. `folder`: where, if it is noted."""
 
     name: str
@@ -300,7 +300,7 @@ class CommandLineService:
         """Whether a process is below the host of an agent at work."""
         return self._supervisor.hosts.origin(pid).giver is Giver.AGENT
 
-    def permission(self, asked: PermissionRequest, pid: int = 0) -> str:
+    def permission(self, asked: OrderPermission, pid: int = 0) -> str:
         """Say why a process may not do this, "" where it may. An agent that asks is told to the user."""
         name = asked.name[:NAME_LENGTH]
         try:

@@ -11,23 +11,23 @@ from jsonschema import Draft202012Validator, ValidationError  # type: ignore[imp
 
 from servers.tools.core_room import CoreRoom
 from servers.tools.desk import Desk, as_json
-from sidecar.kernel.governance import FORMS, ErrorType, Phase
+from sidecar.kernel.governance import FORMS, ErrorType, GovernedPhase
 from sidecar.servers.tools.governance import phase_outcome
 from sidecar.systems.governance.policy.table import ACTIONS
 
 RULE: Final = {"rule": "R001", "passed": True, "why": "only a review may follow"}
-PAYLOADS: Final[dict[Phase, dict[str, Any]]] = {
-    Phase.ANALYZE: {
+PAYLOADS: Final[dict[GovernedPhase, dict[str, Any]]] = {
+    GovernedPhase.ANALYZE: {
         "verifiability": "NON-VERIFIABLE",
         "nfrs": {"performance": "under 1 s", "maintainability": "", "security": "", "compatibility": ""},
         "risks": ["the cache is stale"],
         "unknowns": ["how big files are"],
     },
-    Phase.PLAN: {
+    GovernedPhase.PLAN: {
         "tasks": [{"todo": "add sub", "done_when": "sub(3, 2) is 1", "verify_by": "run: pytest"}],
         "dependencies": [[1, 2]],
     },
-    Phase.IMPLEMENT: {
+    GovernedPhase.IMPLEMENT: {
         "artifacts": {
             "files": ["calc.py"],
             "diff": "--- a/calc.py\n+++ b/calc.py\n",
@@ -35,13 +35,13 @@ PAYLOADS: Final[dict[Phase, dict[str, Any]]] = {
         },
         "rules": [RULE],
     },
-    Phase.REVIEW: {
+    GovernedPhase.REVIEW: {
         "result": "REJECTED",
         "issues": [{"task_ref": "1", "severity": "MINOR", "description": "the name says little"}],
         "quick_fix_trigger": "MINOR_FIX_NAMING",
         "rules": [RULE],
     },
-    Phase.TEST: {
+    GovernedPhase.TEST: {
         "result": "EVIDENCE_UNAVAILABLE",
         "evidence": {
             "test_output": "$ pytest\npassed",
@@ -51,7 +51,7 @@ PAYLOADS: Final[dict[Phase, dict[str, Any]]] = {
         "failed_clauses": ["run: make check: it fails"],
         "rules": [RULE],
     },
-    Phase.CONDUCT: {
+    GovernedPhase.CONDUCT: {
         "decision": "ITERATE",
         "reason": "the review did not approve it",
         "next_iteration": 2,
@@ -61,22 +61,22 @@ PAYLOADS: Final[dict[Phase, dict[str, Any]]] = {
 """One document per phase, as SYSTEMS.md section 5 says, with every field filled."""
 
 
-def golden(phase: Phase, error: ErrorType | None = None) -> dict[str, Any]:
+def golden(phase: GovernedPhase, error: ErrorType | None = None) -> dict[str, Any]:
     """A whole answer of a phase."""
     told = {"type": error, "message": "why", "action": ACTIONS[error]} if error else None
     answer = {"context_lock_id": "gov-1", "section": FORMS[phase].section, "payload": PAYLOADS[phase]}
     return {**answer, **({"error": told} if told else {})}
 
 
-def published(desk: Desk, phase: Phase) -> Draft202012Validator:
+def published(desk: Desk, phase: GovernedPhase) -> Draft202012Validator:
     (schema,) = (one.output_schema for one in desk.toolbox.all_offers() if one.name == f"phase_{phase}")
     return Draft202012Validator(schema)
 
 
 @pytest.mark.parametrize("error", [None, *ErrorType], ids=str)
-@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("phase", GovernedPhase)
 def test_each_payload_and_each_error_fits_the_published_schema_and_our_struct(
-    desk: Desk, phase: Phase, error: ErrorType | None
+    desk: Desk, phase: GovernedPhase, error: ErrorType | None
 ) -> None:
     document = golden(phase, error)
     published(desk, phase).validate(document)
@@ -84,7 +84,7 @@ def test_each_payload_and_each_error_fits_the_published_schema_and_our_struct(
     published(desk, phase).validate({**document, "payload": None})
 
 
-@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("phase", GovernedPhase)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -94,7 +94,7 @@ def test_each_payload_and_each_error_fits_the_published_schema_and_our_struct(
         {"error": {"type": "CONFLICT", "message": "", "action": "SHRUG"}},
     ],
 )
-def test_what_is_no_answer_does_not_fit(desk: Desk, phase: Phase, wrong: dict[str, Any]) -> None:
+def test_what_is_no_answer_does_not_fit(desk: Desk, phase: GovernedPhase, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         published(desk, phase).validate({**golden(phase), **wrong})
 
@@ -121,7 +121,7 @@ async def test_a_person_is_asked_through_the_host_and_the_data_tells_the_answer(
     room = CoreRoom(tmp_path)
     await room.meet()
     room.person = person
-    room.workers.steps = [lambda _: PAYLOADS[Phase.ANALYZE]]
+    room.workers.steps = [lambda _: PAYLOADS[GovernedPhase.ANALYZE]]
     problem = {"problem_statement": "sub is missing"}
     answer = await room.ask("phase_analyze", context_lock_id="new", input_data=problem)
     error = as_json(answer.data)["error"]

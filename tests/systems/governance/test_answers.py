@@ -12,23 +12,23 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from sidecar.evidence.tree.copies import WorkCopy
 from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.governance import Phase, WrittenAnswer
+from sidecar.kernel.governance import GovernedPhase, WrittenAnswer
 from sidecar.platform.apply import ChangeApplier
 from sidecar.systems.governance.agents import write_answer
 from support.governed import ANALYSIS, ANSWERS, APPROVED, PASSED, PLAN, implemented
 from support.tdd_projects import contents, lay_out
 
-GOLDEN: Final[dict[Phase, dict[str, Any]]] = {
-    Phase.ANALYZE: ANALYSIS,
-    Phase.PLAN: {**PLAN, "dependencies": [[1, 2]]},
-    Phase.IMPLEMENT: implemented("calc.py"),
-    Phase.REVIEW: APPROVED,
-    Phase.TEST: {**PASSED, "metrics": [{"name": "seconds", "value": 1.5}], "screenshots": ["a.png"]},
+GOLDEN: Final[dict[GovernedPhase, dict[str, Any]]] = {
+    GovernedPhase.ANALYZE: ANALYSIS,
+    GovernedPhase.PLAN: {**PLAN, "dependencies": [[1, 2]]},
+    GovernedPhase.IMPLEMENT: implemented("calc.py"),
+    GovernedPhase.REVIEW: APPROVED,
+    GovernedPhase.TEST: {**PASSED, "metrics": [{"name": "seconds", "value": 1.5}], "screenshots": ["a.png"]},
 }
 
 
 @pytest.mark.parametrize("phase", ANSWERS)
-def test_a_whole_answer_fits_what_a_worker_is_asked_for_and_another_does_not(phase: Phase) -> None:
+def test_a_whole_answer_fits_what_a_worker_is_asked_for_and_another_does_not(phase: GovernedPhase) -> None:
     asked = Draft202012Validator(strict_schema(ANSWERS[phase]))
     asked.validate(GOLDEN[phase])
     msgspec.convert(GOLDEN[phase], ANSWERS[phase])

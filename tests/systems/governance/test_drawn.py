@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from sidecar.kernel.governance import Phase
+from sidecar.kernel.governance import GovernedPhase
 from sidecar.systems.governance.policy.table import ACTIONS, MAY_CALL, MODES, Rule, Stage
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "governance.md").read_text(encoding="utf-8")
@@ -38,5 +38,5 @@ def test_each_stage_is_drawn_with_the_phase_to_call_and_each_rule_is_there() -> 
     drawn = {stage for stage, phases in MAY_CALL.items() if phases} - {Stage.QUICK_FIX}
     assert set(rows) == drawn, "a quick fix is told in words"
     assert all(f"`phase_{MAY_CALL[stage][0]}`" in rows[stage] for stage in drawn)
-    assert {phase for phase in Phase if f"`phase_{phase}`" in table} == set(Phase)
+    assert {phase for phase in GovernedPhase if f"`phase_{phase}`" in table} == set(GovernedPhase)
     assert all(f"{rule} (" in PAGE for rule in Rule)

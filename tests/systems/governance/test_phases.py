@@ -18,15 +18,15 @@ from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import (
-    Action,
     Analysis,
     AnalyzeInput,
     ConductInput,
+    ErrorAction,
     ErrorType,
     FinalDecision,
-    Implementation,
+    GovernedPhase,
+    ImplementedChange,
     ImplementInput,
-    Phase,
     PlanInput,
     Review,
     ReviewInput,
@@ -39,7 +39,7 @@ from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.locks import RELEASED
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
-from sidecar.systems.governance.ports import Caller
+from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
 from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.governance import build_governance, build_locks
@@ -88,7 +88,7 @@ class Room:
         self.asked: list[Question] = []
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        self.caller = Caller(project=str(self.project), environment=self.environment)
+        self.caller = PhaseCaller(project=str(self.project), environment=self.environment)
 
     def governance(self, *steps: Step) -> Governance:
         self.workers = ScriptedWorkers(steps)
@@ -118,9 +118,9 @@ class Room:
 
         await self.approve()
         given = {
-            Phase.ANALYZE: AnalyzeInput(problem_statement=problem),
-            Phase.IMPLEMENT: ImplementInput(om_rules=rules),
-            Phase.REVIEW: ReviewInput(quick_fix_eligible=True),
+            GovernedPhase.ANALYZE: AnalyzeInput(problem_statement=problem),
+            GovernedPhase.IMPLEMENT: ImplementInput(om_rules=rules),
+            GovernedPhase.REVIEW: ReviewInput(quick_fix_eligible=True),
         }
         return await conduct(
             self.governance(*steps),
@@ -158,7 +158,7 @@ async def test_a_change_is_delivered_at_once_with_all_in_the_audit(room: Room) -
     assert room.last().deliverables.files == ("calc.py", "tests/test_sub.py")
     assert room.holds(DONE)
     entries = room.governance().entries(work.lock)
-    assert [entry.tool.removeprefix("phase_") for entry in entries] == ["lock", *Phase, "lock"]
+    assert [entry.tool.removeprefix("phase_") for entry in entries] == ["lock", *GovernedPhase, "lock"]
     assert [entry.result for entry in entries] == [
         *("acquired", "OK", "OK", "OK", "APPROVED", "PASSED", "DELIVER", "released"),
     ]
@@ -307,13 +307,13 @@ async def test_a_weakened_test_is_a_failed_clause(room: Room) -> None:
 
 async def test_safe_mode_asks_for_the_review_and_for_the_delivery(room: Room) -> None:
     work = await room.conduct(*GOOD, mode=Mode.SAFE, says="yes")
-    assert [one.phase for one in room.asked] == [Phase.REVIEW, Phase.CONDUCT]
+    assert [one.phase for one in room.asked] == [GovernedPhase.REVIEW, GovernedPhase.CONDUCT]
     assert (work.stage, room.holds(DONE)) == (Stage.DELIVERED, True)
 
 
 async def test_who_says_no_to_every_review_gets_nothing_and_each_no_reaches_the_worker(room: Room) -> None:
     work = await room.conduct(*GOOD[:4], *GOOD[2:4] * 2, mode=Mode.LIGHT, says="no")
-    assert [one.phase for one in room.asked] == [*[Phase.REVIEW] * 3, Phase.CONDUCT]
+    assert [one.phase for one in room.asked] == [*[GovernedPhase.REVIEW] * 3, GovernedPhase.CONDUCT]
     assert "not so" in room.workers.tasks[4].prompt
     assert (work.stage, room.holds(PYTHON)) == (Stage.STOPPED, True)
 
@@ -355,7 +355,7 @@ async def test_a_worker_that_fails_is_tried_again_and_then_given_up(room: Room) 
 
 
 async def call(
-    governance: Governance, caller: Caller, phase: Phase, lock: str, given: Struct
+    governance: Governance, caller: PhaseCaller, phase: GovernedPhase, lock: str, given: Struct
 ) -> PhaseOutcome:
     return await governance.run(PhaseRequest(phase=phase, lock=lock, given=given), caller, lambda _: None)
 
@@ -365,13 +365,17 @@ async def test_a_claim_that_the_audit_contradicts_ends_the_work(room: Room, clai
     await room.approve()
     governance = room.governance(*GOOD[:3], answers(**REJECTED))
     begun = await call(
-        governance, room.caller, Phase.ANALYZE, "new", AnalyzeInput(problem_statement="sub is missing")
+        governance,
+        room.caller,
+        GovernedPhase.ANALYZE,
+        "new",
+        AnalyzeInput(problem_statement="sub is missing"),
     )
     lock = begun.context_lock_id
-    await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
-    await call(governance, room.caller, Phase.IMPLEMENT, lock, ImplementInput())
-    await call(governance, room.caller, Phase.REVIEW, lock, ReviewInput())
-    outcome = await call(governance, room.caller, Phase.CONDUCT, lock, claim)
+    await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput())
+    await call(governance, room.caller, GovernedPhase.IMPLEMENT, lock, ImplementInput())
+    await call(governance, room.caller, GovernedPhase.REVIEW, lock, ReviewInput())
+    outcome = await call(governance, room.caller, GovernedPhase.CONDUCT, lock, claim)
     assert outcome.error is not None
     assert outcome.error.type is ErrorType.STRUCTURAL_VIOLATION
     assert room.governance().works() == ()
@@ -379,26 +383,26 @@ async def test_a_claim_that_the_audit_contradicts_ends_the_work(room: Room, clai
 
 async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refused(room: Room) -> None:
     governance = room.governance(GOOD[0], GOOD[1])
-    session = Caller(
+    session = PhaseCaller(
         project=str(room.project), environment=room.environment, session=SessionKey("claude-code", "s1")
     )
     other = msgspec.structs.replace(session, session=SessionKey("opencode", "s2"))
     await room.approve()
     begun = AnalyzeInput(problem_statement="sub is missing")
-    outcome = await call(governance, session, Phase.ANALYZE, "new", begun)
+    outcome = await call(governance, session, GovernedPhase.ANALYZE, "new", begun)
     lock = outcome.context_lock_id
     for caller, phase, ident, given, why in (
-        (session, Phase.REVIEW, lock, ReviewInput(), "governance-order"),
-        (session, Phase.TEST, "gov-0", forms.TestInput(), "governance-no-lock"),
-        (session, Phase.TEST, "new", forms.TestInput(), "governance-analyze-first"),
-        (other, Phase.ANALYZE, "new", begun, "governance-held"),
-        (other, Phase.REVIEW, lock, ReviewInput(), "governance-held"),
+        (session, GovernedPhase.REVIEW, lock, ReviewInput(), "governance-order"),
+        (session, GovernedPhase.TEST, "gov-0", forms.TestInput(), "governance-no-lock"),
+        (session, GovernedPhase.TEST, "new", forms.TestInput(), "governance-analyze-first"),
+        (other, GovernedPhase.ANALYZE, "new", begun, "governance-held"),
+        (other, GovernedPhase.REVIEW, lock, ReviewInput(), "governance-held"),
     ):
         with pytest.raises(ToolRuleError, match=why):
             await call(governance, caller, phase, ident, given)
     with pytest.raises(ToolRuleError, match="governance-mode"):
         await governance.run(
-            PhaseRequest(phase=Phase.PLAN, lock=lock, given=ReviewInput(), mode=Mode.FAST),
+            PhaseRequest(phase=GovernedPhase.PLAN, lock=lock, given=ReviewInput(), mode=Mode.FAST),
             session,
             lambda _: None,
         )
@@ -407,14 +411,14 @@ async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refuse
 async def test_while_a_phase_is_at_work_no_other_process_works_under_its_lock(room: Room) -> None:
     def meanwhile(_: Path) -> dict[str, Any]:
         (held,) = room.governance().works()
-        other = call(room.governance(GOOD[1]), room.caller, Phase.PLAN, held.lock, PlanInput())
+        other = call(room.governance(GOOD[1]), room.caller, GovernedPhase.PLAN, held.lock, PlanInput())
         with pytest.raises(ToolRuleError, match="governance-busy"):
             other.send(None)  # it is refused before it waits for anything
         return PLAN
 
     governance, begun = room.governance(GOOD[0], meanwhile), AnalyzeInput(problem_statement="sub is missing")
-    lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
-    outcome = await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
+    lock = (await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)).context_lock_id
+    outcome = await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput())
     assert outcome.error is None
 
 
@@ -433,13 +437,13 @@ async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schem
             await call(
                 governance,
                 room.caller,
-                Phase.ANALYZE,
+                GovernedPhase.ANALYZE,
                 "new",
                 AnalyzeInput(problem_statement="sub is missing", answer=answer),
             )
         assert governance.works() == ()
     begun = AnalyzeInput(problem_statement="sub is missing", answer=ANALYSIS)
-    outcome = await call(governance, room.caller, Phase.ANALYZE, "new", begun)
+    outcome = await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)
     assert outcome.error is None
     assert room.workers.tasks == []
 
@@ -464,7 +468,7 @@ async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked
     plan = {"tasks": [{**TASK, "verify_by": clause} for clause in clauses]}
     await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], tests, gives_up)
     made, testing = room.outcomes[2].payload, room.outcomes[4].payload
-    assert isinstance(made, Implementation)
+    assert isinstance(made, ImplementedChange)
     assert isinstance(testing, forms.Testing)
     assert [failed.partition(": ")[2].partition(":")[0] for failed in testing.failed_clauses] == [
         *("lost.py", "calc.py contains def mul", "/etc/passwd"),
@@ -478,11 +482,11 @@ async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked
 async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Room) -> None:
     governance = room.governance(*GOOD)
     begun = AnalyzeInput(problem_statement="sub is missing")
-    lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
+    lock = (await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)).context_lock_id
     other = msgspec.convert(ANALYSIS | {"risks": ["none of it is true"]}, Analysis)
-    outcome = await call(governance, room.caller, Phase.PLAN, lock, PlanInput(analysis=other))
+    outcome = await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput(analysis=other))
     assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.action) == (ErrorType.INPUT_DIFFERS, Action.CONTINUE)
+    assert (outcome.error.type, outcome.error.action) == (ErrorType.INPUT_DIFFERS, ErrorAction.CONTINUE)
     assert (outcome.payload is not None, governance.work(lock).stage) == (True, Stage.PLANNED)
     assert "none of it is true" not in room.workers.tasks[1].prompt
 
@@ -497,9 +501,9 @@ async def test_a_kept_change_that_somebody_altered_is_not_used(room: Room, *, lo
     await room.approve()
     governance = room.governance(*GOOD)
     begun = AnalyzeInput(problem_statement="sub is missing")
-    lock = (await call(governance, room.caller, Phase.ANALYZE, "new", begun)).context_lock_id
-    await call(governance, room.caller, Phase.PLAN, lock, PlanInput())
-    await call(governance, room.caller, Phase.IMPLEMENT, lock, ImplementInput())
+    lock = (await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)).context_lock_id
+    await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput())
+    await call(governance, room.caller, GovernedPhase.IMPLEMENT, lock, ImplementInput())
     named = governance.work(lock).subject
     assert re.fullmatch("[0-9a-f]{40}", named)
     (file,) = (room.state / "governance" / "changes").rglob(f"objects/{named[:2]}/{named[2:]}")
@@ -514,7 +518,7 @@ async def test_a_kept_change_that_somebody_altered_is_not_used(room: Room, *, lo
         blob.chmod(0o600)
         blob.write_bytes(zlib.compress(read(blob).replace(b"a - b", b"b - a")))
     with pytest.raises(ToolRuleError, match="governance-change-lost"):
-        await call(governance, room.caller, Phase.REVIEW, lock, ReviewInput())
+        await call(governance, room.caller, GovernedPhase.REVIEW, lock, ReviewInput())
     assert governance.work(lock).stage is Stage.IMPLEMENTED
 
 
@@ -554,7 +558,7 @@ async def test_the_settings_say_which_phase_may_run_in_which_mode(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
     lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.analyze]\n{settings}\n"})
     governance, begun = room.governance(*GOOD), AnalyzeInput(problem_statement="sub is missing")
-    request = PhaseRequest(phase=Phase.ANALYZE, lock="new", given=begun, mode=mode)
+    request = PhaseRequest(phase=GovernedPhase.ANALYZE, lock="new", given=begun, mode=mode)
     if why:
         with pytest.raises(ToolRuleError, match=why):
             await governance.run(request, room.caller, lambda _: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.kernel.governance import Phase
+from sidecar.kernel.governance import GovernedPhase
 from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
@@ -36,7 +36,7 @@ def test_every_refusal_has_its_section() -> None:
 
 
 @pytest.mark.parametrize("phase", ANSWERS)
-def test_every_phase_of_a_worker_has_its_prompt(phase: Phase) -> None:
+def test_every_phase_of_a_worker_has_its_prompt(phase: GovernedPhase) -> None:
     path = RUBRIC / "governance" / f"{phase}.md"
     head, _ = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
     assert head.name == phase

@@ -11,31 +11,39 @@ from hypothesis import strategies as st
 
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.governance import ConductInput, Decision, ErrorType, Phase
+from sidecar.kernel.governance import ConductInput, Decision, ErrorType, GovernedPhase
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.table import ACTIONS, AFTER_ANSWER, MAY_CALL, MODES, NEXT_STAGE, Stage
 from sidecar.systems.governance.policy.work import check_order, decide, fold_work
 
 NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
-PAYLOADS: dict[Phase, dict[str, Any]] = {
-    Phase.ANALYZE: {"verifiability": "HARD", "nfrs": NFRS, "risks": [], "unknowns": []},
-    Phase.PLAN: {"tasks": [{"todo": "a", "done_when": "b", "verify_by": "run: c"}], "dependencies": []},
-    Phase.IMPLEMENT: {
+PAYLOADS: dict[GovernedPhase, dict[str, Any]] = {
+    GovernedPhase.ANALYZE: {"verifiability": "HARD", "nfrs": NFRS, "risks": [], "unknowns": []},
+    GovernedPhase.PLAN: {
+        "tasks": [{"todo": "a", "done_when": "b", "verify_by": "run: c"}],
+        "dependencies": [],
+    },
+    GovernedPhase.IMPLEMENT: {
         "artifacts": {"files": ["a"], "diff": "", "metadata": {"iteration": 1, "changes_count": 1}}
     },
-    Phase.REVIEW: {"result": "APPROVED", "issues": []},
-    Phase.TEST: {"result": "PASSED", "evidence": {"test_output": ""}, "failed_clauses": []},
-    Phase.CONDUCT: {"decision": "ITERATE", "reason": ""},
+    GovernedPhase.REVIEW: {"result": "APPROVED", "issues": []},
+    GovernedPhase.TEST: {"result": "PASSED", "evidence": {"test_output": ""}, "failed_clauses": []},
+    GovernedPhase.CONDUCT: {"decision": "ITERATE", "reason": ""},
 }
 NOTHING_SAID = ConductInput()
 
 
 def ended(
-    phase: Phase, result: str = "OK", *, error: ErrorType | None = None, subject: str = "", **more: Any
+    phase: GovernedPhase,
+    result: str = "OK",
+    *,
+    error: ErrorType | None = None,
+    subject: str = "",
+    **more: Any,
 ) -> AuditEntry:
     """What the audit holds after a phase ended so."""
     payload: dict[str, Any] | None = {**PAYLOADS[phase], **more}
-    if payload and phase in (Phase.REVIEW, Phase.TEST):
+    if payload and phase in (GovernedPhase.REVIEW, GovernedPhase.TEST):
         payload["result"] = "REJECTED" if result == "QUICK_FIX" else result
     payload = None if result == "ERROR" else payload
     told = {"type": error, "message": "why", "action": ACTIONS[error]} if error else None
@@ -61,18 +69,18 @@ def said(answer: str, text: str = "") -> AuditEntry:
     )
 
 
-VAGUE = ended(Phase.ANALYZE, "NON-VERIFIABLE", error=ErrorType.NON_VERIFIABLE)
-PLANNED = (ended(Phase.ANALYZE), ended(Phase.PLAN))
-MADE = (*PLANNED, ended(Phase.IMPLEMENT, subject="d1"))
-APPROVED = (*MADE, ended(Phase.REVIEW, "APPROVED", subject="d1"))
-TESTED = (*APPROVED, ended(Phase.TEST, "PASSED", subject="d1"))
+VAGUE = ended(GovernedPhase.ANALYZE, "NON-VERIFIABLE", error=ErrorType.NON_VERIFIABLE)
+PLANNED = (ended(GovernedPhase.ANALYZE), ended(GovernedPhase.PLAN))
+MADE = (*PLANNED, ended(GovernedPhase.IMPLEMENT, subject="d1"))
+APPROVED = (*MADE, ended(GovernedPhase.REVIEW, "APPROVED", subject="d1"))
+TESTED = (*APPROVED, ended(GovernedPhase.TEST, "PASSED", subject="d1"))
 ITERATED = (
     *MADE,
-    ended(Phase.REVIEW, "REJECTED", subject="d1", error=ErrorType.MAJOR_ISSUE),
-    ended(Phase.CONDUCT, "ITERATE", subject="d1", error=ErrorType.MAJOR_ISSUE),
+    ended(GovernedPhase.REVIEW, "REJECTED", subject="d1", error=ErrorType.MAJOR_ISSUE),
+    ended(GovernedPhase.CONDUCT, "ITERATE", subject="d1", error=ErrorType.MAJOR_ISSUE),
 )
-ASKED = (*MADE, ended(Phase.REVIEW, "APPROVED", subject="d1", error=ErrorType.PERSON_ASKED))
-OVERFLOWN = (*ITERATED[:-1], ended(Phase.CONDUCT, "STOP", error=ErrorType.ITERATION_OVERFLOW))
+ASKED = (*MADE, ended(GovernedPhase.REVIEW, "APPROVED", subject="d1", error=ErrorType.PERSON_ASKED))
+OVERFLOWN = (*ITERATED[:-1], ended(GovernedPhase.CONDUCT, "STOP", error=ErrorType.ITERATION_OVERFLOW))
 
 
 @pytest.mark.parametrize(
@@ -85,22 +93,28 @@ OVERFLOWN = (*ITERATED[:-1], ended(Phase.CONDUCT, "STOP", error=ErrorType.ITERAT
         (APPROVED, Stage.REVIEWED),
         (TESTED, Stage.TESTED),
         (ITERATED, Stage.PLANNED),
-        ((*MADE, ended(Phase.REVIEW, "QUICK_FIX", subject="d1")), Stage.QUICK_FIX),
-        ((*APPROVED, ended(Phase.TEST, "FAILED", error=ErrorType.FAILED_CLAUSE)), Stage.FAILED),
+        ((*MADE, ended(GovernedPhase.REVIEW, "QUICK_FIX", subject="d1")), Stage.QUICK_FIX),
+        ((*APPROVED, ended(GovernedPhase.TEST, "FAILED", error=ErrorType.FAILED_CLAUSE)), Stage.FAILED),
         (
-            (*APPROVED, ended(Phase.TEST, "EVIDENCE_UNAVAILABLE", error=ErrorType.EVIDENCE_UNAVAILABLE)),
+            (
+                *APPROVED,
+                ended(GovernedPhase.TEST, "EVIDENCE_UNAVAILABLE", error=ErrorType.EVIDENCE_UNAVAILABLE),
+            ),
             Stage.REVIEWED,
         ),
-        ((*PLANNED, ended(Phase.IMPLEMENT, "ERROR", error=ErrorType.RULE_VIOLATION)), Stage.STOPPED),
-        ((*PLANNED, ended(Phase.IMPLEMENT, "ERROR", error=ErrorType.INVALID_ANSWER)), Stage.PLANNED),
+        ((*PLANNED, ended(GovernedPhase.IMPLEMENT, "ERROR", error=ErrorType.RULE_VIOLATION)), Stage.STOPPED),
+        ((*PLANNED, ended(GovernedPhase.IMPLEMENT, "ERROR", error=ErrorType.INVALID_ANSWER)), Stage.PLANNED),
         ((VAGUE, said("yes")), Stage.ANALYZED),
         ((VAGUE, said("no")), Stage.STOPPED),
         ((*ASKED, said("yes")), Stage.REVIEWED),
         ((*ASKED, said("no")), Stage.REJECTED),
         ((*OVERFLOWN, said("yes")), Stage.PLANNED),
         ((*OVERFLOWN, said("no")), Stage.STOPPED),
-        ((*TESTED, ended(Phase.CONDUCT, "ERROR", error=ErrorType.CONFLICT), said("yes")), Stage.TESTED),
-        ((*TESTED, ended(Phase.CONDUCT, "DELIVER")), Stage.DELIVERED),
+        (
+            (*TESTED, ended(GovernedPhase.CONDUCT, "ERROR", error=ErrorType.CONFLICT), said("yes")),
+            Stage.TESTED,
+        ),
+        ((*TESTED, ended(GovernedPhase.CONDUCT, "DELIVER")), Stage.DELIVERED),
         ((*MADE, AuditEntry(tool="lock", lock="gov-1", mode=Mode.FULL, result="expired")), Stage.STOPPED),
     ],
 )
@@ -112,7 +126,7 @@ def test_the_stage_follows_from_the_audit(entries: tuple[AuditEntry, ...], stage
 def test_nothing_may_be_called_while_a_person_is_asked(entries: tuple[AuditEntry, ...]) -> None:
     work = fold_work("gov-1", entries)
     assert work.question is not None
-    for phase in Phase:
+    for phase in GovernedPhase:
         with pytest.raises(ToolRuleError, match="governance-waits"):
             check_order(work, phase)
 
@@ -128,7 +142,7 @@ def test_a_person_who_says_no_rejects_the_review_with_their_words() -> None:
 def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan() -> None:
     work = fold_work("gov-1", (*OVERFLOWN, said("yes")))
     assert (work.iteration, work.extra) == (2, 1)
-    asked = (PLANNED[0], ended(Phase.PLAN, error=ErrorType.PERSON_ASKED))
+    asked = (PLANNED[0], ended(GovernedPhase.PLAN, error=ErrorType.PERSON_ASKED))
     assert fold_work("gov-1", (*asked, said("yes"))).commands == {"make c"}
     assert fold_work("gov-1", (*asked, said("no"))).commands == frozenset()
 
@@ -147,7 +161,7 @@ def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan(
         (TESTED, Mode.SAFE, NOTHING_SAID, "STOP", ErrorType.PERSON_ASKED),
         (ITERATED[:-1], Mode.FAST, NOTHING_SAID, "ITERATE", ErrorType.MAJOR_ISSUE),
         (
-            (*APPROVED, ended(Phase.TEST, "FAILED", subject="d1")),
+            (*APPROVED, ended(GovernedPhase.TEST, "FAILED", subject="d1")),
             Mode.FAST,
             NOTHING_SAID,
             "ITERATE",
@@ -197,23 +211,23 @@ def test_every_question_has_a_stage_for_both_answers_and_every_stage_its_phases(
     assert {stage for stage in NEXT_STAGE.values() if not MAY_CALL[stage]} == {Stage.DELIVERED, Stage.STOPPED}
 
 
-OUTCOMES: dict[Phase, list[tuple[str, ErrorType | None]]] = {
-    Phase.ANALYZE: [("OK", None), ("NON-VERIFIABLE", ErrorType.NON_VERIFIABLE)],
-    Phase.PLAN: [("OK", None), ("OK", ErrorType.PERSON_ASKED), ("ERROR", ErrorType.INVALID_ANSWER)],
-    Phase.IMPLEMENT: [
+OUTCOMES: dict[GovernedPhase, list[tuple[str, ErrorType | None]]] = {
+    GovernedPhase.ANALYZE: [("OK", None), ("NON-VERIFIABLE", ErrorType.NON_VERIFIABLE)],
+    GovernedPhase.PLAN: [("OK", None), ("OK", ErrorType.PERSON_ASKED), ("ERROR", ErrorType.INVALID_ANSWER)],
+    GovernedPhase.IMPLEMENT: [
         ("OK", None),
         ("OK", None),
         ("ERROR", ErrorType.INVALID_ANSWER),
         ("ERROR", ErrorType.RULE_VIOLATION),
     ],
-    Phase.REVIEW: [
+    GovernedPhase.REVIEW: [
         ("APPROVED", None),
         ("APPROVED", ErrorType.PERSON_ASKED),
         ("REJECTED", ErrorType.MAJOR_ISSUE),
         ("QUICK_FIX", ErrorType.MAJOR_ISSUE),
         ("ERROR", ErrorType.CONFLICT),
     ],
-    Phase.TEST: [
+    GovernedPhase.TEST: [
         ("PASSED", None),
         ("FAILED", ErrorType.FAILED_CLAUSE),
         ("EVIDENCE_UNAVAILABLE", ErrorType.EVIDENCE_UNAVAILABLE),
@@ -230,9 +244,9 @@ def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data:
         work = fold_work("gov-1", entries)
         if work.question is not None:
             answer = data.draw(st.sampled_from(["yes", "no"]))
-            if work.question.phase is Phase.REVIEW and work.question.error is ErrorType.PERSON_ASKED:
+            if work.question.phase is GovernedPhase.REVIEW and work.question.error is ErrorType.PERSON_ASKED:
                 approved = made if answer == "yes" else 0
-            if work.question.phase is Phase.CONDUCT and work.question.error is ErrorType.PERSON_ASKED:
+            if work.question.phase is GovernedPhase.CONDUCT and work.question.error is ErrorType.PERSON_ASKED:
                 agreed = made if answer == "yes" else agreed
             entries.append(said(answer))
             continue
@@ -240,12 +254,12 @@ def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data:
             break
         phase = data.draw(st.sampled_from(MAY_CALL[work.stage]))
         check_order(work, phase)
-        if phase is not Phase.CONDUCT:
+        if phase is not GovernedPhase.CONDUCT:
             result, error = data.draw(st.sampled_from(OUTCOMES[phase]))
-            made += phase is Phase.IMPLEMENT and result == "OK"
-            if phase is Phase.REVIEW:
+            made += phase is GovernedPhase.IMPLEMENT and result == "OK"
+            if phase is GovernedPhase.REVIEW:
                 approved = made if (result, error) == ("APPROVED", None) else 0
-            if phase is Phase.TEST:
+            if phase is GovernedPhase.TEST:
                 passed = made if result == "PASSED" else 0
             entries.append(ended(phase, result, error=error, subject=f"d{made}"))
             continue
@@ -257,10 +271,14 @@ def test_nothing_is_delivered_without_review_and_tests_of_that_very_change(data:
         entries.append(ended(phase, decision, error=error, subject=work.subject, decision=decision))
 
 
-AGAIN = (*TESTED, ended(Phase.IMPLEMENT, subject="d2"))
-AGREED = (*TESTED, ended(Phase.CONDUCT, "STOP", subject="d1", error=ErrorType.PERSON_ASKED), said("yes"))
-REVIEWED_AGAIN = ended(Phase.REVIEW, "APPROVED", subject="d2")
-TESTED_AGAIN = ended(Phase.TEST, "PASSED", subject="d2")
+AGAIN = (*TESTED, ended(GovernedPhase.IMPLEMENT, subject="d2"))
+AGREED = (
+    *TESTED,
+    ended(GovernedPhase.CONDUCT, "STOP", subject="d1", error=ErrorType.PERSON_ASKED),
+    said("yes"),
+)
+REVIEWED_AGAIN = ended(GovernedPhase.REVIEW, "APPROVED", subject="d2")
+TESTED_AGAIN = ended(GovernedPhase.TEST, "PASSED", subject="d2")
 
 
 @pytest.mark.parametrize(

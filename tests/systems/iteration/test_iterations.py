@@ -15,12 +15,12 @@ from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
     HookRan,
+    IterationJudged,
     IterationStarted,
     RunFinished,
     RunStarted,
     RunWarning,
     StopDecision,
-    StopJudged,
     TaskCompleted,
 )
 from sidecar.systems.iteration.journals import SessionJournals
@@ -55,8 +55,8 @@ async def test_a_fresh_agent_is_started_with_what_the_judge_missed_until_the_goa
     assert (goal.status, goal.spent.continuations) == (GoalStatus.ACHIEVED, 1)
     assert [type(each) for each in scene.told if not isinstance(each, HookRan)] == [
         RunStarted,
-        *(IterationStarted, AgentPrinted, AgentEnded, StopJudged),
-        *(IterationStarted, AgentPrinted, AgentEnded, StopJudged),
+        *(IterationStarted, AgentPrinted, AgentEnded, IterationJudged),
+        *(IterationStarted, AgentPrinted, AgentEnded, IterationJudged),
         RunFinished,
     ]
 
@@ -150,7 +150,7 @@ async def test_an_agent_that_cannot_work_at_all_ends_the_run_at_once_and_is_not_
     scene = Scene(fakes, lambda _errand: broken)
     ended = await scene.play()
     assert (ended.outcome, ended.detail, ended.iterations) == ("agent-failed", broken.trouble, 1)
-    assert (fakes.judge.cases, scene.all(StopJudged)) == ([], [])
+    assert (fakes.judge.cases, scene.all(IterationJudged)) == ([], [])
     assert ("on_error", broken.trouble) in [(name, facts.get("error")) for name, facts in scene.hooks.ran]
 
 
@@ -263,7 +263,7 @@ async def test_each_iteration_is_committed_before_it_is_judged_and_a_failure_is_
     committed = list[tuple[str, int]]()
 
     async def commit(message: str) -> str:
-        committed.append((message, len(scene.all(StopJudged))))
+        committed.append((message, len(scene.all(IterationJudged))))
         return "the linter fails" if len(committed) == 2 else ""
 
     scene.commit = commit
@@ -294,7 +294,7 @@ async def test_neither_a_secret_nor_the_token_of_the_tools_is_shown(fakes: Fakes
         RunIterationEnded(
             number=1,
             decided="achieved",
-            detail=scene.all(StopJudged)[0].detail or scene.all(StopJudged)[0].note,
+            detail=scene.all(IterationJudged)[0].detail or scene.all(IterationJudged)[0].note,
             exit_code=1,
             trouble="*** is refused",
             output="*** and ***",
@@ -350,4 +350,4 @@ async def test_an_agent_that_completes_a_hundred_tasks_at_once_holds_nobody_up(f
     names = [name for name, _ in scene.hooks.ran]
     assert names.count("on_task_completed") == HOOKED_TASKS_LIMIT
     kinds = [type(each) for each in scene.told]
-    assert kinds.index(StopJudged) < kinds.index(TaskCompleted)
+    assert kinds.index(IterationJudged) < kinds.index(TaskCompleted)

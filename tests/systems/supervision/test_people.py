@@ -21,7 +21,7 @@ from sidecar.systems.supervision.people import (
     NO_SESSION_HINT,
     CommandLineService,
     CommandRequest,
-    PermissionRequest,
+    OrderPermission,
     SessionSelector,
     SwitchRequest,
 )
@@ -363,7 +363,7 @@ def test_the_switch_says_what_holds_now_and_the_log_where_it_was_turned(
     people.toggle(SwitchRequest(on=False))
     said = people.toggle(SwitchRequest(on=True, project=PROJECT, folder=PROJECT))
     assert said == f"Supervisor is on for {PROJECT}. Here it is off for you: supervisor on"
-    assert people.permission(PermissionRequest(name="config edit", folder=PROJECT)) == ""
+    assert people.permission(OrderPermission(name="config edit", folder=PROJECT)) == ""
     orders = [event.data for event in fakes.log.newest(EventFilter(kinds=("order-given",)), 3)]
     assert [f"{one.name} {one.detail}" for one in orders if isinstance(one, OrderGiven)] == [
         "off ", f"on {PROJECT}", f"config edit {PROJECT}",

@@ -10,7 +10,7 @@ from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.kernel.turn import PlannedTask
+from sidecar.kernel.turn import OpenTask
 from sidecar.kernel.verdict import Abstain
 from support.cases import KEY, UNREACHABLE, complete, incomplete, judged, stopped, turn, with_goal
 from support.play import Played, World, play
@@ -18,8 +18,8 @@ from support.table import over_table
 
 TASKS = "spec.md is built and its tasks are done"
 PROSE = "the parser accepts comments"
-READY = PlannedTask(id="T3", status="remaining", text="write the lexer", now=True)
-BLOCKED = PlannedTask(id="T4", status="blocked", text="buy the domain")
+READY = OpenTask(id="T3", status="remaining", text="write the lexer", now=True)
+BLOCKED = OpenTask(id="T4", status="blocked", text="buy the domain")
 NO_CHECK: tuple[str, ...] = ()
 CHECK = ("make test",)
 DONE: dict[str, Any] = {"complete": True}

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Final
 
 from sidecar.kernel.audit import Mode
-from sidecar.kernel.governance import Action, ErrorType, Phase
+from sidecar.kernel.governance import ErrorAction, ErrorType, GovernedPhase
 from sidecar.kernel.settings import ModeRules
 
 
@@ -37,9 +37,9 @@ class Stage(StrEnum):
     STOPPED = "stopped"
 
 
-S, P = Stage, Phase
+S, P = Stage, GovernedPhase
 
-MAY_CALL: Final[Mapping[Stage, tuple[Phase, ...]]] = {
+MAY_CALL: Final[Mapping[Stage, tuple[GovernedPhase, ...]]] = {
     S.NEW: (P.ANALYZE,),
     S.ANALYZED: (P.PLAN,),
     S.PLANNED: (P.IMPLEMENT, P.PLAN),
@@ -54,7 +54,7 @@ MAY_CALL: Final[Mapping[Stage, tuple[Phase, ...]]] = {
 }
 """The phases that may be called at a stage; the first is the one to call."""
 
-NEXT_STAGE: Final[Mapping[tuple[Phase, str], Stage]] = {
+NEXT_STAGE: Final[Mapping[tuple[GovernedPhase, str], Stage]] = {
     (P.ANALYZE, "OK"): S.ANALYZED,
     (P.PLAN, "OK"): S.PLANNED,
     (P.IMPLEMENT, "OK"): S.IMPLEMENTED,
@@ -69,21 +69,21 @@ NEXT_STAGE: Final[Mapping[tuple[Phase, str], Stage]] = {
 }
 """The stage after a phase ended with this result. Any other result leaves the stage as it is."""
 
-ACTIONS: Final[Mapping[ErrorType, Action]] = {
-    ErrorType.NON_VERIFIABLE: Action.HUMAN_INTERVENTION,
-    ErrorType.RULE_VIOLATION: Action.STOP,
-    ErrorType.EVIDENCE_UNAVAILABLE: Action.RETRY,
-    ErrorType.ITERATION_OVERFLOW: Action.HUMAN_INTERVENTION,
-    ErrorType.STRUCTURAL_VIOLATION: Action.STOP,
-    ErrorType.MAJOR_ISSUE: Action.RETRY,
-    ErrorType.FAILED_CLAUSE: Action.RETRY,
-    ErrorType.INVALID_ANSWER: Action.RETRY,
-    ErrorType.INPUT_DIFFERS: Action.CONTINUE,
-    ErrorType.PERSON_ASKED: Action.HUMAN_INTERVENTION,
-    ErrorType.CONFLICT: Action.HUMAN_INTERVENTION,
+ACTIONS: Final[Mapping[ErrorType, ErrorAction]] = {
+    ErrorType.NON_VERIFIABLE: ErrorAction.HUMAN_INTERVENTION,
+    ErrorType.RULE_VIOLATION: ErrorAction.STOP,
+    ErrorType.EVIDENCE_UNAVAILABLE: ErrorAction.RETRY,
+    ErrorType.ITERATION_OVERFLOW: ErrorAction.HUMAN_INTERVENTION,
+    ErrorType.STRUCTURAL_VIOLATION: ErrorAction.STOP,
+    ErrorType.MAJOR_ISSUE: ErrorAction.RETRY,
+    ErrorType.FAILED_CLAUSE: ErrorAction.RETRY,
+    ErrorType.INVALID_ANSWER: ErrorAction.RETRY,
+    ErrorType.INPUT_DIFFERS: ErrorAction.CONTINUE,
+    ErrorType.PERSON_ASKED: ErrorAction.HUMAN_INTERVENTION,
+    ErrorType.CONFLICT: ErrorAction.HUMAN_INTERVENTION,
 }
 
-AFTER_ANSWER: Final[Mapping[tuple[Phase, ErrorType], tuple[Stage, Stage]]] = {
+AFTER_ANSWER: Final[Mapping[tuple[GovernedPhase, ErrorType], tuple[Stage, Stage]]] = {
     (P.ANALYZE, ErrorType.NON_VERIFIABLE): (S.ANALYZED, S.STOPPED),
     (P.PLAN, ErrorType.PERSON_ASKED): (S.PLANNED, S.PLANNED),
     (P.IMPLEMENT, ErrorType.CONFLICT): (S.PLANNED, S.STOPPED),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.governance import ErrorType, Phase
+from sidecar.kernel.governance import ErrorType, GovernedPhase
 from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.table import AFTER_ANSWER, MAY_CALL, NEXT_STAGE, Stage
 
@@ -37,7 +37,7 @@ class TroubleError(Exception):
 class Question(Struct, frozen=True, kw_only=True):
     """What a person is asked: by which phase, why, and about which change. `commands` would be run."""
 
-    phase: Phase
+    phase: GovernedPhase
     error: ErrorType
     message: str
     subject: str = ""
@@ -62,7 +62,7 @@ class Work(Struct, frozen=True, kw_only=True):
     analysis: forms.Analysis | None = None
     plan: forms.Plan | None = None
     subject: str = ""
-    implementation: forms.Implementation | None = None
+    implementation: forms.ImplementedChange | None = None
     review: forms.Review | None = None
     testing: forms.Testing | None = None
     tested_tree: str = ""
@@ -80,7 +80,7 @@ class PhaseOutput(Struct, frozen=True, omit_defaults=True):
     commands: tuple[str, ...] = ()
     tree: str = ""
 
-    def read_payload(self, phase: Phase) -> Any:  # noqa: ANN401 - the Struct of this phase, or None
+    def read_payload(self, phase: GovernedPhase) -> Any:  # noqa: ANN401 - the Struct of this phase, or None
         """Return a decoded payload as the Struct that it was."""
         return msgspec.convert(self.payload, forms.FORMS[phase].payload | None)
 
@@ -107,31 +107,31 @@ def fold_work(lock: str, entries: Iterable[AuditEntry]) -> Work:
 
 
 def _after_phase(work: Work, entry: AuditEntry) -> Work:
-    phase = Phase(entry.tool.removeprefix(PHASE_TOOL))
+    phase = GovernedPhase(entry.tool.removeprefix(PHASE_TOOL))
     shown = msgspec.json.decode(entry.output, type=PhaseOutput)
     payload = shown.read_payload(phase)
     of_this_change = payload if entry.subject == work.subject else None
     after = replace(work, stage=NEXT_STAGE.get((phase, entry.result), work.stage))
     match phase:
-        case Phase.ANALYZE:
+        case GovernedPhase.ANALYZE:
             problem = msgspec.json.decode(entry.input, type=_Input).problem_statement
             after = replace(after, analysis=payload or work.analysis, problem=problem)
-        case Phase.PLAN:
+        case GovernedPhase.PLAN:
             after = replace(after, plan=payload or work.plan)
-        case Phase.IMPLEMENT if entry.subject not in {"", work.subject}:
+        case GovernedPhase.IMPLEMENT if entry.subject not in {"", work.subject}:
             after = replace(after, subject=entry.subject, implementation=payload)
             after = replace(after, review=None, testing=None, approved=False)
-        case Phase.REVIEW:
+        case GovernedPhase.REVIEW:
             fixes = work.fixes + (after.stage is Stage.QUICK_FIX)
             after = replace(after, review=of_this_change, fixes=fixes)
-        case Phase.TEST:
+        case GovernedPhase.TEST:
             after = replace(after, testing=of_this_change, tested_tree=shown.tree)
-        case Phase.CONDUCT if entry.result == "ITERATE":
+        case GovernedPhase.CONDUCT if entry.result == "ITERATE":
             after = replace(after, iteration=work.iteration + 1, fixes=0)
     error = shown.error
-    if error is not None and error.action is forms.Action.STOP:
+    if error is not None and error.action is forms.ErrorAction.STOP:
         return replace(after, stage=Stage.STOPPED)
-    if error is not None and error.action is forms.Action.HUMAN_INTERVENTION:
+    if error is not None and error.action is forms.ErrorAction.HUMAN_INTERVENTION:
         question = Question(
             phase=phase,
             error=error.type,
@@ -151,16 +151,16 @@ def _after_answer(work: Work, entry: AuditEntry) -> Work:
     stage = AFTER_ANSWER[asked.phase, asked.error][0 if yes else 1]
     after = replace(work, question=None, stage=stage)
     match asked.phase, asked.error, yes:
-        case Phase.REVIEW, ErrorType.PERSON_ASKED, False if work.review is not None:
+        case GovernedPhase.REVIEW, ErrorType.PERSON_ASKED, False if work.review is not None:
             said = msgspec.json.decode(entry.input, type=_Input).text or "a person said no"
             issue = forms.ReviewIssue(task_ref="person", severity="MAJOR", description=said)
             issues = (*work.review.issues, issue)
             return replace(after, review=replace(work.review, result="REJECTED", issues=issues))
         case _, ErrorType.ITERATION_OVERFLOW, True:
             return replace(after, extra=work.extra + work.iteration, iteration=work.iteration + 1, fixes=0)
-        case Phase.PLAN, _, True:
+        case GovernedPhase.PLAN, _, True:
             return replace(after, commands=work.commands | frozenset(asked.commands))
-        case Phase.CONDUCT, ErrorType.PERSON_ASKED, True:
+        case GovernedPhase.CONDUCT, ErrorType.PERSON_ASKED, True:
             return replace(after, approved=asked.subject == work.subject)
         case _:
             return after
@@ -173,7 +173,7 @@ class PhaseRefusedError(ToolRuleError):
     """A phase may not be called now, and nothing was done."""
 
 
-def check_order(work: Work, phase: Phase) -> None:
+def check_order(work: Work, phase: GovernedPhase) -> None:
     """Raise PhaseRefusedError, which names what to do first, where a phase may not be called."""
     if work.question is not None:
         raise PhaseRefusedError("governance-waits", lock=work.lock, question=work.question.message)

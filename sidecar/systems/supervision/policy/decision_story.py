@@ -39,7 +39,7 @@ FOLLOW_UPS: Final = {
 }
 
 
-class Step(Struct, frozen=True):
+class StoryStep(Struct, frozen=True):
     """One link of the chain: what it is about, and its lines."""
 
     about: str
@@ -51,7 +51,7 @@ class Story(Struct, frozen=True):
 
     decision: Decision
     summary: str
-    steps: tuple[Step, ...]
+    steps: tuple[StoryStep, ...]
 
 
 class ReplayedInquiry(Struct, frozen=True, kw_only=True):
@@ -74,19 +74,19 @@ def summarize_stop(stop: StopJudged) -> str:
     return f"{'sent back' if stop.decided == 'continue' else stop.decided}{by}"
 
 
-def _record_steps(stop: StopJudged) -> Iterable[Step]:
-    yield Step("checks", stop.gates)
-    yield Step("old checks on new code", stop.findings)
-    yield Step("claims", stop.claims)
-    yield Step("not known", (NOT_KEPT,))
+def _record_steps(stop: StopJudged) -> Iterable[StoryStep]:
+    yield StoryStep("checks", stop.gates)
+    yield StoryStep("old checks on new code", stop.findings)
+    yield StoryStep("claims", stop.claims)
+    yield StoryStep("not known", (NOT_KEPT,))
 
 
-def _known_steps(known: ReplayedInquiry) -> Iterable[Step]:
+def _known_steps(known: ReplayedInquiry) -> Iterable[StoryStep]:
     inquiry = known.inquiry
     turn, goal = inquiry.turn, inquiry.session.goal
     changed = inquiry.project_state.changed
     files = "unknown" if changed is None else _names(changed)
-    yield Step(
+    yield StoryStep(
         "the agent",
         (
             f"goal: {clean_line(goal.condition, LINE)}" if goal else "no goal is set",
@@ -94,17 +94,17 @@ def _known_steps(known: ReplayedInquiry) -> Iterable[Step]:
             f'it said: "{clean_line(turn.last_message, LINE)}"',
         ),
     )
-    yield Step("rules tried", _rule_lines(inquiry))
-    yield Step("checks", tuple(line for run in inquiry.runs for line in _run_lines(run)))
+    yield StoryStep("rules tried", _rule_lines(inquiry))
+    yield StoryStep("checks", tuple(line for run in inquiry.runs for line in _run_lines(run)))
     findings = map(describe_finding, inquiry.project_state.findings)
     compared = (line for one in inquiry.comparisons for line in _comparison_lines(one))
-    yield Step("old checks on new code", (*compared, *findings))
-    yield Step("evidence", tuple(map(_evidence_line, inquiry.evidence)))
-    yield Step(
+    yield StoryStep("old checks on new code", (*compared, *findings))
+    yield StoryStep("evidence", tuple(map(_evidence_line, inquiry.evidence)))
+    yield StoryStep(
         "claims",
         tuple(f'"{clean_line(one.text, LINE)}": {one.status} ({one.because})' for one in inquiry.claims),
     )
-    yield Step("judge", _judge_lines(known))
+    yield StoryStep("judge", _judge_lines(known))
 
 
 def _rule_lines(inquiry: Inquiry) -> tuple[str, ...]:
@@ -201,23 +201,23 @@ def _proof(what: str, evidence: tuple[str, ...]) -> str:
     return f"{clean_line(what, LINE)} ({', '.join(evidence) or 'no evidence named'})"
 
 
-def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[Step]:
+def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[StoryStep]:
     stop = decision.stop
-    yield Step(
+    yield StoryStep(
         "decided", (f"{summarize_stop(stop)}{f': {clean_line(stop.detail, LINE)}' if stop.detail else ''}",)
     )
     if known and isinstance(known.ruling, Continue):
         said = known.ruling.feedback
         points = _count(len(said.missing), "point")
         told = f"continuation {said.number} of {said.budget}: the agent was told {points}"
-        yield Step("effect", (told, f"next step: {clean_line(said.next_step, LINE)}"))
+        yield StoryStep("effect", (told, f"next step: {clean_line(said.next_step, LINE)}"))
     elif known and known.ruling.note:
-        yield Step("effect", (f"you were told: {clean_line(known.ruling.note, LINE)}",))
+        yield StoryStep("effect", (f"you were told: {clean_line(known.ruling.note, LINE)}",))
     if decision.followed:
-        yield Step("afterwards", (FOLLOW_UPS[decision.followed],))
+        yield StoryStep("afterwards", (FOLLOW_UPS[decision.followed],))
     cents = "no known price" if stop.judge_cents is None else f"{stop.judge_cents:.2f} cents"
     asked = f"{stop.judge}: {stop.judge_tokens} tokens, {cents}" if stop.judge else "no model was asked"
-    yield Step("cost", (f"{stop.seconds:.1f} s; {asked}",))
+    yield StoryStep("cost", (f"{stop.seconds:.1f} s; {asked}",))
 
 
 def _names(paths: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.kernel.journal import Journal, NoteKind, Priority, Task, find_ready_tasks
-from sidecar.kernel.turn import PlannedTask, Turn
+from sidecar.kernel.turn import OpenTask, Turn
 
 MAX_TASKS_SHOWN: Final = 10
 """Open tasks that are shown with their text, first those that could be done now."""
@@ -41,7 +41,7 @@ def add_journal_facts(turn: Turn, journal: Journal, since: float | None, now: fl
     )
 
 
-def _open_planned_tasks(turn: Turn, journal: Journal) -> tuple[PlannedTask, ...]:
+def _open_planned_tasks(turn: Turn, journal: Journal) -> tuple[OpenTask, ...]:
     first = [task for task in find_ready_tasks(journal) if task.priority is not Priority.BACKLOG]
     now = frozenset(task.id for task in first)
     others = [task for task in journal.tasks if task.open and task.id not in now]
@@ -50,8 +50,8 @@ def _open_planned_tasks(turn: Turn, journal: Journal) -> tuple[PlannedTask, ...]
     return tuple(_planned_task(task, at < MAX_TASKS_SHOWN, task.id in now) for at, task in enumerate(left))
 
 
-def _planned_task(task: Task, whole: bool, now: bool) -> PlannedTask:  # noqa: FBT001 - two halves of one state
-    return PlannedTask(
+def _planned_task(task: Task, whole: bool, now: bool) -> OpenTask:  # noqa: FBT001 - two halves of one state
+    return OpenTask(
         id=task.id, status=task.status.replace("_", " "), text=task.content if whole else "", now=now
     )
 

@@ -40,7 +40,7 @@ class PhaseAnswer(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class ReviewIssue(Struct, frozen=True, kw_only=True):
+class SkillReviewIssue(Struct, frozen=True, kw_only=True):
     """One issue. `line` is 0 where it concerns the whole file."""
 
     severity: Literal["major", "minor"]
@@ -49,12 +49,12 @@ class ReviewIssue(Struct, frozen=True, kw_only=True):
     description: str
 
 
-class ReviewAnswer(Struct, frozen=True, kw_only=True):
+class SkillReview(Struct, frozen=True, kw_only=True):
     """The result of a review."""
 
     verdict: Literal["approved", "rejected"]
     summary: str
-    issues: tuple[ReviewIssue, ...] = ()
+    issues: tuple[SkillReviewIssue, ...] = ()
 
 
 class DebugAnswer(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class DebugAnswer(Struct, frozen=True, kw_only=True):
 
 ANSWERS: Final[Mapping[str, type[Struct]]] = {
     "phase": PhaseAnswer,
-    "review": ReviewAnswer,
+    "review": SkillReview,
     "debug": DebugAnswer,
 }
 FIELD_TYPES: Final[Mapping[str, object]] = {
