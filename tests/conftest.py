@@ -1,16 +1,19 @@
 """Guards for every test. Together they put the user's home, settings and hosts out of reach.
 
 They also keep the lanes: a test that starts a process must be marked `process`, so that the fast lane has
-none (CONTRIBUTING.md, "Tests in lanes").
+none (CONTRIBUTING.md, "Tests in lanes"). And every test is bounded: one that hangs fails.
 """
 
 import os
+import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from support.bounds import bounded
 
 FOREIGN_PREFIXES = ("ANTHROPIC_", "CLAUDE", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE", "SUPERVISOR_", "XDG_")
 """Variables of hosts, models, git and desktops. A test that wants one sets it."""
@@ -45,6 +48,11 @@ PROCESS_STARTERS = (
 """Every way of starting a process. Not an audit hook: one written in Python runs within `sys.settrace` too,
 and meanwhile a thread that starts under coverage dies of "Cannot install a trace function"."""
 
+LIMIT_S = 300.0
+"""Seconds that setting up a test, the test, and taking it down may take each."""
+LONG_LIMIT_S = 600.0
+"""The same where real hosts are installed and started, and where hypothesis searches long."""
+
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=25)
 # The same examples in every run: a red run is about the change, never about luck. `dev` and `long` search.
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True, print_blob=True)
@@ -52,6 +60,35 @@ hypothesis.settings.register_profile("long", deadline=None, max_examples=500)
 hypothesis.settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
+
+
+def pytest_configure() -> None:
+    """Let what the tests start hear Ctrl-C: the background job of a script ignores it, as do its children."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with bounded(_limit_s(item)):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with bounded(_limit_s(item)):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with bounded(_limit_s(item)):
+        yield
+
+
+def _limit_s(item: pytest.Item) -> float:
+    long = "real_hosts" in item.path.parts or os.environ.get("HYPOTHESIS_PROFILE") == "long"
+    return LONG_LIMIT_S if long else LIMIT_S
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

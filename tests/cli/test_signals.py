@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,14 +11,6 @@ from sidecar.cli.signals import work_until_signal
 
 LIMIT_S = 30.0
 """Bound of every wait here, in seconds."""
-
-
-@pytest.fixture(autouse=True)
-def python_handles_an_interrupt() -> Iterator[None]:
-    """Also where the tests run in the background of a script, whose shell lets them ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("presses", [1, 2])

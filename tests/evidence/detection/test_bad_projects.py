@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -130,23 +129,7 @@ def test_a_package_with_values_of_any_type_gives_sound_gates(value: object) -> N
 
 
 BIG = 1 << 20
-LIMIT_S = 60
-"""Seconds for what takes under two. Quadratic work on these files takes an hour and more."""
-
-
-@pytest.fixture
-def bounded() -> Iterator[None]:
-    """End the test where detection does not end."""
-
-    def late(number: int, frame: object) -> None:  # noqa: ARG001 - what a handler is given
-        raise TimeoutError(f"detection took more than {LIMIT_S} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(LIMIT_S)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
+"""Bytes. Quadratic work on files of that size takes an hour and more, and tests/conftest.py ends the test."""
 
 @pytest.mark.parametrize(
     ("name", "content"),
@@ -181,7 +164,6 @@ def bounded() -> Iterator[None]:
     ],
     ids=lambda value: value[:16] if isinstance(value, str) else None,
 )
-@pytest.mark.usefixtures("bounded")
 def test_a_huge_or_twisted_file_takes_no_more_time_than_its_size(
     name: str, content: str, tmp_path: Path
 ) -> None:
@@ -209,7 +191,6 @@ def test_a_huge_or_twisted_file_takes_no_more_time_than_its_size(
         (formats.parse_ini_sections, "[a]\na" + " " * BIG + "b"),
     ],
 )
-@pytest.mark.usefixtures("bounded")
 def test_a_twisted_text_says_nothing_in_no_more_time_than_its_size(
     read: Callable[[str], Mapping[str, object]], text: str
 ) -> None:
