@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Final, Self
 
 from msgspec import Struct
-from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -16,7 +15,6 @@ from rich.text import Text
 
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
-from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 
 
@@ -28,47 +26,26 @@ class GatesExitCode(IntEnum):
     COULD_NOT_RUN = 2
 
 
-class GateReportLine(Struct, frozen=True, kw_only=True):
-    """One gate. `why`: why it applies; the other fields are as in GateRun. No outcome with `--list`.
-
-    `environment`: the Python environment and the program with which it ran, or would run; "" if not known.
-    """
-
-    id: str
-    kind: str
-    origin: str
-    command: str
-    folder: str
-    why: str
-    required: bool
-    approved: bool
-    outcome: str | None = None
-    reason: str = ""
-    exit_code: int | None = None
-    seconds: float | None = None
-    executed: int | None = None
-    skipped: int | None = None
-    percent: float | None = None
-    failures: tuple[str, ...] = ()
-    failing: tuple[str, ...] = ()
-    output: str = ""
-    cached: bool = False
-    flaky: bool = False
-    moved: bool = False
-    environment: str = ""
+GATE_FIELDS: Final = ("id", "kind", "origin", "command", "folder", "why", "required", "approved")
+RUN_FIELDS: Final = (
+    *("outcome", "reason", "exit_code", "seconds", "executed", "skipped", "percent", "failures", "failing"),
+    *("output", "cached", "flaky", "moved", "environment"),
+)
+"""What of a Gate and a GateRun is reported. No outcome and no seconds with `--list`."""
 
 
 class GatesReport(Struct, frozen=True, kw_only=True):
     """The JSON report. `tree`: fingerprint of files; `problems`: of settings; no `exit_code` with `--list`.
 
-    `version` is raised when a field changes its meaning or is removed; fields may be added at any time.
+    `gates`: GATE_FIELDS and RUN_FIELDS of each. `version` is raised when a field changes its meaning or is
+    removed; fields may be added at any time.
     """
 
     version: int = 1
     project: str
     tree: str = ""
     exit_code: int | None = None
-    gates: tuple[GateReportLine, ...] = ()
+    gates: tuple[dict[str, object], ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -76,10 +53,12 @@ def report_listed_gates(
     project: str, catalog: AvailableGates, gates: Sequence[Gate], environments: Mapping[str, str]
 ) -> GatesReport:
     """The report of the gates that apply, for `--list`; `environments` by the gates' IDs."""
-    lines = (
-        replace(_gate_line(gate), environment=escape_unencodable(environments[gate.id])) for gate in gates
+    blank = (
+        GateRun(gate=gate, outcome=Outcome.NOT_APPROVED, tree="", environment=environments[gate.id])
+        for gate in gates
     )
-    return GatesReport(project=project, gates=tuple(lines), problems=catalog.problems)
+    lines = tuple({**_gate_line(run), "outcome": None, "seconds": None} for run in blank)
+    return GatesReport(project=project, gates=lines, problems=catalog.problems)
 
 
 def report_gate_runs(
@@ -90,7 +69,7 @@ def report_gate_runs(
         project=project,
         tree=tree,
         exit_code=gates_exit_code(runs),
-        gates=tuple(_gate_line(run.gate, run) for run in runs),
+        gates=tuple(map(_gate_line, runs)),
         problems=catalog.problems,
     )
 
@@ -104,17 +83,18 @@ def gates_exit_code(runs: Sequence[GateRun]) -> GatesExitCode:
     return GatesExitCode.PASSED if outcomes == {Outcome.PASSED} else GatesExitCode.COULD_NOT_RUN
 
 
-def _gate_line(gate: Gate, run: GateRun | None = None) -> GateReportLine:
-    """Report a gate, and how it ended if it ran."""
-    seconds = round(run.seconds, 3) if run else None  # a gate's own are its deadline
-    line = fill_struct(GateReportLine, *filter(None, (run,)), gate, seconds=seconds)
-    texts = {name: escape_unencodable(getattr(line, name)) for name in TEXTS}
-    lists = {name: tuple(map(escape_unencodable, getattr(line, name))) for name in LISTS}
-    return replace(line, **texts, **lists)
+def _gate_line(run: GateRun) -> dict[str, object]:
+    """Report a gate, and how it ended."""
+    fields = {name: getattr(run.gate, name) for name in GATE_FIELDS}
+    fields |= {name: getattr(run, name) for name in RUN_FIELDS}
+    return {name: _encodable(value) for name, value in fields.items()} | {"seconds": round(run.seconds, 3)}
 
 
-TEXTS: Final = ("command", "folder", "why", "reason", "output", "environment")
-LISTS: Final = ("failures", "failing")
+def _encodable(value: object) -> object:
+    """Escape what no encoding holds, also in each line of a list."""
+    if isinstance(value, tuple):
+        return tuple(map(_encodable, value))
+    return escape_unencodable(value) if type(value) is str else value
 
 
 # --- Terminal output: a line for each gate as it ends, then a table; plain text elsewhere -------------------

@@ -56,7 +56,7 @@ class GateOrigin(StrEnum):
     """By files found in the project."""
 
 
-class Gate(Struct, frozen=True, kw_only=True):
+class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A command whose exit code decides.
 
     `id` is stable within a project ("tests", "lint:packages/web", "check:1"). `command` is a shell line, run
@@ -104,14 +104,7 @@ class AvailableGates(Struct, frozen=True):
         return (*self.gates, *self.instructions)
 
 
-class OfferedGates(Struct, frozen=True, kw_only=True):
-    """The gates of a session's project, required ones first. `may`: the ids of those that may run."""
-
-    gates: tuple[Gate, ...]
-    may: frozenset[str]
-
-
-class GateRun(Struct, frozen=True, kw_only=True):
+class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finished run of a gate, bound to the tree on which it ran.
 
     `seconds` is wall time. `output` is the end of standard output and error together, usually at most 4,000

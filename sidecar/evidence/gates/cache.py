@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
-from sidecar.kernel.structs import fill_struct
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import environments_in
 from sidecar.platform.project_python import project_environment
@@ -78,10 +77,15 @@ class Circumstances(Struct, frozen=True, kw_only=True):
 
 def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circumstances:
     """Describe the circumstances of a run that is about to start."""
-    return fill_struct(
-        Circumstances,
-        at,
-        gate,
+    return Circumstances(
+        project=at.project,
+        tree=at.tree,
+        command=gate.command,
+        folder=gate.folder,
+        python=gate.python,
+        kind=gate.kind,
+        counts=gate.counts,
+        least=gate.least,
         path=at.environment.get("PATH", ""),
         virtual_env=at.environment.get("VIRTUAL_ENV", ""),
         world=world,

@@ -5,16 +5,15 @@ Results count only for the caller: a stop runs its gates again (see supervision/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import counted
 from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
@@ -25,7 +24,6 @@ from sidecar.servers.tools.tool import (
     ToolInvocation,
     clip_printable,
 )
-from sidecar.systems.supervision.gate_requests import GateListing
 
 # --- results of the tools -----------------------------------------------------------------------------------
 
@@ -40,27 +38,16 @@ ALL_OUTPUTS_LENGTH: Final = 6000
 """Maximum length in characters of all outputs in an answer, and of all failures: about 2,000 tokens."""
 
 
-class GateInfo(Struct, frozen=True, kw_only=True):
-    """One gate. `last` is its outcome at the last stop that ran it, "" if there was none."""
-
-    id: str
-    kind: Kind
-    command: str
-    folder: str
-    why: str
-    required: bool
-    approved: bool
-    last: str
-
-
 class GatesListed(Struct, frozen=True, kw_only=True):
     """The gates of a project.
 
-    `at_stops`: whether stops currently run any. `last_at`: time of the last stop that did, in seconds since
-    the epoch. `moved_since`: whether files changed after that stop, None if unknown.
+    `last`: by id, how gates ended at the last stop that ran any. `at_stops`: whether stops currently run any.
+    `last_at`: time of the last stop that did, in seconds since the epoch. `moved_since`: whether files
+    changed after that stop, None if unknown.
     """
 
-    gates: tuple[GateInfo, ...]
+    gates: tuple[Gate, ...]
+    last: dict[str, str]
     problems: tuple[str, ...]
     at_stops: bool
     last_at: float | None
@@ -73,29 +60,12 @@ class GateSelection(Struct, frozen=True, kw_only=True):
     only: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
 
 
-class RanGate(Struct, frozen=True, kw_only=True):
-    """The result of one gate. `output` is the end of its output if it did not pass."""
-
-    id: str
-    command: str
-    required: bool
-    outcome: Outcome
-    seconds: float
-    exit_code: int | None = None
-    executed: int | None = None
-    flaky: bool = False
-    moved: bool = False
-    reason: str = ""
-    failures: tuple[str, ...] = ()
-    output: str = ""
-
-
 class GatesRun(Struct, frozen=True, kw_only=True):
-    """The results of gates. `ok`: all required gates among them passed."""
+    """The results of gates. `ok`: all required gates among them passed. Output only of what did not."""
 
     ok: bool
     tree: str
-    gates: tuple[RanGate, ...]
+    gates: tuple[GateRun, ...]
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -121,9 +91,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
 async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
     offered = await context.checks.list(call.session)
     mask = context.checks.mask(call.session)
-    known = _outcomes_by_id(offered.last.gates if offered.last else ())
     found = GatesListed(
-        gates=tuple(_gate_info(gate, offered, known, mask) for gate in offered.gates),
+        gates=tuple(_shown_gate(gate, mask) for gate in offered.gates),
+        last=_outcomes_by_id(offered.last.gates if offered.last else ()),
         problems=tuple(
             clip_printable(mask(one), GATE_LINE_LENGTH) for one in offered.problems[:PROBLEM_LIMIT]
         ),
@@ -134,18 +104,12 @@ async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoAr
     return ToolAnswer(found, _gates_text(context, found))
 
 
-def _gate_info(gate: Gate, offered: GateListing, known: dict[str, str], mask: SecretMask) -> GateInfo:
-    return fill_struct(
-        GateInfo,
-        gate,
-        command=clip_printable(mask(gate.command), GATE_LINE_LENGTH),
-        why=clip_printable(gate.why, GATE_LINE_LENGTH),
-        approved=gate.id in offered.may,
-        last=known.get(gate.id, ""),
-    )
+def _shown_gate(gate: Gate, mask: SecretMask) -> Gate:
+    command = clip_printable(mask(gate.command), GATE_LINE_LENGTH)
+    return replace(gate, command=command, why=clip_printable(gate.why, GATE_LINE_LENGTH), behind="")
 
 
-def _outcomes_by_id(lines: Sequence[str]) -> dict[str, str]:
+def _outcomes_by_id(lines: Iterable[str]) -> dict[str, str]:
     """Return the outcomes by gate ID, from lines of the record such as "tests: failed (flaky)"."""
     return {name: ended for name, _, ended in (line.rpartition(": ") for line in lines)}
 
@@ -158,7 +122,7 @@ def _gates_text(context: ToolContext, found: GatesListed) -> str:
             "gates-line",
             id=gate.id,
             command=gate.command,
-            how=_gate_details(gate),
+            how=_gate_details(gate, found.last.get(gate.id, "")),
             why=gate.why,
         )
         for gate in found.gates
@@ -174,14 +138,14 @@ def _gates_text(context: ToolContext, found: GatesListed) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _gate_details(gate: GateInfo) -> str:
+def _gate_details(gate: Gate, last: str) -> str:
     marks = ["required" if gate.required else "advisory"]
     if gate.folder:
         marks.append(f"in {gate.folder}")
     if not gate.approved:
         marks.append("not approved")
-    if gate.last:
-        marks.append(f"last: {gate.last}")
+    if last:
+        marks.append(f"last: {last}")
     return ", ".join(marks)
 
 
@@ -196,31 +160,30 @@ async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: G
     ran = GatesRun(
         ok=all(run.outcome is Outcome.PASSED for run in runs if run.gate.required),
         tree=runs[0].tree if runs else "",
-        gates=_cut_outputs(tuple(_ran_gate(run, mask) for run in runs)),
+        gates=_cut_outputs([_shown_run(run, mask) for run in runs]),
     )
     return ToolAnswer(ran, _runs_text(context, ran))
 
 
-def _ran_gate(run: GateRun, mask: SecretMask) -> RanGate:
+def _shown_run(run: GateRun, mask: SecretMask) -> GateRun:
     passed = run.outcome is Outcome.PASSED
-    return fill_struct(
-        RanGate,
+    return replace(
         run,
-        run.gate,
-        command=clip_printable(mask(run.gate.command), GATE_LINE_LENGTH),
+        gate=_shown_gate(run.gate, mask),
+        tree="",
         seconds=round(run.seconds, 1),
         reason=clip_printable(run.reason, GATE_LINE_LENGTH),
         failures=tuple(clip_printable(one, GATE_LINE_LENGTH) for one in run.failures),
+        failing=(),
         output="" if passed else run.output[-OUTPUT_LENGTH:],
     )
 
 
-def _cut_outputs(ran: tuple[RanGate, ...]) -> tuple[RanGate, ...]:
+def _cut_outputs(ran: list[GateRun]) -> tuple[GateRun, ...]:
     """Shorten outputs and failures equally so that all of them together fit."""
-    room = ALL_OUTPUTS_LENGTH // max(1, sum(gate.outcome is not Outcome.PASSED for gate in ran))
+    room = ALL_OUTPUTS_LENGTH // max(1, sum(run.outcome is not Outcome.PASSED for run in ran))
     return tuple(
-        replace(gate, output=gate.output[-room:], failures=_fitting_lines(gate.failures, room))
-        for gate in ran
+        replace(run, output=run.output[-room:], failures=_fitting_lines(run.failures, room)) for run in ran
     )
 
 
@@ -233,31 +196,32 @@ def _fitting_lines(lines: tuple[str, ...], room: int) -> tuple[str, ...]:
 def _runs_text(context: ToolContext, ran: GatesRun) -> str:
     say = context.words.say
     lines = [
-        say("gates-ran-line", id=gate.id, command=gate.command, how=_run_details(gate)) + _failure_lines(gate)
-        for gate in ran.gates
+        say("gates-ran-line", id=run.gate.id, command=run.gate.command, how=_run_details(run))
+        + _failure_lines(run)
+        for run in ran.gates
     ]
     parts = (
         *(lines or [say("gates-none")]),
-        say("gates-unapproved") if any(gate.outcome is Outcome.NOT_APPROVED for gate in ran.gates) else "",
-        say("gates-ran-moved") if any(gate.moved for gate in ran.gates) else "",
+        say("gates-unapproved") if any(run.outcome is Outcome.NOT_APPROVED for run in ran.gates) else "",
+        say("gates-ran-moved") if any(run.moved for run in ran.gates) else "",
         say("gates-ran"),
     )
     return "\n".join(filter(None, parts))
 
 
-def _run_details(gate: RanGate) -> str:
+def _run_details(run: GateRun) -> str:
     parts = (
-        gate.outcome.value,
-        "" if gate.required else "advisory",
-        counted(gate.executed, "test") if gate.executed is not None else "",
-        f"exit code {gate.exit_code}" if gate.exit_code else "",
-        "flaky" if gate.flaky else "",
-        gate.reason,
+        run.outcome.value,
+        "" if run.gate.required else "advisory",
+        counted(run.executed, "test") if run.executed is not None else "",
+        f"exit code {run.exit_code}" if run.exit_code else "",
+        "flaky" if run.flaky else "",
+        run.reason,
     )
     return ", ".join(filter(None, parts))
 
 
-def _failure_lines(gate: RanGate) -> str:
+def _failure_lines(run: GateRun) -> str:
     """Return each failure on its own line; the end of the output if no failure is named."""
-    lines = gate.failures or tuple(filter(None, gate.output.splitlines()))
+    lines = run.failures or tuple(filter(None, run.output.splitlines()))
     return "".join(f"\n  {line}" for line in lines)

@@ -40,7 +40,6 @@ from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
-from sidecar.kernel.structs import fill_struct
 from sidecar.platform.log_readings import DailySpending
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
@@ -198,11 +197,24 @@ def _labelled_runs(order: RunGates, item: LabelledStop) -> tuple[GateRun, ...]:
 def _build_outcome(item: LabelledStop, inquiry: Inquiry, ruling: Ruling, asked: JudgeUsage) -> EvaluatedStop:
     goal = inquiry.session.goal
     how, why = ruling_outcome(ruling)
-    return fill_struct(
-        EvaluatedStop,
-        item,
-        asked,
-        inquiry,
+    return EvaluatedStop(
+        id=item.id,
+        family=item.family,
+        truth=item.truth,
+        origin=item.origin,
+        language=item.language,
+        host=item.host,
+        blind=item.blind,
+        fabricated=item.fabricated,
+        complete=item.complete,
+        stage=inquiry.stage,
+        rule=inquiry.rule,
+        confidence=inquiry.confidence,
+        asked=asked.asked,
+        failed=asked.failed,
+        calls=asked.calls,
+        tokens=asked.tokens,
+        cents=asked.cents,
         ended=how,
         kind=ruling.feedback.kind if isinstance(ruling, Continue) else "",
         detail=why,

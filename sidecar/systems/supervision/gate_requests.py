@@ -16,6 +16,7 @@ import contextlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
@@ -23,7 +24,7 @@ from sidecar.evidence.ports import GateContext, GateProgressCallback, HearGates
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState, PromptSubmitted, ToolCalled
 from sidecar.kernel.events import AnyHostEvent as HostTold
-from sidecar.kernel.gate import AvailableGates, Gate, GateRun, OfferedGates, Outcome
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
@@ -45,14 +46,14 @@ class ChecksError(ToolRuleError):
     """A request was refused, and nothing runs."""
 
 
-class GateListing(OfferedGates, frozen=True, kw_only=True):
+class GateListing(Struct, frozen=True, kw_only=True):
     """The gates of a session's project, and problems in the files that define them.
 
-    `at_stops`: whether a stop runs any gates now. `last` is the record
-    entry of the last stop that ran gates; `moved` says whether files changed since, None where that is
-    unknown.
+    `at_stops`: whether a stop runs any gates now. `last` is the record entry of the last stop that ran gates;
+    `moved` says whether files changed since, None where that is unknown.
     """
 
+    gates: tuple[Gate, ...]
     problems: tuple[str, ...]
     at_stops: bool
     last: RecordEntry | None = None
@@ -111,6 +112,11 @@ class SessionChecks:
         """Return a function that masks the session's secrets in a text."""
         return self._services.secrets.masker(self._environments.get(session.key, {}))
 
+    async def offered(self, session: Session) -> tuple[Gate, ...]:
+        """List the gates of a session's project; raises ChecksError."""
+        catalog = await self._services.catalog.list(session.project, self._known(session))
+        return _offered_gates(session, catalog)
+
     async def list(self, session: Session) -> GateListing:
         """List the gates of a session's project, and what is known of them; raises ChecksError."""
         environment = self._known(session)
@@ -118,7 +124,7 @@ class SessionChecks:
             self._services.catalog.list(session.project, environment),
             self._services.workspace.fingerprint(session.project, environment),
         )
-        every, goal = _applicable_gates(session, catalog), active_goal(session)
+        goal = active_goal(session)
         settings, _ = self._services.configuration.load()
         last = next(
             (
@@ -129,9 +135,8 @@ class SessionChecks:
             None,
         )
         return GateListing(
-            gates=every,
+            gates=_offered_gates(session, catalog),
             problems=catalog.problems,
-            may=frozenset(gate.id for gate in gates.runnable_gates(every)),
             at_stops=goal is not None or settings.gates.without_goal,
             last=last,
             moved=last.tree != tree if last and last.tree and tree else None,
@@ -258,6 +263,13 @@ def _applicable_gates(session: Session, catalog: AvailableGates) -> tuple[Gate, 
     required = gates.required_gates(active_goal(session), project_state)
     ids = {gate.id for gate in required}
     return (*required, *(gate for gate in catalog.gates if gate.id not in ids))
+
+
+def _offered_gates(session: Session, catalog: AvailableGates) -> tuple[Gate, ...]:
+    """Return the applicable gates; those that may run count as approved."""
+    every = _applicable_gates(session, catalog)
+    may = set(gates.runnable_gates(every))
+    return tuple(replace(gate, approved=gate in may) for gate in every)
 
 
 def _select_gates(every: tuple[Gate, ...], only: Sequence[str]) -> tuple[Gate, ...]:

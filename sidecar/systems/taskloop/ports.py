@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.evidence.ports import EvidenceServices, HearGates
-from sidecar.kernel.gate import GateRun, OfferedGates
+from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, Journal, Task
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
@@ -27,8 +27,8 @@ class SessionGates(Protocol):
     def mask(self, session: Session) -> SecretMask:
         """Return a function that masks the session's secrets in a text."""
 
-    async def list(self, session: Session) -> OfferedGates:
-        """List the gates of a session's project."""
+    async def offered(self, session: Session) -> tuple[Gate, ...]:
+        """List the gates of a session's project; those that may run count as approved."""
 
     async def run(
         self, session: Session, only: Sequence[str], tell: HearGates | None = None

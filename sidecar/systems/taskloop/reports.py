@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -41,22 +41,22 @@ OWN_WORD: Final = "worker"
 MOVED: Final = "files changed while it ran"
 
 
-def choose_gates(offered: Iterable[Gate], may: frozenset[str], settings: Settings) -> dict[str, bool]:
+def choose_gates(offered: Sequence[Gate], settings: Settings) -> dict[str, bool]:
     """Return the ids of the gates that a task's completion asks for, and whether each is required.
 
     Beside a check that the user typed, one that was only detected and is not approved advises. Raises
     LoopOrderError where only a person can let a required one run.
     """
-    chosen, offered = {}, tuple(offered)
+    chosen = {}
     typed = any(gate.origin is GateOrigin.TYPED for gate in offered)
     for gate in offered:
         configured = settings.gate.get(gate.id)
         excepted = configured is not None and configured.required is False
-        wanted = gate.kind in settings.loop.required and not excepted and (gate.id in may or not typed)
+        wanted = gate.kind in settings.loop.required and not excepted and (gate.approved or not typed)
         required = gate.required or wanted
         if gate.kind not in REMOTE_GATE_KINDS and (required or gate.kind in RUN_KINDS):
             chosen[gate.id] = required
-    if blocked := [ident for ident, required in chosen.items() if required and ident not in may]:
+    if blocked := [gate.id for gate in offered if chosen.get(gate.id) and not gate.approved]:
         raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_TOLD]))
     return chosen
 

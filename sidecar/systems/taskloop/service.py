@@ -206,8 +206,7 @@ class TaskLoops:
         """
         with self.states.reserved(session.key):
             work = self._work(session, rules.begin_report(self.of(session.key)))
-            offered = await self._services.gates.list(session)
-            chosen = choose_gates(offered.gates, offered.may, work.settings)
+            chosen = choose_gates(await self._services.gates.offered(session), work.settings)
             loop = self.states.save(session, work.loop)
             report = await examine_report(self._services, work, chosen, claim, hear)
             now = self.of(session.key)
