@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from sidecar.cli.held_files import CommandLineFiles
-from sidecar.evidence.code_host.gates import CodeHost
+from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.project import ProjectGates

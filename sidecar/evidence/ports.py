@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ from msgspec import Struct
 from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun
+from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun, Kind
 from sidecar.kernel.session import Environment
 
 
@@ -186,6 +186,18 @@ class GateRunner(Protocol):
         Results are in the order of `gates`. Never raises for a failing or missing command. Cancelling kills
         running commands.
         """
+
+
+class RemoteGates(Protocol):
+    """Gates that query the code host of the repository."""
+
+    async def offer(
+        self, project: str, environment: Environment, wanted: Mapping[Kind, bool]
+    ) -> tuple[Gate, ...]:
+        """Return the gates that can be asked, and those that are wanted, which are required. Never raises."""
+
+    async def run(self, gate: Gate, site: GateContext, seconds: float) -> GateRun:
+        """Check the pull request or its CI checks. Raises nothing except when cancelled."""
 
 
 class OldChecks(Protocol):

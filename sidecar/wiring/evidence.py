@@ -27,7 +27,7 @@ from sidecar.platform.on_use import built_on_use
 from sidecar.platform.steering import FilesInForce
 
 if TYPE_CHECKING:
-    from sidecar.evidence.code_host.gates import CodeHost
+    from sidecar.evidence.code_host import CodeHost
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def _checkpoints(state: Path) -> TreeCheckpoints:
 
 
 def _code_host() -> CodeHost:
-    from sidecar.evidence.code_host.gates import CodeHost
+    from sidecar.evidence.code_host import CodeHost
 
     return CodeHost()
 

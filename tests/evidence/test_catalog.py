@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sidecar.evidence.code_host.gates import CodeHost
+from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.gates.catalog import GATE_LIMIT, ProjectCatalog
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, Kind

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.code_host.client import host_of_remote_url
-from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
+from sidecar.evidence.code_host import CodeHost, host_of_remote_url
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Kind, Outcome
-from support.forges import HUB, LAB, SECONDS, Bench, Program, git, path_with
+from support.forges import HUB, LAB, SECONDS, Bench, Program, git, path_with, remote_gate
 from support.table import over_table
 
 pytestmark = pytest.mark.process
@@ -86,7 +85,7 @@ async def test_cancelling_ends_the_question(hub: Bench, tmp_path: Path) -> None:
     os.mkfifo(fifo)
     hub.gh.does("pr view", f'exec 9>"{fifo}"; echo started >&9; exec tail -f /dev/null')
     site = GateContext(project=str(hub.project), tree="T", environment=hub.environment)
-    running = asyncio.ensure_future(CodeHost().run(make_code_host_gate(Kind.PR), site, SECONDS))
+    running = asyncio.ensure_future(CodeHost().run(remote_gate(Kind.PR), site, SECONDS))
     async with asyncio.timeout(SECONDS):
         with await asyncio.to_thread(fifo.open) as alive:
             assert await asyncio.to_thread(alive.readline) == "started\n"
@@ -149,36 +148,39 @@ def test_what_cannot_be_asked_could_not_run(hub: Bench, prepare: tuple[str, ...]
     assert hub.gh.calls == []
 
 
-async def test_both_gates_are_offered_where_remote_and_program_fit(hub: Bench) -> None:
-    offered = await CodeHost().offer(str(hub.project), hub.environment)
-    assert [(gate.id, gate.kind, gate.command, gate.approved, gate.required) for gate in offered] == [
+def test_both_gates_are_offered_where_remote_and_program_fit(hub: Bench) -> None:
+    assert [(gate.id, gate.kind, gate.command, gate.approved, gate.required) for gate in hub.offers()] == [
         ("pr", Kind.PR, "gh pr view", True, False),
         ("ci", Kind.CI, "gh pr checks", True, False),
     ]
     assert hub.gh.calls == []
 
 
-async def test_the_offer_names_the_host_and_never_the_password(lab: Bench) -> None:
-    offered = await CodeHost().offer(str(lab.project), lab.environment)
+def test_the_offer_names_the_host_and_never_the_password(lab: Bench) -> None:
+    offered = lab.offers()
     assert [gate.command for gate in offered] == ["glab mr view", "glab ci get"]
-    assert offered[0].why == "the remote lies on gitlab.example.com: glab tells of its pull request"
+    assert offered[0].why == "the remote lies on gitlab.example.com, of which glab tells"
 
 
-async def test_a_host_that_the_user_names_as_a_forge_is_one(hub: Bench) -> None:
+def test_a_host_that_the_user_names_as_a_forge_is_one(hub: Bench) -> None:
     git(hub.project, "remote", "set-url", "origin", "ssh://git@code.example.com:22/me/shop")
-    assert await CodeHost().offer(str(hub.project), hub.environment) == ()
+    assert hub.offers() == []
     named = {**hub.environment, "GITLAB_HOST": "https://code.example.com"}
-    assert [gate.command for gate in await CodeHost().offer(str(hub.project), named)] == [
-        "glab mr view",
-        "glab ci get",
-    ]
+    assert [gate.command for gate in hub.offers(named)] == ["glab mr view", "glab ci get"]
 
 
-async def test_nothing_is_offered_without_program_remote_or_repository(hub: Bench, tmp_path: Path) -> None:
-    assert await CodeHost().offer(str(hub.project), {"PATH": "/usr/bin:/bin"}) == ()
-    assert await CodeHost().offer(str(tmp_path / "nowhere"), hub.environment) == ()
+def test_without_program_remote_or_folder_only_what_a_setting_asks_for_is_offered(
+    hub: Bench, tmp_path: Path
+) -> None:
+    def offers(environment: dict[str, str] | None = None) -> list[bool]:
+        assert hub.offers(environment) == []
+        return [gate.required for gate in hub.offers(environment, wanted=True)]
+
+    assert offers({"PATH": "/usr/bin:/bin"}) == [True, True]
     git(hub.project, "remote", "remove", "origin")
-    assert await CodeHost().offer(str(hub.project), hub.environment) == ()
+    assert offers() == [True, True]
+    hub.project = tmp_path / "nowhere"
+    assert offers() == [True, True]
 
 
 @over_table(

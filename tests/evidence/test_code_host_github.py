@@ -30,13 +30,6 @@ def test_a_pull_request_that_ends_at_the_commit_checked_out_passes(hub: Bench, s
     assert hub.gh.only_read()
 
 
-def test_a_draft_in_conflict_passes_and_says_so(hub: Bench) -> None:
-    hub.gh.answers("pr view", hub.pull(isDraft=True, mergeable="CONFLICTING"))
-    run = hub.run(Kind.PR)
-    assert run.outcome is Outcome.PASSED
-    assert run.output.startswith("#12 is open, draft, in conflict with its base")
-
-
 def test_a_pull_request_without_the_last_commit_fails(hub: Bench) -> None:
     hub.gh.answers("pr view", hub.pull(headRefOid="0" * 40))
     run = hub.run(Kind.PR)

@@ -23,10 +23,10 @@ def job(name: str, status: str, **more: object) -> dict[str, Any]:
 
 
 def test_an_open_merge_request_of_this_commit_passes(lab: Bench) -> None:
-    lab.glab.answers("mr view", lab.merge(draft=True))
+    lab.glab.answers("mr view", lab.merge())
     run = lab.run(Kind.PR)
     assert run.outcome is Outcome.PASSED
-    assert run.output.startswith("!7 is open, draft, https://gitlab.example.com")
+    assert run.output.startswith("!7 is open, https://gitlab.example.com")
     assert lab.glab.only_read()
     assert lab.gh.calls == []
 

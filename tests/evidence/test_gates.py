@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.detection.python import PYTEST_COMMAND
 from sidecar.evidence.gates.cache import GateMemory
 from sidecar.evidence.gates.project import ProjectGates
@@ -379,7 +380,7 @@ class TestRemotes:
         )
 
     async def test_the_one_who_can_is_asked_and_what_it_says_is_not_remembered(self, tmp_path: Path) -> None:
-        class Forge:
+        class Forge(CodeHost):
             asked = 0
 
             async def run(self, gate: Gate, site: GateContext, seconds: float) -> GateRun:

@@ -20,7 +20,16 @@ print(*sys.modules)
 OUR_MODULES: Final = 146
 """Let it grow only by what the first event of every session needs; else see sidecar/platform/on_use.py."""
 LATER: Final = {
-    "evidence": ("claims", "code_host", "detection", "gates.runner", "ledger", "proof", "reports", "tree"),
+    "evidence": (
+        "claims",
+        "detection",
+        "code_host",
+        "gates.runner",
+        "ledger",
+        "proof",
+        "reports",
+        "tree",
+    ),
     "hosts": ("claude_code", "opencode"),
     "judging": ("case", "rules", "verdicts"),
     "platform": ("apply", "grammar", "http", "processes"),

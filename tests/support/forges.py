@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
+from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.ports import GateContext
-from sidecar.kernel.gate import GateRun, Kind
+from sidecar.kernel.gate import Gate, GateRun, Kind
 
 HUB = "git@github.com:owner/shop.git"
 LAB = "https://me:glpat-secret@gitlab.example.com/group/shop.git"
@@ -99,6 +99,11 @@ def path_with(*folders: Path) -> str:
     return os.pathsep.join([*map(str, folders), "/usr/local/bin", "/usr/bin", "/bin"])
 
 
+def remote_gate(kind: Kind) -> Gate:
+    """A gate that a code host is asked for; its command is only shown."""
+    return Gate(id=kind.value, command="", why="", kind=kind)
+
+
 class Bench:
     """A project with a remote, and both programs."""
 
@@ -111,7 +116,12 @@ class Bench:
 
     def run(self, kind: Kind, seconds: float = SECONDS) -> GateRun:
         site = GateContext(project=str(self.project), tree="T", environment=self.environment)
-        return asyncio.run(CodeHost().run(make_code_host_gate(kind), site, seconds))
+        return asyncio.run(CodeHost().run(remote_gate(kind), site, seconds))
+
+    def offers(self, environment: dict[str, str] | None = None, *, wanted: bool = False) -> list[Gate]:
+        """Which gates are offered, where a setting asks for them or not."""
+        kinds = {Kind.PR: wanted, Kind.CI: wanted}
+        return [*asyncio.run(CodeHost().offer(str(self.project), environment or self.environment, kinds))]
 
     def pull(self, **changed: object) -> dict[str, Any]:
         """What `gh pr view` says of an open pull request of what is checked out."""

@@ -16,9 +16,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.code_host.gates import CodeHost, make_code_host_gate
 from sidecar.evidence.gates.instructions import list_instruction_gates
 from sidecar.evidence.gates.trust import Approval, TrustFile, approval_covers
+from sidecar.evidence.ports import RemoteGates
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
@@ -209,7 +209,7 @@ class ProjectCatalog:
         user: Environment,
         trust: TrustFile,
         detect: DetectGates,
-        code_host: CodeHost | None = None,
+        code_host: RemoteGates | None = None,
         files: FilesInForce = UNHELD,
     ) -> None:
         """`user`: environment that locates the user's folders. Without `code_host`: no PR and CI gates."""
@@ -226,7 +226,8 @@ class ProjectCatalog:
         detected, failed = await self._detected(project, environment) if settings.detect else ((), ())
         found = merge_gates(detected, user, own)
         configured, outside = _gates_inside_project(project, found.configured)
-        remote = await self._remote(project, environment, settings)
+        wanted = {Kind.PR: settings.pr, Kind.CI: settings.ci}
+        remote = await self._code_host.offer(project, environment, wanted) if self._code_host else ()
         required = [gate for gate in remote if gate.required]
         offered = [gate for gate in remote if not gate.required]
         gates = (*configured, *required, *found.others, *offered)
@@ -262,17 +263,6 @@ class ProjectCatalog:
             return await asyncio.to_thread(self._detect, Path(project), environment), ()
         except Exception as error:  # noqa: BLE001 - it reads what hostile projects wrote; a stop must not fail
             return (), (f"gates could not be detected: {type(error).__name__}: {error}"[:300],)
-
-    async def _remote(
-        self, project: str, environment: Environment, settings: GateSettings
-    ) -> tuple[Gate, ...]:
-        """Return the gates of the code host, required where a setting asks for them."""
-        if self._code_host is None:
-            return ()
-        wanted = {Kind.PR: settings.pr, Kind.CI: settings.ci}
-        gates = await self._code_host.offer(project, environment)
-        gates = gates or tuple(make_code_host_gate(kind) for kind, wish in wanted.items() if wish)
-        return tuple(replace(gate, required=wanted[gate.kind]) for gate in gates)
 
     def _approved(self, project: str, gates: Iterable[Gate]) -> tuple[Gate, ...]:
         approvals = self._trust.approvals(project)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
 
 from sidecar.evidence.gates import runner as gate_run
 from sidecar.evidence.gates.cache import (
@@ -19,16 +18,9 @@ from sidecar.evidence.gates.cache import (
     may_reuse_pass,
 )
 from sidecar.evidence.gates.runner import BatchDependencies, GateBatchRunner
-from sidecar.evidence.ports import CopyVersion, GateContext, GateProgressCallback, Workspace
+from sidecar.evidence.ports import CopyVersion, GateContext, GateProgressCallback, RemoteGates, Workspace
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
 from sidecar.platform.scratch import scratch_folder
-
-
-class CodeHostRunner(Protocol):
-    """Runs gates that query the code host of the repository."""
-
-    async def run(self, gate: Gate, site: GateContext, seconds: float) -> GateRun:
-        """Check the pull request or its CI checks. Raises nothing except when cancelled."""
 
 
 class ProjectGates:
@@ -38,7 +30,7 @@ class ProjectGates:
         self,
         memory: GateMemory | None = None,
         workspace: Workspace | None = None,
-        code_host: CodeHostRunner | None = None,
+        code_host: RemoteGates | None = None,
     ) -> None:
         """`workspace` tells what moves while gates run; without it, the files count as unchanged."""
         self._code_host, self._workspace = code_host, workspace
