@@ -34,17 +34,13 @@ LOOKS, REPORTS = 1800, 3600
 DAY_S: Final = 86_400.0
 CONFIGURATION: Final = "[log]\nkeep_days = 3650\nmax_megabytes = 65536\n"
 WATCH: Final = """
-import asyncio, os, sys, time
-from sidecar.cli.watch_desk import SidecarDesk
-from sidecar.cli.watch_screen import WatchApp
-async def main():
-    begun = time.perf_counter()
-    app = WatchApp(SidecarDesk(sys.argv[1]))
-    async with app.run_test(size=(120, 40)):
-        await app.workers.wait_for_complete()
-        print((time.perf_counter() - begun) * 1000)
-        print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS")))
-asyncio.run(main())
+import os, sys, time
+begun = time.perf_counter()
+from sidecar.cli.watch import watch
+shown, sys.stdout = sys.stdout, open(os.devnull, "w")
+watch.main([], standalone_mode=False)
+print((time.perf_counter() - begun) * 1000, file=shown)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS")), file=shown)
 """
 
 
@@ -91,9 +87,11 @@ class Scene(Struct, frozen=True):
 
     def watch(self) -> tuple[float, float]:
         """Milliseconds until the watch has its first screen, and MiB that it holds then."""
-        line = [self.stage.python, "-c", WATCH, str(self.stage.project)]
+        line = [self.stage.python, "-c", WATCH]
         environment = {name: value for name, value in self.stage.environment.items() if "CLAUDE" not in name}
-        done = subprocess.run(line, env=environment, capture_output=True, check=True)  # noqa: S603 - our own line
+        done = subprocess.run(  # noqa: S603 - our own line
+            line, cwd=self.stage.project, env=environment, capture_output=True, check=True
+        )
         took, kib = done.stdout.split()
         return float(took), int(kib) / 1024
 

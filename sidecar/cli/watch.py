@@ -1,37 +1,173 @@
-"""`supervisor watch`: the sessions of this folder as they go on; keys give the usual orders."""
+"""`supervisor watch`: the sessions of this folder as they go on."""
 
 from __future__ import annotations
 
-import importlib.util
+import asyncio
 import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import click
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.text import Text
 
-from sidecar.cli.events import events
-from sidecar.cli.goal import refuse_agents
+from sidecar.cli.history import SHORT_ID
+from sidecar.cli.link import call_sidecar
+from sidecar.cli.printing import PREFIX
+from sidecar.cli.run_keys import typed_keys
+from sidecar.cli.screen import Screen
+from sidecar.cli.status import spending_line
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.kernel.text import clean_line, escape_unprintable_lines
+from sidecar.platform.client import SidecarError
+from sidecar.systems.supervision.people import SessionReport, SessionSelector, SessionSummary
+from sidecar.systems.supervision.policy.activity import describe_age
+from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines, note_lines
 
+REFRESH_S: Final = 1.0
 NO_SCREEN: Final = ("", "dumb")
 """Values of TERM without a screen to draw on."""
+PLAIN_HEIGHT: Final = 200
+"""Lines that are printed where there is no screen."""
+TASKS_SHOWN, NOTES_SHOWN, DECISIONS_SHOWN, OUTPUT_LINES = 12, 3, 12, 8
+KEYS: Final = "↑ ↓ choose a session   q quit"
+UP, DOWN = ("\x1b[A", "\x1bOA"), ("\x1b[B", "\x1bOB")
+"""What the arrow keys send."""
+STYLES: Final = {"judging": "yellow", "working": "cyan", "waiting": "bold red", "closed": "dim"}
+"""How it is shown what a session does."""
+DECISION_STYLES: Final = {CONTINUE_DECISION: "yellow", GoalStatus.ACHIEVED.value: "green"}
+FOR_PEOPLE: Final = (GoalStatus.STALLED, GoalStatus.EXHAUSTED, GoalStatus.UNVERIFIED)
+"""Statuses of a goal that goes on only when a person does something."""
 
 
 @click.command()
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of every folder, not only of this one.")
-@click.pass_context
-def watch(context: click.Context, *, everywhere: bool) -> None:
-    """Watch the sessions of this folder, and those above and below it.
+def watch(*, everywhere: bool) -> None:
+    """Watch the sessions of this folder, and those above and below it, until you press q.
 
-    What each does, its goal, budget, tasks and last decisions; the keys stand at the bottom. Without a
-    terminal the log is printed as it grows, as by supervisor events --follow.
+    What each does, its goal, budget, tasks and last decisions, and what needs you. Without a terminal it is
+    printed once.
     """
-    if not sys.stdout.isatty() or os.environ.get("TERM", "") in NO_SCREEN:
-        context.invoke(events, session="", kinds=(), after=None, follow=True, as_json=False)
-        return
-    refuse_agents()
-    if importlib.util.find_spec("textual") is None:
-        raise click.ClickException(f"watch needs Textual. Type: {sys.executable} -m pip install 'textual>=8'")
-    from sidecar.cli.watch_screen import run_watch  # noqa: PLC0415 - heavy, and an extra
+    folder = "/" if everywhere else str(Path.cwd())
 
-    run_watch("/" if everywhere else str(Path.cwd()))
+    def look(session: str) -> SessionReport:
+        return call_sidecar("report", SessionSelector(session=session, project=folder), SessionReport)
+
+    if not sys.stdout.isatty() or os.environ.get("TERM", "") in NO_SCREEN:
+        view = WatchView(time.time, height=PLAIN_HEIGHT)
+        view.report = look("")
+        Screen(highlight=False).print(view)
+        return
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_watch(look))
+
+
+async def _watch(look: Callable[[str], SessionReport]) -> None:
+    view = WatchView(time.time)
+    live = Live(view, console=Screen(highlight=False), screen=True, auto_refresh=False)
+    with live, typed_keys(view.press):
+        while not view.ended:
+            view.pressed.clear()
+            try:
+                view.report, view.trouble = await asyncio.to_thread(look, view.chosen), ""
+            except (SidecarError, BadInputError, OSError) as error:
+                view.trouble, view.chosen = str(error), ""
+            live.update(view, refresh=True)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(view.pressed.wait(), REFRESH_S)
+
+
+class WatchView:
+    """Implements rich's `ConsoleRenderable`: the sessions, and below them the one that is shown."""
+
+    def __init__(self, now: Callable[[], float], height: int = 0) -> None:
+        """`now`: in seconds since the epoch. `height`: in lines, 0 for that of the terminal."""
+        self._now = now
+        self._height = height
+        self.report = SessionReport()
+        self.trouble = ""
+        self.chosen = ""
+        self.pressed = asyncio.Event()
+        self.ended = False
+
+    def press(self, key: str) -> None:
+        """Choose another session, or end."""
+        names = [_name(one) for one in self.report.sessions]
+        if key in UP + DOWN and names:
+            at = names.index(self._shown) if self._shown in names else 0
+            self.chosen = names[(at + (1 if key in DOWN else -1)) % len(names)]
+        self.ended = not key or "q" in key
+        self.pressed.set()
+
+    @property
+    def _shown(self) -> str:
+        return f"{self.report.host}:{self.report.session}" if self.report.session else ""
+
+    def lines(self, height: int) -> Iterator[StyledLine]:
+        """Return the lines of a screen of this height, without the keys."""
+        now, sessions = self._now(), self.report.sessions
+        at = next((index for index, one in enumerate(sessions) if _name(one) == self._shown), 0)
+        most = max(1, height // 4)
+        first = max(0, min(at - most // 2, len(sessions) - most))
+        for one in sessions[first : first + most]:
+            mark = "▸" if _name(one) == self._shown else " "
+            yield StyledLine(f"{mark} {session_line(one, now)}", STYLES.get(one.doing, ""))
+        if len(sessions) > most:
+            yield StyledLine(f"  {len(sessions)} sessions, {first + 1} to {first + most} shown", "dim")
+        if self.trouble:
+            yield StyledLine(clean_line(self.trouble), "red")
+        if sessions:
+            yield StyledLine("")
+        yield from report_lines(self.report, now)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = list(self.lines(self._height or console.height))[: (self._height or console.height) - 1]
+        if not self._height:
+            space = [StyledLine("")] * (console.height - 1 - len(lines))
+            lines += [*space, StyledLine(KEYS, "dim")]
+        for line in lines:
+            text = Text(line.text, style=line.style, no_wrap=True)
+            text.truncate(options.max_width, overflow="ellipsis")
+            yield text
+
+
+def session_line(one: SessionSummary, now: float) -> str:
+    """Describe a session in a line, and first whether it needs a person."""
+    stuck = one.status in FOR_PEOPLE and one.doing != "closed"
+    needs = "needs you: " if one.doing == "waiting" or stuck else ""
+    goal = f"goal {one.status}: {one.condition}" if one.condition else "no goal"
+    detail = f" ({one.detail})" if one.detail and one.doing != "closed" else ""
+    doing = f"{needs}{one.doing}{detail}, {describe_age(now - one.since)}"
+    return clean_line(f"{one.host}:{one.session[:SHORT_ID]} · {doing} · {goal}")
+
+
+def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
+    """Describe the session that is shown: what needs a person, what it does, what was decided."""
+    for text in escape_unprintable_lines(report.text.removeprefix(PREFIX)):
+        yield StyledLine(text, "bold")
+    for line in (*report.troubles, *report.set_aside):
+        yield StyledLine(f"! {clean_line(line)}", "red")
+    if report.off:
+        yield StyledLine(f"Supervisor is {report.off}", "red")
+    for text in report.output.splitlines()[-OUTPUT_LINES:]:
+        yield StyledLine(f"  │ {clean_line(text)}")
+    if report.project:
+        yield StyledLine(clean_line(f"in {report.project}"), "dim")
+    if report.spending.calls:
+        yield StyledLine(spending_line(report.spending))
+    yield from journal_lines(report.journal, TASKS_SHOWN, now)
+    yield from note_lines(report.journal, NOTES_SHOWN)
+    for entry in reversed(report.story[-DECISIONS_SHOWN:]):
+        said = f"{describe_age(now - entry.at)} ago: {entry.event} {entry.decided}. {entry.detail}"
+        yield StyledLine(clean_line(said), DECISION_STYLES.get(entry.decided, ""))
+
+
+def _name(one: SessionSummary) -> str:
+    return f"{one.host}:{one.session}"

@@ -1,174 +1,109 @@
-"""`supervisor watch`: what is shown of sessions, and what each key orders."""
+"""`supervisor watch`: what is shown of sessions, and what each key does."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import io
 
+import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
-from textual.pilot import Pilot
-from textual.widgets import OptionList, Static
 
-from sidecar.cli.watch_screen import WatchApp
-from sidecar.kernel.held_edits import HeldEdit
+from sidecar.cli import watch as watch_module
+from sidecar.cli.screen import Screen
+from sidecar.cli.watch import DOWN, UP, WatchView, watch
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task
 from sidecar.kernel.log import RecordEntry
-from sidecar.platform.client import SidecarError
-from sidecar.systems.supervision.people import BudgetReport, SessionReport, SessionSummary
-
-HELD = HeldEdit(
-    path="/p/rubric.md", summary="edited while the agent worked", digest="d1", before="a\n", now="b\n"
-)
+from sidecar.systems.supervision.people import SessionReport, SessionSummary
 
 
-def summary(ident: str, doing: str) -> SessionSummary:
+def summary(ident: str, doing: str, status: str = "active", detail: str = "") -> SessionSummary:
     return SessionSummary(
-        session=ident, host="opencode", project="/p", status="active", condition="it \x1b[2Jworks",
-        exit_code=1, doing=doing, since=0.0,
+        session=ident, host="opencode", project="/p", status=status, condition="it \x1b[2Jworks",
+        exit_code=1, doing=doing, since=0.0, detail=detail,
     )  # fmt: skip
 
 
-SESSIONS = (summary("s1", "judging"), summary("s2", "waiting"))
+SESSIONS = (
+    summary("s1", "judging", detail="running the checks"),
+    summary("s2", "waiting", detail="May I push?"),
+    summary("s3", "resting", status="stalled"),
+)
+REPORT = SessionReport(
+    session="s1",
+    host="opencode",
+    project="/p",
+    text="Supervisor: goal of s1",
+    story=(RecordEntry(at=0.0, event="stop", decided="continue", detail="a [red]test fails"),),
+    sessions=SESSIONS,
+    troubles=("rubric.md was edited while the agent worked",),
+    output="\n".join(f"test {number} \x1b[2Jruns" for number in range(100)),
+    journal=Journal(
+        tasks=(Task(id="T1", content="write it"),),
+        notes=(Note(id="N1", kind=NoteKind.TIP, content="use make", at=0.0),),
+    ),
+)
 
 
-ORDERS: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
-    (("p",), [("opencode:s1", "goal", "pause")]),
-    (("plus",), [("opencode:s1", "retry", "21")]),
-    (("c", "y"), [("opencode:s1", "goal", "clear")]),
-    (("c", "n"), []),
-    (("a", "escape"), []),
-    (("e", "y", "escape"), []),
-    (("down", "r"), [("opencode:s2", "goal", "resume")]),
-    (("a", "y"), [("/p", "d1")]),
-]
+def drawn(view: WatchView, width: int = 80) -> list[str]:
+    file = io.StringIO()
+    Screen(file=file, width=width, height=24, highlight=False).print(view)
+    return file.getvalue().splitlines()
 
 
-class FakeDesk:
-    """Two sessions of a folder; what was ordered is noted."""
-
-    def __init__(self) -> None:
-        self.done: list[tuple[str, ...]] = []
-        self.waiting: tuple[HeldEdit, ...] = (HELD,)
-        self.fails = ""
-        self.sessions: tuple[SessionSummary, ...] = SESSIONS
-
-    def report(self, session: str) -> SessionReport:
-        if self.fails:
-            raise SidecarError(self.fails)
-        if not self.sessions:
-            return SessionReport(text="Supervisor: no session is known for /p.")
-        name = session.rpartition(":")[2] or "s1"
-        return SessionReport(
-            session=name, host="opencode", project="/p", status="active", text=f"Supervisor: goal of {name}",
-            story=(RecordEntry(at=0.0, event="stop", decided="continue", detail="a [red]test fails"),),
-            budget=BudgetReport(host="opencode", session=name, continuations=16, used=2),
-            sessions=self.sessions,
-            output="\n".join(f"test {number} \x1b[2Jruns" for number in range(100)),
-            journal=Journal(
-                tasks=(Task(id="T1", content="write it"),),
-                notes=(Note(id="N1", kind=NoteKind.TIP, content="use make", at=0.0),),
-            ),
-        )  # fmt: skip
-
-    def order(self, session: str, name: str, arguments: str) -> str:
-        self.done.append((session, name, arguments))
-        return f"done: {name} {arguments}"
-
-    def explain(self, session: str) -> str:
-        return f"the story of {session}"
-
-    def held(self, project: str) -> tuple[HeldEdit, ...]:
-        return self.waiting if project == "/p" else ()
-
-    def accept(self, project: str, digests: tuple[str, ...]) -> str:
-        self.done.append((project, *digests))
-        return "accepted"
+def view_of(report: SessionReport, height: int = 0) -> WatchView:
+    view = WatchView(lambda: 60.0, height)
+    view.report = report
+    return view
 
 
-@asynccontextmanager
-async def screen(desk: FakeDesk, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
-    app = WatchApp(desk)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
-        yield pilot
+@pytest.mark.parametrize("width", [80, 120])
+def test_sessions_and_what_needs_a_person_come_first_and_all_fits_the_screen(width: int) -> None:
+    lines = drawn(view_of(REPORT), width)
+    assert lines[:3] == [
+        "▸ opencode:s1 · judging (running the checks), 60 s · goal active: it works",
+        "  opencode:s2 · needs you: waiting (May I push?), 60 s · goal active: it works",
+        "  opencode:s3 · needs you: resting, 60 s · goal stalled: it works",
+    ]
+    assert len(lines) == 24
+    assert max(map(len, lines)) <= width
+    assert lines[-1] == watch_module.KEYS
+    shown = "\n".join(lines)
+    for text in ("goal of s1", "! rubric.md was edited", "T1", "write it", "N1, tip: use make", "test 99"):
+        assert text in shown
+    assert "\x1b" not in shown
 
 
-async def settled(pilot: Pilot[None]) -> None:
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+def test_the_arrows_choose_a_session_and_q_ends() -> None:
+    view = view_of(REPORT)
+    view.press(DOWN[0])
+    assert view.chosen == "opencode:s2"
+    view.press(UP[0])
+    view.press(UP[1])
+    assert (view.chosen, view.ended) == ("opencode:s3", False)
+    view.press("q")
+    assert view.ended
 
 
-async def press(pilot: Pilot[None], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
+def test_of_many_sessions_the_shown_one_is_in_sight() -> None:
+    many = tuple(replace(SESSIONS[0], session=f"s{number}") for number in range(200))
+    lines = drawn(view_of(replace(REPORT, session="s150", sessions=many)))
+    assert any(line.startswith("▸ opencode:s150") for line in lines)
+    assert any("200 sessions" in line for line in lines)
+    assert len(lines) == 24
 
 
-def detail(pilot: Pilot[None]) -> str:
-    return str(pilot.app.screen_stack[0].query_one("#detail", Static).render())
+def test_an_error_is_shown_and_the_last_report_stays() -> None:
+    view = view_of(REPORT)
+    view.trouble = "no sidecar answers\x1b[2J"
+    shown = "\n".join(drawn(view))
+    assert "no sidecar answers" in shown
+    assert "goal of s1" in shown
+    assert "\x1b" not in shown
 
 
-def said(pilot: Pilot[None]) -> str:
-    return str(pilot.app.screen_stack[0].query_one("#said", Static).render())
-
-
-async def test_the_session_that_matters_is_shown_and_another_when_it_is_chosen() -> None:
-    async with screen(FakeDesk()) as pilot:
-        names = pilot.app.query_one("#sessions", OptionList)
-        assert (names.option_count, names.highlighted) == (2, 0)
-        for text in ("goal of s1", "T1", "write it", "N1, tip: use make", "a [red]test fails", "test 99"):
-            assert text in detail(pilot)
-        assert "test 91" not in detail(pilot)
-        assert "\x1b" not in detail(pilot)
-        await press(pilot, "down")
-        assert "goal of s2" in detail(pilot)
-        assert names.highlighted == 1
-
-
-async def test_each_key_orders_and_what_is_not_confirmed_is_not_done() -> None:
-    desk = FakeDesk()
-    async with screen(desk) as pilot:
-        for keys, done in ORDERS:
-            desk.done.clear()
-            await press(pilot, *keys)
-            assert desk.done == done, keys
-        assert said(pilot) == "accepted"
-
-
-async def test_the_difference_of_an_edit_and_the_story_of_a_decision_are_shown() -> None:
-    async with screen(FakeDesk()) as pilot:
-        await press(pilot, "a")
-        shown = str(pilot.app.screen.query_one(Static).render())
-        assert "-a" in shown
-        assert "+b" in shown
-        await press(pilot, "escape", "e")
-        assert "the story of opencode:s1" in str(pilot.app.screen.query_one(Static).render())
-
-
-async def test_where_nothing_is_known_or_nobody_answers_it_is_said() -> None:
-    desk = FakeDesk()
-    desk.sessions, desk.waiting = (), ()
-    async with screen(desk) as pilot:
-        assert "no session is known" in detail(pilot)
-        await press(pilot, "a")
-        assert "nothing waits" in said(pilot)
-        desk.fails = "no sidecar answers"
-        await press(pilot, "p")
-        desk.fails = ""
-    desk.sessions = SESSIONS
-    desk.fails = "no sidecar answers\x1b[2J"
-    async with screen(desk) as pilot:
-        assert said(pilot).startswith("no sidecar answers")
-        assert "\x1b" not in said(pilot)
-
-
-async def test_of_many_sessions_the_chosen_one_stays_chosen() -> None:
-    desk = FakeDesk()
-    desk.sessions = tuple(replace(SESSIONS[0], session=f"s{number}") for number in range(200))
-    async with screen(desk) as pilot:
-        names = pilot.app.query_one("#sessions", OptionList)
-        await press(pilot, "down")
-        desk.sessions = (replace(SESSIONS[0], session="new"), *desk.sessions)
-        await press(pilot, "p")
-        assert names.highlighted is not None
-        assert names.get_option_at_index(names.highlighted).id == "opencode:s2"
+def test_without_a_terminal_it_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_module, "call_sidecar", lambda *_: REPORT)
+    done = CliRunner().invoke(watch)
+    assert done.exit_code == 0
+    assert "a [red]test fails" in done.output
+    assert watch_module.KEYS not in done.output

@@ -34,7 +34,6 @@ WEB = "Only servers.http_server serves HTTP; mcp.http and page.http answer"
 HTTP = "Only platform.http speaks HTTP"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
-SCREENS = "Only cli.watch_screen draws screens"
 SQL = "Only platform.event_log speaks SQL"
 
 
@@ -82,7 +81,6 @@ LIES = [
     Lie(TERMINAL, "a system imports click", "systems/supervision", "import click"),
     Lie(TERMINAL, "a server imports rich", "servers", "from rich.console import Console"),
     Lie(GRAMMARS, "another room parses", "evidence", "import tree_sitter"),
-    Lie(SCREENS, "another verb draws", "cli", "from textual.app import App"),
     Lie(AGENTS, "a tool knows the protocol", "servers/tools", "from mcp.types import Tool"),
     Lie(AGENTS, "a verb imports the protocol", "cli", "def late(): import mcp_types"),
     Lie(AGENTS, "a system waits with anyio", "systems/supervision", "import anyio"),
@@ -104,7 +102,6 @@ TRUTHS = {
     "platform/watching.py": "import watchdog",
     "platform/event_log.py": "import sqlite3",
     "platform/grammar.py": "import tree_sitter",
-    "cli/watch_screen.py": "import textual",
     "servers/mcp/session.py": "import mcp",
     "servers/mcp/lines.py": "import anyio\nimport mcp",
     "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette",

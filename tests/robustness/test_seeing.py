@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import AsyncIterator
@@ -68,28 +69,27 @@ async def seen(stage: Stage) -> AsyncIterator[Stage]:
 async def test_the_watch_is_drawn_at_any_terminal_and_without_colours_where_none_are_wanted(
     seen: Stage,
 ) -> None:
-    environment = {**seen.scene.environment, "COLORTERM": "truecolor"}
     for term, more, coloured in (
         ("xterm-256color", {}, True),
         ("no-such-terminal", {}, True),
         ("xterm-256color", {"NO_COLOR": "1"}, False),
     ):
         command = [str(SUPERVISOR), "watch"]
-        with AtTerminal(command, seen.scene.project, {**environment, **more}, term) as terminal:
+        with AtTerminal(command, seen.scene.project, {**seen.scene.environment, **more}, term) as terminal:
             terminal.wait_for("goal achieved: all tests pass")
             terminal.press("q")
             assert terminal.code() == 0, term
-            hues = {tuple(rgb.split(b";")[:3]) for rgb in terminal.written.split(b"38;2;")[1:]}
-            grey = {rgb for rgb in hues if len(set(rgb)) == 1}
-            assert (hues != grey) is coloured, (term, more)
+            assert (re.search(rb"\x1b\[[0-9;]*3[1-7]m", terminal.written) is not None) is coloured, (
+                term,
+                more,
+            )
 
 
 async def test_a_terminal_that_draws_nothing_gets_lines(seen: Stage) -> None:
     command = [str(SUPERVISOR), "watch"]
     with AtTerminal(command, seen.scene.project, seen.scene.environment, "dumb") as terminal:
-        terminal.wait_for("stop-judged claude-code:.* achieved")
-        terminal.press("\x03")
-        terminal.code()
+        terminal.wait_for("stop achieved")
+        assert terminal.code() == 0
         assert (b"\x1b" in terminal.written, b"Traceback" in terminal.written) == (False, False)
 
 
