@@ -21,8 +21,7 @@ from sidecar.evidence.claims.edits import NON_SOURCE_TARGET, writes_into_project
 from sidecar.evidence.commands.kinds import PYTHON, is_other_target, kinds_of, plain_words
 from sidecar.kernel.evidence import EvidenceStrength
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall
-from sidecar.platform.shell.commands import known_commands
-from sidecar.platform.shell.wrappers import command_basename, unwrap_command
+from sidecar.platform.shell.commands import command_basename, known_commands, unwrap_command
 from sidecar.platform.tools import find_tool
 
 OUTSIDE_PROJECT: Final = re.compile(r"/(?:usr|bin|sbin|opt|etc|dev|proc|tmp|var/tmp|private/tmp)/|~")

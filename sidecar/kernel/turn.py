@@ -26,11 +26,9 @@ class CommandRun(Struct, frozen=True, kw_only=True):
     `argv` are its words without quotes; a word that only the running shell can expand (`$X`, `$(...)`) stays
     as written. `assignments` are those before it ("CI=1"). `text` is the command as written. `fate`: see
     FailureHandling. `silenced`: its output is not visible in the result (`>/dev/null`, `2>/dev/null` or a
-    file). `conditional`: it may not run at all (after `&&`, `||`, in an `if`). `shadowed`: the line redefines
-    its name as a function, an alias or by PATH. `background`: it is started with `&`. `implied`: exit code 0
-    of the line means that it ran. `blamed`: any other exit code means that it ran and failed, unless a
-    command that only prepares (`cd`, `mkdir`, `echo`) did. `implied` and `blamed` need a line that was
-    analyzed to its end.
+    file). `background`: it is started with `&`. `implied`: exit code 0 of the line means that it ran.
+    `blamed`: any other exit code means that it ran and failed, unless a command that only prepares (`cd`,
+    `mkdir`, `echo`) did. `implied` and `blamed` are set only for a fate of DECIDES.
     """
 
     argv: tuple[str, ...]
@@ -38,8 +36,8 @@ class CommandRun(Struct, frozen=True, kw_only=True):
     assignments: tuple[str, ...] = ()
     fate: FailureHandling = FailureHandling.DECIDES
     silenced: bool = False
-    conditional: bool = False
     shadowed: bool = False
+    """No longer set: such a line is UNKNOWN."""
     background: bool = False
     implied: bool = False
     blamed: bool = False

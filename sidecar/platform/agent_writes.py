@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.held_edits import AgentWrites, EditAuthor
 from sidecar.kernel.turn import FailureHandling
+from sidecar.platform.shell.commands import WORD_LIMIT, WORDS_LIMIT, command_basename, unwrap_command
 from sidecar.platform.shell.line import parse_simple_commands
-from sidecar.platform.shell.wrappers import command_basename, unwrap_command
 
 if TYPE_CHECKING:
     from sidecar.platform.shell.commands import SteeringCommands
@@ -96,9 +96,7 @@ def _only_reads(line: str) -> bool:
     """Return whether each command of the line is known to only read, apart from redirections."""
     found = parse_simple_commands(line)
     return bool(found) and all(
-        run.fate is not FailureHandling.UNKNOWN
-        and not run.shadowed
-        and _is_reading_command(unwrap_command(run.argv) or run.argv)
+        run.fate is not FailureHandling.UNKNOWN and _is_reading_command(unwrap_command(run.argv) or run.argv)
         for run in found
     )
 
@@ -116,7 +114,9 @@ def _is_reading_command(argv: Sequence[str]) -> bool:
     if name == "supervisor":
         return known.own_orders.isdisjoint(argv)
     writing = known.writing.get(name)
-    writes = writing is not None and any(re.fullmatch(writing, word, re.DOTALL) for word in argv[1:])
+    # Words at the limit were cut, so that an argument with which the command writes may be missing.
+    cut = len(argv) >= WORDS_LIMIT or any(len(word) >= WORD_LIMIT for word in argv)
+    writes = writing is not None and (cut or any(re.fullmatch(writing, word, re.DOTALL) for word in argv[1:]))
     return name in known.reads and not writes
 
 

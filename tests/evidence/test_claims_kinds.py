@@ -6,8 +6,8 @@ from sidecar.evidence.claims.edits import writes_into_project
 from sidecar.evidence.claims.reach import CheckScope, find_check_scope
 from sidecar.evidence.commands.kinds import kinds_of
 from sidecar.kernel.gate import Kind
+from sidecar.platform.shell.commands import unwrap_command
 from sidecar.platform.shell.line import parse_simple_commands
-from sidecar.platform.shell.wrappers import unwrap_command
 from support.table import over_table
 
 KINDS: dict[str, set[str]] = {

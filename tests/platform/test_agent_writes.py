@@ -65,6 +65,9 @@ def wrote(project: Path, *lines: str, paths: tuple[str, ...] = ()) -> bool:
         "supervisor rubric accept",
         "env -u CLAUDECODE supervisor rubric init --force",
         "x" * 9000 + " .supervisor",
+        "sed p " + "a " * 200 + "-i .supervisor/rubric.md",
+        "sed 's/" + "a" * 1000 + "/b/w .supervisor/rubric.md' notes",
+        "cat .supervisor/rubric.md; " + "ls; " * 50 + "rm -r .supervisor",
     ],
 )
 def test_a_line_that_may_write_the_file_may_have_written_it(project: Path, line: str) -> None:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from sidecar.kernel.turn import CommandRun, FailureHandling
+from sidecar.platform.shell.commands import unwrap_command
 from sidecar.platform.shell.line import parse_simple_commands
-from sidecar.platform.shell.wrappers import unwrap_command
 from support.shell_lines import STUBS, Lines, put_stubs
 
 pytestmark = pytest.mark.process

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CommandRun
-from sidecar.platform.shell.wrappers import command_basename, unwrap_command
+from sidecar.platform.shell.commands import command_basename, unwrap_command
 from sidecar.platform.tools import Tool, find_tool, known_tools
 
 Kinds: TypeAlias = frozenset[Kind]

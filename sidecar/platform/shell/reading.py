@@ -1,235 +1,362 @@
-"""Reads a shell line: turns its syntax tree into forms and lists its simple commands.
+"""Reads a shell line: lists its simple commands and classifies what becomes of the failure of each.
 
-The grammar is not trusted. What it could not parse, what bash reads differently (a reserved word in the place
-of a command) and what is nested deeper than DEPTH_LIMIT becomes UnknownForm; the commands in it are listed
-all the same.
+Followed are sequences, `&&` and `||` lists, pipelines, groups, conditions, loops, `bash -c` and a plain
+`set -e` or `set -o pipefail`. A line with anything else that can change which command its exit code is of (a
+function, `trap`, `eval`, `case`, most of `exit`) is not followed: its commands are listed, and UNKNOWN. So
+DECIDES is never wrong, and SWALLOWED says that a command can fail while the line succeeds.
+
+The grammar is not trusted: what bash reads differently (a reserved word in the place of a command) and what
+is nested deeper than DEPTH_LIMIT is not followed either.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
+from sidecar.kernel.turn import CommandRun, FailureHandling
 from sidecar.platform.grammar import SourceLanguage, node_text, parse_source, walk_nodes
-from sidecar.platform.shell.compound import DEPTH_LIMIT, ChainItem, CompoundReader, unroll_chain
-from sidecar.platform.shell.forms import (
-    AndOrList,
-    BackgroundCommand,
-    CommandSequence,
-    FunctionDefinition,
-    InlineScript,
-    Negation,
-    ParsedLine,
-    Pipeline,
-    ShellForm,
-    SimpleCommand,
-    Subshell,
-    UnknownForm,
-)
+from sidecar.platform.shell.commands import WORDS_LIMIT, command_basename, known_commands, unwrap_command
 from sidecar.platform.shell.words import (
-    CHAIN_NODES,
-    WORDS_LIMIT,
-    CommandContext,
+    ChainItem,
     command_word_nodes,
     full_word_text,
-    hides_outputs,
+    has_hidden_output,
     is_dynamic_word,
-    parse_shell_options,
-    split_assignment,
+    unroll_chain,
     word_text,
 )
-from sidecar.platform.shell.wrappers import command_basename, unwrap_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sidecar.platform.grammar import Node
 
 
-SCRIPTS_LIMIT: Final = 3
-"""Maximum nesting of lines within lines (`bash -c`) that are read."""
-RESERVED: Final = frozenset(
-    (
-        *("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"),
-        *("select", "function", "coproc", "{", "}", "!", "[[", "]]", ";;", "(", ")"),
-    )
-)
+DECIDES, SWALLOWED, UNKNOWN = FailureHandling.DECIDES, FailureHandling.SWALLOWED, FailureHandling.UNKNOWN
+RUNS_LIMIT: Final = 50
+"""Maximum commands of one line that are listed."""
+COMMAND_TEXT_LIMIT: Final = 500
+"""Maximum characters of a command's text that are kept."""
+DEPTH_LIMIT: Final = 24
+"""Maximum nesting of forms that is followed."""
 SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+ASSIGNMENT: Final = "variable_assignment"
 SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
+SETTINGS: Final = frozenset(
+    {
+        *("declaration_command", "unset_command", "test_command"),
+        *("variable_assignment", "variable_assignments"),
+    }
+)
+"""Conditions and what sets variables: they run no command of their own."""
+SAME_EXIT: Final = re.compile(r"exit(?: +\"?\$\?\"?)?")
+"""Ends the shell with the exit code of the command before."""
+FAILING_EXIT: Final = re.compile(r"exit(?: +(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5]|\"?\$\?\"?))?")
+"""Behind `||` it ends the shell with a failure."""
+SET_OPTIONS: Final = re.compile(r"(?:-[euxE]*o (?:pipefail|errexit|nounset|xtrace) ?|-[euxE]+ ?)+")
+SHELL_OPTIONS: Final = re.compile(r"(?:-[euxil]*o (?:pipefail|errexit|nounset|xtrace) ?|-[euxilc]+ ?)+")
+READ_ONLY_VARIABLE: Final = re.compile(r"(?:E?UID|PPID|BASH\w*|SHELLOPTS|status)\+?")
+"""Assigning one of these ends the shell."""
+VARIABLE: Final = re.compile(r"\$\{?(\w+)\}?")
+FIXED_NAME: Final = re.compile(r"[\w./-]+")
 
 
-class ShellLineReader(CompoundReader):
-    """Reads one line."""
+class Place(NamedTuple):
+    """Where in a line a form stands.
+
+    `fate` is what becomes of its failure, `exits` of a failure with which the shell ends there. `implied`: if
+    the line succeeds, the form ran. `top`: it is always reached, in the shell that reads the line.
+    """
+
+    fate: FailureHandling = DECIDES
+    exits: FailureHandling = DECIDES
+    implied: bool = True
+    silenced: bool = False
+    background: bool = False
+    top: bool = True
+    depth: int = 0
+
+    def apart(self, fate: FailureHandling) -> Place:
+        """The place of a form in a shell of its own."""
+        return self._replace(fate=fate, exits=fate, top=False)
+
+    def hidden(self) -> Place:
+        """The place of a form whose failure is not passed on, and which may not run."""
+        return self._replace(fate=SWALLOWED, implied=False, top=False)
+
+
+class ShellLineReader:
+    """Reads one line. `read` gives its simple commands.
+
+    `_unfollowed`: it has a form that is not followed. `_deciders` are the commands with whose failure the
+    line can fail, -1 for a condition or a loop, without those that only prepare. `_values` are the variables
+    that it assigns, "" if the value is uncertain.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._scripts = 0
-        self._forms: dict[str, Callable[[Node, CommandContext], ShellForm]] = {
-            "command": self._command,
-            **dict.fromkeys(CHAIN_NODES, self._chain),
-            "subshell": lambda node, at: Subshell(self.sequence(node.children, at)),
-            "compound_statement": self.read_compound,
-            "do_group": lambda node, at: self.sequence(node.children, at),
-            "if_statement": lambda node, at: self.read_if(node.children, at),
-            "while_statement": self.read_while,
-            "for_statement": self.read_for,
-            "c_style_for_statement": self.read_for,
-            "case_statement": self.read_case,
-            "function_definition": self._function,
-            "test_command": self.read_test,
-            "declaration_command": self._declaration,
-            "unset_command": self._declaration,
-            "variable_assignment": self._assignments,
-            "variable_assignments": self._assignments,
-        }
+        self._runs: list[CommandRun] = []
+        self._unfollowed = False
+        self._deciders: set[int] = set()
+        self._values: dict[str, str] = {}
+        self._known = known_commands().shell
+        self._errexit = self._pipefail = False
 
-    def read(self, line: str) -> ParsedLine:
-        """Read a line. Raises ValueError if it is too big to be parsed."""
-        body = self._script(line, CommandContext())
-        return ParsedLine(body, self.functions, pipestatus="PIPESTATUS" in line)
+    def read(self, line: str) -> tuple[CommandRun, ...]:
+        """List the commands of a line. Raises ValueError if it is too big to be parsed."""
+        self._script(line, Place())
+        if self._unfollowed:
+            return tuple(replace(run, fate=UNKNOWN, implied=False) for run in self._runs)
+        decides = [run.fate is DECIDES for run in self._runs]
+        return tuple(
+            replace(run, implied=decides[at] and run.implied, blamed=decides[at] and self._deciders <= {at})
+            for at, run in enumerate(self._runs)
+        )
 
-    def _script(self, line: str, at: CommandContext) -> ShellForm:
+    def _script(self, line: str, place: Place) -> None:
         root = parse_source(SourceLanguage.BASH, line).root_node
         if root.has_error:
-            self.broken = True
-            return self.lost(root, at)
-        return self.sequence(root.children, at)
+            self._leave(root, place)
+        else:
+            self._sequence(root.children, place)
 
-    def form(self, node: Node, at: CommandContext) -> ShellForm:
-        known = self._forms.get(node.type)
-        if known is None or at.depth > DEPTH_LIMIT:
-            return self.lost(node, at)
-        return known(node, at.deeper())
-
-    def lost(self, node: Node, at: CommandContext) -> ShellForm:
+    def _leave(self, node: Node, place: Place) -> None:
         """List the commands of a form that is not followed."""
+        self._unfollowed = True
         for part in walk_nodes(node):
-            if part.type == "command":
-                self.list_run(part, at.maybe())
-        return UnknownForm()
+            if part.type == "command" and len(self._runs) < RUNS_LIMIT:
+                self._list(part, place)
 
-    def sequence(self, nodes: Iterable[Node], at: CommandContext) -> ShellForm:
-        parts: list[ShellForm] = []
-        statements = [node for node in nodes if node.is_named or node.type == "&"]
-        for number, node in enumerate(statements):
-            if node.type in {"comment", "&"}:
+    def _note_decider(self, place: Place, number: int = -1) -> None:
+        if place.fate is not SWALLOWED:
+            self._deciders.add(number)
+
+    # --- Sequences, lists and pipelines ---------------------------------------------------------------------
+
+    def _sequence(self, nodes: Iterable[Node], place: Place) -> None:
+        """Read statements one after another; the last one's failure is that of the sequence."""
+        parts = [node for node in nodes if node.type == "&" or (node.is_named and node.type != "comment")]
+        if place.top and len(parts) > 1 and SAME_EXIT.fullmatch(node_text(parts[-1])):
+            parts.pop()
+        for node, behind in zip(parts, [*parts[1:], None], strict=True):
+            if node.type == "&":
                 continue
-            behind = statements[number + 1 : number + 2]
-            if behind and behind[0].type == "&":
-                parts.append(BackgroundCommand(self.form(node, at._replace(background=True))))
+            if behind is None:
+                self._list_of_pipelines(node, place, place.fate)
+            elif behind.type == "&":
+                apart = place.apart(SWALLOWED)._replace(background=True)
+                self._list_of_pipelines(node, apart, apart.fate)
             else:
-                parts.append(self.form(node, at))
-        return CommandSequence(tuple(parts))
+                passed = self._passed_fate()
+                ends = place.exits if self._errexit and place.top else passed
+                self._list_of_pipelines(node, place._replace(fate=passed), ends)
 
-    def _chain(self, node: Node, at: CommandContext) -> ShellForm:
-        """Read a list of pipelines."""
-        items = unroll_chain(node)
-        if items is None:
-            return self.lost(node, at)
+    def _passed_fate(self) -> FailureHandling:
+        """What becomes of the failure of a form after which the shell goes on."""
+        return UNKNOWN if self._errexit else SWALLOWED
+
+    def _list_of_pipelines(self, node: Node, place: Place, alone: FailureHandling) -> None:
+        """Read pipelines joined by `&&` and `||`, which bind equally. `alone`: the fate of a single one."""
         pipes: list[list[ChainItem]] = []
-        for item in items:
+        for item in unroll_chain(node):
             if item.sign in {"|", "|&"}:
                 pipes[-1].append(item)
             else:
                 pipes.append([item])
-        form = self._pipe(pipes[0], at)
-        for pipe in pipes[1:]:
-            form = AndOrList(form, self._pipe(pipe, at.maybe()), both=pipe[0].sign == "&&")
-        return form
+        if not pipes:
+            self._leave(node, place)
+        if len(pipes) == 1:
+            place = place._replace(fate=alone)
+        for number, pipe in enumerate(pipes):
+            here = place
+            if rescue := next((each for each in pipes[number + 1 :] if each[0].sign == "||"), None):
+                here = place._replace(fate=place.exits if _is_failing_exit(rescue) else SWALLOWED)
+            if number:
+                before = all(each[0].sign == "&&" for each in pipes[1 : number + 1])
+                sure = before and here.fate is DECIDES
+                here = here._replace(implied=here.implied and sure, top=False)
+            if not (pipe[0].sign == "||" and _is_failing_exit(pipe)):
+                self._pipeline(pipe, here)
 
-    def _pipe(self, items: list[ChainItem], at: CommandContext) -> ShellForm:
+    def _pipeline(self, items: list[ChainItem], place: Place) -> None:
         """Output that a later part of the pipeline reads is seen if the last part's output is."""
-        self.broken = self.broken or any(item.negated for item in items[1:])
-        hidden = any(hides_outputs(each)[0] for each in items[-1].redirects if each.type == "file_redirect")
-        early = at._replace(silenced=at.silenced or hidden)
-        parts = tuple(self._item(item, at if item is items[-1] else early) for item in items)
-        form = parts[0] if len(parts) == 1 else Pipeline(parts)
-        return Negation(form) if items[0].negated else form
-
-    def _item(self, item: ChainItem, at: CommandContext) -> ShellForm:
-        """A command, after the substitutions of its redirections, whose exit codes have no effect."""
-        sights = [hides_outputs(each) for each in item.redirects if each.type == "file_redirect"]
-        before = [sub for each in item.redirects for sub in self.inside(each, at)]
-        at = at._replace(silenced=at.silenced or any(out or err for out, err in sights))
-        form: ShellForm = SimpleCommand(-1, ()) if item.node is None else self.form(item.node, at)
-        return (
-            CommandSequence(
-                (*(CommandSequence((Subshell(sub), SimpleCommand(-1, ("true",)))) for sub in before), form)
+        # bash does not parse `a | ! b` as the grammar does.
+        self._unfollowed = self._unfollowed or any(item.negated for item in items[1:])
+        if items[0].negated:
+            self._note_decider(place)
+            place = place._replace(fate=SWALLOWED)
+        *early, last = items
+        for item in items:
+            here = place
+            if early:
+                here = here.apart(here.fate if item is last or self._pipefail else SWALLOWED)
+            hides = has_hidden_output(item.redirects) or (
+                item is not last and has_hidden_output(last.redirects, "1")
             )
-            if before
-            else form
+            for redirect in item.redirects:
+                self._substitutions(redirect, here)
+            if item.node is not None:
+                self._form(item.node, here._replace(silenced=here.silenced or hides))
+
+    # --- Forms ----------------------------------------------------------------------------------------------
+
+    def _form(self, node: Node, place: Place) -> None:
+        place = place._replace(depth=place.depth + 1)
+        arithmetic = node.type == "compound_statement" and node.children[0].type == "(("
+        inner = place._replace(top=False)
+        if place.depth > DEPTH_LIMIT:
+            self._leave(node, place)
+        elif node.type == "command":
+            self._command(node, place)
+        elif node.type == "subshell":
+            self._sequence(node.children, place.apart(place.fate))
+        elif arithmetic or node.type in SETTINGS:
+            self._setting(node, place)
+        elif node.type == "compound_statement":
+            self._sequence(node.children, inner)
+        elif node.type == "if_statement":
+            self._if(node, inner)
+        elif node.type in {"while_statement", "for_statement", "c_style_for_statement"}:
+            self._loop(node, inner)
+        else:
+            self._leave(node, place)
+
+    def _if(self, node: Node, place: Place) -> None:
+        """Read `if` or `elif`; a branch that fails makes the whole fail, a condition does not."""
+        maybe = place._replace(implied=False)
+        clauses = [child for child in node.children if child.type in {"elif_clause", "else_clause"}]
+        then = next((n for n, child in enumerate(node.children) if child.type == "then"), 0)
+        self._sequence(node.children[1:then], place.hidden())
+        self._sequence([child for child in node.children[then + 1 :] if child not in clauses], maybe)
+        for clause in clauses:
+            if clause.type == "elif_clause":
+                self._if(clause, maybe)
+            else:
+                self._sequence(clause.children[1:], maybe)
+
+    def _loop(self, node: Node, place: Place) -> None:
+        """Read a loop: another round may follow each failure in it."""
+        self._note_decider(place)
+        inner = place._replace(fate=self._passed_fate(), implied=False)
+        body = node.child_by_field_name("body")
+        head = [child for child in node.children[1:] if child != body]
+        if node.type == "while_statement":
+            self._sequence(head, inner)
+        else:
+            for child in head:
+                self._substitutions(child, inner)
+        self._sequence(body.children if body else (), inner)
+
+    def _setting(self, node: Node, place: Place) -> None:
+        """Read a condition or assignments, which fail without a command that is listed."""
+        self._note_decider(place)
+        text = node_text(node)
+        self._unfollowed |= "$?" in text or text.partition(" ")[0] in self._known.unfollowed
+        for part in walk_nodes(node):
+            if part.type == ASSIGNMENT:
+                self._assign(part)
+        lost = place.fate is not SWALLOWED
+        self._substitutions(node, place, UNKNOWN if lost else SWALLOWED)
+
+    def _assign(self, node: Node) -> str:
+        name, _, value = word_text(node).partition("=")
+        sure = name not in self._values and not is_dynamic_word(node)
+        self._values[name] = value if sure else ""
+        strange = name == "PATH" and any(
+            folder and not re.fullmatch(self._known.homes_of_tools, folder) for folder in value.split(":")
         )
+        self._unfollowed |= strange or READ_ONLY_VARIABLE.fullmatch(name) is not None
+        return f"{name}={value}"
 
-    def _function(self, node: Node, at: CommandContext) -> ShellForm:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is None or body is None:
-            return UnknownForm()
-        label = node_text(name)
-        top = node.parent is not None and node.parent.type == "program"
-        sure = top and self._scripts == 0 and label not in {*self.functions, *self.called}
-        form = self.form(body, at.maybe())
-        self.functions[label] = form if sure else None
-        return FunctionDefinition(label, form)
-
-    def _declaration(self, node: Node, at: CommandContext) -> ShellForm:
-        argv = tuple(word_text(child) for child in node.children[:WORDS_LIMIT])
-        for child in node.children:
-            if child.type == "variable_assignment":
-                self.remember(child)
-        return SimpleCommand(-1, argv, inside=self.inside(node, at))
-
-    def _assignments(self, node: Node, at: CommandContext) -> ShellForm:
-        each = [node] if node.type == "variable_assignment" else list(node.named_children)
-        for child in each:
-            self.remember(child)
-        return SimpleCommand(
-            -1, (), assigned=tuple(map(split_assignment, each)), inside=self.inside(node, at)
-        )
-
-    def _command(self, node: Node, at: CommandContext) -> ShellForm:
-        words = command_word_nodes(node)
-        if not words or any(child.type == "subshell" for child in node.children):
-            return self.lost(node, at)
-        inside = self.inside(node, at)
-        script = self._inner(words, at)
-        place, run = self.list_run(node, at, listed=script is None)
-        self.called.update(run.argv[:3])
-        if run.argv[0] in RESERVED and node_text(words[0]) == run.argv[0]:
-            return UnknownForm()
-        if run.argv[0] == "time" and set(run.argv[1:3]) & RESERVED:
-            return UnknownForm()
-        if run.argv[0] == "alias":
-            self.aliases.update(each.partition("=")[0] for each in run.argv[1:] if "=" in each)
-        pairs = tuple(
-            split_assignment(child) for child in node.children if child.type == "variable_assignment"
-        )
-        return SimpleCommand(place, run.argv, self.known(words[0], run.argv), pairs, inside, script)
-
-    def inside(self, node: Node, at: CommandContext) -> tuple[ShellForm, ...]:
-        """Read the substitutions of a word in order, without nested ones."""
-        found: list[ShellForm] = []
+    def _substitutions(self, node: Node, place: Place, fate: FailureHandling = SWALLOWED) -> None:
+        """Read the substitutions of a word in order."""
+        inner = place.apart(fate)._replace(silenced=True, depth=place.depth + 1)
         waiting = [node]
         while waiting:
             part = waiting.pop()
-            if part.type in SUBSTITUTIONS:
-                deeper = at._replace(silenced=True, depth=at.depth + 1)
-                found.append(
-                    self.sequence(part.children, deeper) if at.depth <= DEPTH_LIMIT else self.lost(part, at)
-                )
-            else:
+            if part.type not in SUBSTITUTIONS:
                 waiting.extend(reversed(part.children))
-        return tuple(found)
+            elif inner.depth > DEPTH_LIMIT:
+                self._leave(part, inner)
+            else:
+                self._sequence(part.children, inner)
 
-    def _inner(self, words: Sequence[Node], at: CommandContext) -> InlineScript | None:
+    # --- Commands -------------------------------------------------------------------------------------------
+
+    def _command(self, node: Node, place: Place) -> None:
+        words = command_word_nodes(node)
+        if not words or any(child.type == "subshell" for child in node.children):
+            self._leave(node, place)
+            return
+        self._substitutions(node, place)
+        if self._inline_script(words, place):
+            return
+        argv = self._list(node, place)
+        name, *rest = [word for word in argv if word not in self._known.prefixes] or [""]
+        if name == "set":
+            self._set_options(" ".join(rest))
+            self._unfollowed |= not (place.top and SET_OPTIONS.fullmatch(" ".join(rest)))
+        elif name in {"source", "."}:
+            self._unfollowed |= command_basename("".join(rest[:1])) not in self._known.startup_files
+        elif name in {"exec", "wait"}:
+            self._unfollowed |= bool(rest)
+        self._unfollowed |= name in self._known.unfollowed or (name == "test" and "$?" in rest)
+        self._unfollowed |= not self._has_fixed_name(words[0], argv)
+        if name not in self._known.preparing:
+            self._note_decider(place, len(self._runs) - 1)
+
+    def _inline_script(self, words: Sequence[Node], place: Place) -> bool:
         """Read the script of `bash -c`. If the running shell expands it, its commands are only listed."""
         full = tuple(full_word_text(each) for each in words)
         argv = unwrap_command(full)
-        if not argv or command_basename(argv[0]) not in SHELLS or self._scripts >= SCRIPTS_LIMIT:
-            return None
-        options, place = parse_shell_options(argv)
-        if place is None or argv[place] != full[place - len(argv)]:
-            return None
-        self._scripts += 1
-        body = self._script(argv[place], at._replace(depth=at.depth + 1))
-        self._scripts -= 1
-        filled = is_dynamic_word(words[place - len(argv)])
-        return InlineScript(UnknownForm() if filled else body, "e" in options, "pipefail" in options)
+        if not argv or command_basename(argv[0]) not in SHELLS:
+            return False
+        at = next((n for n, word in enumerate(argv) if re.fullmatch(r"-[a-z]*c[a-z]*", word)), len(argv)) + 1
+        options = " ".join(argv[1:at])
+        if not SHELL_OPTIONS.fullmatch(options) or argv[at:] != full[at - len(argv) :]:
+            return False
+        outer = self._errexit, self._pipefail
+        self._errexit, self._pipefail = False, False
+        self._set_options(options)
+        self._script(argv[at], place.apart(place.fate)._replace(top=True))
+        self._errexit, self._pipefail = outer
+        self._unfollowed |= is_dynamic_word(words[at - len(argv)])
+        return True
+
+    def _set_options(self, words: str) -> None:
+        self._errexit |= re.search(r"-\w*e|errexit", words) is not None
+        self._pipefail |= "pipefail" in words
+
+    def _list(self, node: Node, place: Place) -> tuple[str, ...]:
+        """List a command and return its words."""
+        argv = tuple(word_text(child) for child in command_word_nodes(node)[:WORDS_LIMIT])
+        run = CommandRun(
+            argv=argv,
+            text=node_text(node)[:COMMAND_TEXT_LIMIT],
+            assignments=tuple(self._assign(each) for each in node.children if each.type == ASSIGNMENT),
+            fate=place.fate,
+            silenced=place.silenced or has_hidden_output(node.children),
+            background=place.background,
+            implied=place.implied,
+        )
+        if argv and len(self._runs) < RUNS_LIMIT:
+            self._runs.append(run)
+        else:
+            self._unfollowed = True
+        return argv
+
+    def _has_fixed_name(self, name: Node, argv: tuple[str, ...]) -> bool:
+        """Whether the name of a command is known, or at least that it is none of the shell's own."""
+        own = self._known.unfollowed | self._known.prefixes
+        if not is_dynamic_word(name):
+            return "/" in argv[0] or name.type == "raw_string" or not re.search(r"[*?{]", node_text(name))
+        written = VARIABLE.sub(lambda found: self._values.get(found[1], ""), argv[0])
+        return FIXED_NAME.fullmatch(written) is not None and own.isdisjoint((written, *argv))
+
+
+def _is_failing_exit(pipe: Sequence[ChainItem]) -> bool:
+    node = pipe[0].node
+    text = "" if node is None or len(pipe) > 1 or pipe[0].negated else node_text(node)
+    return FAILING_EXIT.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Words of a shell line without their quotes, and the listing of the line's simple commands.
+"""Words of a shell line without their quotes, its redirections, and its chains as bash reads them.
 
 A word may be dynamic: its value is known only to the running shell.
 """
@@ -6,32 +6,23 @@ A word may be dynamic: its value is known only to the running shell.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from sidecar.kernel.turn import CommandRun
 from sidecar.platform.grammar import node_text, walk_nodes
-from sidecar.platform.shell.builtins import SPECIAL_NAMES
-from sidecar.platform.shell.forms import ShellForm
-from sidecar.platform.shell.wrappers import command_basename
+from sidecar.platform.shell.commands import WORD_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sidecar.platform.grammar import Node
 
 
 CHAIN_NODES: Final = frozenset({"list", "pipeline", "redirected_statement", "negated_command"})
 """Nodes of a chain; a redirection of its last command is attached to the whole chain."""
-WORD_LIMIT: Final = 1000
-"""Maximum characters of a word that are kept."""
-SHELL_OPTION: Final = re.compile(r"-[a-zA-Z]*")
 DYNAMIC_NODES: Final = frozenset(
     {
-        "simple_expansion",
-        "expansion",
-        "command_substitution",
-        "process_substitution",
-        "arithmetic_expansion",
-        "brace_expression",
-        "translated_string",
+        *("simple_expansion", "expansion", "command_substitution", "process_substitution"),
+        *("arithmetic_expansion", "brace_expression", "translated_string"),
     }
 )
 """Nodes whose text is known only to the running shell."""
@@ -48,29 +39,27 @@ def word_text(node: Node) -> str:
 
 def is_dynamic_word(node: Node) -> bool:
     """Whether the value of the word is known only to the running shell."""
-    if any(part.type in DYNAMIC_NODES for part in walk_nodes(node)):
-        return True
-    if node.type == "raw_string":
-        return False
-    return any(part.type == "ansi_c_string" and "\\" in node_text(part) for part in walk_nodes(node))
+    return any(
+        part.type in DYNAMIC_NODES or (part.type == "ansi_c_string" and "\\" in node_text(part))
+        for part in walk_nodes(node)
+    )
 
 
-def may_expand(name: Node) -> bool:
-    """Whether the running shell may expand a name to other words (globs, braces)."""
-    return name.type != "raw_string" and bool(re.search(r"[*?{]", node_text(name)))
+def has_hidden_output(nodes: Iterable[Node], stream: str = "") -> bool:
+    """Whether redirections among the nodes hide standard output ("1") or errors ("2"), or either."""
+    hidden = (_hidden_streams(node) for node in nodes if node.type == "file_redirect")
+    return any(stream in each if stream else each for each in hidden)
 
 
-def hides_outputs(redirect: Node) -> tuple[bool, bool]:
-    """Whether a redirection hides standard output, and whether it hides standard error."""
+def _hidden_streams(redirect: Node) -> str:
     target = redirect.child_by_field_name("destination")
     signs = {child.type for child in redirect.children}
     if target is None or signs & {"<", "<<<", "<&", "<<", "<<-"} or node_text(target) in VISIBLE_TARGETS:
-        return False, False
-    both = bool(signs & {"&>", "&>>"})
+        return ""
     descriptor = redirect.child_by_field_name("descriptor")
+    both = signs & {"&>", "&>>"} or (descriptor is None and signs & {">&", ">&-"})
     number = "1" if descriptor is None else node_text(descriptor)
-    both = both or (descriptor is None and bool(signs & {">&", ">&-"}))
-    return both or number == "1", both or number == "2"
+    return "12" if both else number if number in {"1", "2"} else ""
 
 
 def full_word_text(node: Node) -> str:
@@ -112,126 +101,81 @@ def _words_behind_targets(node: Node) -> list[Node]:
     return found
 
 
-def split_assignment(node: Node) -> tuple[str, str]:
-    """The name and the value of an assignment, as written."""
-    name, _, value = node_text(node).partition("=")
-    return name, value[:WORD_LIMIT]
+# --- Chains such as `a && b > f | c || d`, unrolled because the grammar nests them unlike bash --------------
+# The grammar attaches a redirection, and a heredoc (`<<EOF`) with everything that follows it, to the whole
+# list before it, and `!` to the first command alone. The unrolled chain is read by the rules of bash: a
+# redirection belongs to the last command, `|` binds tighter than `&&` and `||`, and these two bind equally.
 
 
-def case_item_statements(item: Node) -> list[Node]:
-    """The statements of a case item."""
-    start = next((n for n, child in enumerate(item.children) if child.type == ")"), len(item.children))
-    return [child for child in item.children[start + 1 :] if child.type != ";;"]
+CHAIN_LIMIT: Final = 60
+"""Maximum commands of one chain that are followed."""
+CHAIN_OPERATORS: Final = frozenset({"&&", "||", "|", "|&"})
 
 
-def parse_shell_options(argv: tuple[str, ...]) -> tuple[set[str], int | None]:
-    """The options of a shell, and the index of the script after -c."""
-    seen: set[str] = set()
-    at = 1
-    while at < len(argv) and argv[at].startswith(("-", "+")):
-        if argv[at].startswith("--"):
-            at += 1
-            continue
-        letters = set(argv[at][1:]) if argv[at].startswith("-") else set()
-        if not SHELL_OPTION.fullmatch(argv[at]) or letters - set("celuxviaoh"):
-            return seen, None
-        seen |= letters
-        if "o" in letters:
-            seen.add("e" if argv[at + 1 : at + 2] == ("errexit",) else "".join(argv[at + 1 : at + 2]))
-            at += 1
-        at += 1
-    return seen, at if "c" in seen and at < len(argv) else None
+class ChainItem:
+    """One command of a chain, with its redirections. `sign` is the operator before it."""
+
+    def __init__(self, node: Node | None, sign: str, *, negated: bool) -> None:
+        self.node = node
+        self.sign = sign
+        self.negated = negated
+        self.redirects: list[Node] = []
 
 
-# --- The simple commands of a line, and the names and variables that it defines -----------------------------
+def unroll_chain(chain: Node) -> list[ChainItem]:
+    """The commands of a chain; none if it is too long or has an unknown form."""
+    items: list[ChainItem] = []
+    waiting: list[Node | str | list[Node]] = [chain]
+    sign, negated = "", False
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            if not items:
+                return []
+            items[-1].redirects.extend(part)
+        elif isinstance(part, str):
+            sign, negated = (sign, True) if part == "!" else (part, False)
+        elif part.type in CHAIN_NODES:
+            waiting.extend(reversed(_chain_parts(part)))
+        elif len(items) == CHAIN_LIMIT:
+            return []
+        else:
+            items.append(ChainItem(part, sign, negated=negated))
+            sign, negated = "?", False
+    return [] if any(item.sign not in CHAIN_OPERATORS for item in items[1:]) else items
 
 
-RUNS_LIMIT: Final = 50
-WORDS_LIMIT: Final = 200
-"""Maximum words of one command that are kept."""
-COMMAND_TEXT_LIMIT: Final = 500
-"""Maximum characters of a command's text that are kept."""
-LEAVES: Final = frozenset({"exit", "return", "exec", "eval", "break", "continue"})
-INTERPRETERS: Final = ("python", "pytest", "npm", "pnpm", "yarn")
-"""If the value of a variable begins with one of these, it is the name of a command that is not a builtin."""
+def _chain_parts(node: Node) -> list[Node | str | list[Node]]:
+    """Commands, operators, and the redirections of the command before them."""
+    if node.type == "redirected_statement":
+        return _redirected_parts(node)
+    return [
+        child.type if child.type in CHAIN_OPERATORS or child.type == "!" else child
+        for child in node.children
+        if child.type != "comment"
+    ]
 
 
-class CommandContext(NamedTuple):
-    """The context of a form."""
-
-    depth: int = 0
-    silenced: bool = False
-    conditional: bool = False
-    background: bool = False
-
-    def deeper(self) -> CommandContext:
-        """The context inside another form."""
-        return self._replace(depth=self.depth + 1)
-
-    def maybe(self) -> CommandContext:
-        """The context of a form that may not run."""
-        return self._replace(conditional=True)
+def _redirected_parts(node: Node) -> list[Node | str | list[Node]]:
+    redirects: list[Node] = []
+    behind: list[Node | str | list[Node]] = []
+    body = node.child_by_field_name("body")
+    for child in node.children:
+        if child.type == "heredoc_redirect":
+            redirects.extend(
+                part for part in child.children if part.type in {"heredoc_body", "file_redirect"}
+            )
+            behind.extend(_parts_behind_document(child))
+        elif child != body:
+            redirects.append(child)
+    return [redirects, *behind] if body is None else [body, redirects, *behind]
 
 
-class CommandListing:
-    """What one line names.
-
-    `runs` are its simple commands, `functions` and `aliases` what it defines (None: uncertain, or defined
-    more than once), `values` the variables that it assigns ("" if the value is uncertain), `paths` its
-    assignments of PATH, `called` the names it has used so far. `broken`: it does not parse.
-    """
-
-    def __init__(self) -> None:
-        self.runs: list[CommandRun] = []
-        self.functions: dict[str, ShellForm | None] = {}
-        self.aliases: set[str] = set()
-        self.values: dict[str, str] = {}
-        self.paths: list[str] = []
-        self.called: set[str] = set()
-        self.broken = False
-
-    @property
-    def redefines(self) -> bool:
-        """Whether the line redefines a builtin that the analysis relies on."""
-        return bool(SPECIAL_NAMES & {*self.functions, *self.aliases})
-
-    def remember(self, node: Node) -> None:
-        """Store the value of a variable that the line assigns; "" if it is uncertain."""
-        name, value = split_assignment(node)
-        node_value = node.child_by_field_name("value")
-        sure = node_value is not None and not is_dynamic_word(node_value) and name not in self.values
-        self.values[name] = word_text(node_value) if sure and node_value is not None else ""
-        if re.search(r"\s", value):
-            self.values[name] = ""
-        if name == "PATH":
-            self.paths.append(f"PATH={value}")
-
-    def list_run(self, node: Node, at: CommandContext, *, listed: bool = True) -> tuple[int, CommandRun]:
-        """List a command; its index is -1 if it is not listed or the list is full."""
-        argv = tuple(word_text(child) for child in command_word_nodes(node)[:WORDS_LIMIT])
-        sights = [hides_outputs(child) for child in node.children if child.type == "file_redirect"]
-        run = CommandRun(
-            argv=argv,
-            text=node_text(node)[:COMMAND_TEXT_LIMIT],
-            assignments=tuple(word_text(c) for c in node.children if c.type == "variable_assignment"),
-            silenced=at.silenced or any(out or err for out, err in sights),
-            conditional=at.conditional,
-            background=at.background,
-        )
-        if not listed or not argv or len(self.runs) >= RUNS_LIMIT:
-            return -1, run
-        self.runs.append(run)
-        return len(self.runs) - 1, run
-
-    def known(self, name: Node, argv: tuple[str, ...]) -> bool:
-        """Whether the kind of command is known: one of the shell's own, or another."""
-        if not is_dynamic_word(name):
-            return "/" in argv[0] or not may_expand(name)
-        if LEAVES & set(argv):
-            return False
-        variables = re.findall(r"\$\{?(\w+)", node_text(name))
-        if "/" in argv[0] and "(" not in argv[0]:
-            return all(self.values.get(each, "-") for each in variables)
-        whole = re.fullmatch(r"\$\{?(\w+)\}?", argv[0])
-        value = self.values.get(whole[1], "") if whole else ""
-        return "/" in value or command_basename(value).startswith(INTERPRETERS)
+def _parts_behind_document(document: Node) -> list[Node | str | list[Node]]:
+    """What follows `<<EOF` on its line."""
+    found: list[Node | str | list[Node]] = []
+    for child in document.children:
+        if child.type == "pipeline":
+            found.extend(_chain_parts(child))
+    sign, right = document.child_by_field_name("operator"), document.child_by_field_name("right")
+    return [*found, node_text(sign), right] if sign is not None and right is not None else found

@@ -56,7 +56,7 @@ async def test_a_command_line_is_understood(transcript: Transcript) -> None:
     assert [(run.argv, run.fate) for run in call.runs] == [
         (("cd", "app"), FailureHandling.SWALLOWED),
         (("pytest", "-q"), FailureHandling.SWALLOWED),
-        (("true",), FailureHandling.UNKNOWN),
+        (("true",), FailureHandling.DECIDES),
     ]
 
 
