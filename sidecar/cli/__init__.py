@@ -187,15 +187,13 @@ def _describe_os_error(error: OSError) -> tuple[str, ...]:
 
 def _describe_rule(error: Exception) -> tuple[str, ...]:
     """Say what a rule forbids, in the words of rubric/, and what to type; else what the error says."""
-    from string import Template  # noqa: PLC0415 - seldom needed
-
-    from sidecar.kernel.errors import ToolRuleError  # noqa: PLC0415 - the same
-    from sidecar.wiring.texts import read_texts  # noqa: PLC0415 - the same
+    from sidecar.kernel.errors import ToolRuleError  # noqa: PLC0415 - seldom needed
+    from sidecar.rubric.texts import read_texts  # noqa: PLC0415 - the same
 
     if not isinstance(error, ToolRuleError):
         return (str(error),)
-    text = read_texts("tools.md", "shell.md").get(error.rule, error.rule)
-    return tuple(Template(text).safe_substitute(error.values).splitlines())
+    texts = read_texts("loop.md", "tools.md", "shell.md")
+    return tuple(texts.say(error.rule, **error.values).splitlines())
 
 
 def _show_internal_error(error: Exception) -> int:

@@ -22,7 +22,7 @@ from sidecar.systems.governance.audit import audit_line
 from sidecar.systems.governance.locks import Locks
 from sidecar.systems.governance.policy.chain import verify_export
 from sidecar.systems.supervision.policy.origins import describe_processes
-from sidecar.wiring.governance import build_locks
+from sidecar.wiring.headless import build_locks
 from sidecar.wiring.platform import build_platform
 
 FAULTS: Final = 10

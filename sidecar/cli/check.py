@@ -92,7 +92,7 @@ def check(  # noqa: PLR0913 - one parameter per option
 
 
 async def _checked(found: RecordedSession, wish: CheckWish, *, ask: bool) -> CheckReport:
-    from sidecar.wiring.checking import build_check, remember_start  # noqa: PLC0415 - help needs none of it
+    from sidecar.wiring.command_line import build_check, remember_start  # noqa: PLC0415 - help needs none of it
 
     environment = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="supervisor-check-", ignore_cleanup_errors=True) as scratch:

@@ -82,7 +82,7 @@ class EvalServices(Struct, frozen=True):
 
 def build_eval_services() -> EvalServices:
     """The services of the current user."""
-    from sidecar.wiring.rubric import load_rubric_file  # noqa: PLC0415 - not for a wrong usage or --help
+    from sidecar.wiring.platform import load_rubric_file  # noqa: PLC0415 - not for a wrong usage or --help
     from sidecar.wiring.supervision import build_services  # noqa: PLC0415 - the same
 
     services = build_services()

@@ -7,7 +7,6 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from string import Template
 from typing import Final
 
 import click
@@ -26,17 +25,15 @@ from sidecar.kernel.governance import AnalyzeInput, ErrorAction, GovernedPhase, 
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
+from sidecar.rubric.texts import read_texts
 from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.report import payload_blocks, write_report
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
-from sidecar.wiring.evidence import build_evidence
-from sidecar.wiring.governance import build_governance
-from sidecar.wiring.platform import build_platform
-from sidecar.wiring.texts import read_texts
-from sidecar.wiring.workers import build_workers
+from sidecar.wiring.headless import build_governance, build_workers
+from sidecar.wiring.platform import build_evidence, build_platform
 
 NOT_DELIVERED: Final = 1
 WAITS: Final = 3
@@ -158,13 +155,11 @@ def _build(project: str = "") -> Governance:
     state = user_paths().state
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
-    platform = build_platform(state)
-    workers = build_workers(state, platform.spending, platform.secrets)
-    evidence = build_evidence(state, CommandLineFiles())
+    shared = build_evidence(state, build_platform(state), CommandLineFiles())
     if project:
-        typed = asyncio.run(evidence.catalog.list(project, os.environ)).gates
-        evidence = replace(evidence, catalog=TypedCatalog(evidence.catalog, typed))
-    return build_governance(state, platform, evidence, workers)
+        typed = asyncio.run(shared.catalog.list(project, os.environ)).gates
+        shared = replace(shared, catalog=TypedCatalog(shared.catalog, typed))
+    return build_governance(state, shared, build_workers(state, shared.spending, shared.secrets))
 
 
 def _show(outcome: PhaseOutcome) -> None:
@@ -194,6 +189,5 @@ def _end(work: Work, *, quiet: bool) -> int:
     if work.question is not None:
         section, code, question = "govern-asks", WAITS, work.question.message
     if not quiet:
-        text = read_texts("shell.md")[section]
-        echo(Template(text).substitute(lock=work.lock, question=question))
+        echo(read_texts("shell.md").say(section, lock=work.lock, question=question))
     return code

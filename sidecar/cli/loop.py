@@ -36,7 +36,7 @@ from sidecar.servers.tools.loop_forms import LoopReport
 from sidecar.systems.iteration.run_files import hold_run_lock
 from sidecar.systems.taskloop.player import Outcome, PlayEnd, PlayRequest, Tell
 from sidecar.systems.taskloop.states import LOOP_KINDS
-from sidecar.wiring.loop_player import build_loop_player
+from sidecar.wiring.command_line import build_loop_player
 from sidecar.wiring.platform import build_platform
 
 HOST: Final = "loop"

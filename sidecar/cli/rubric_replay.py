@@ -209,9 +209,9 @@ async def execute_replay(doors: ReplayServices, wish: ReplayOptions) -> int:
 
 def _rubric_to_try(wish: ReplayOptions) -> Rubric:
     """The rubric to try. Raises BadInputError where its file is not valid; no other one is tried instead."""
-    from sidecar.wiring import rubric  # noqa: PLC0415 - see `real`
+    from sidecar.wiring import platform as build  # noqa: PLC0415 - see `real`
 
-    return rubric.load_rubric_file(wish.rubric) if wish.rubric else rubric.load_project_rubric(wish.folder)
+    return build.load_rubric_file(wish.rubric) if wish.rubric else build.load_project_rubric(wish.folder)
 
 
 async def _confirm_asking(

@@ -21,10 +21,8 @@ from sidecar.platform.paths import user_paths
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.skills import Skills
 from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
-from sidecar.wiring.evidence import build_evidence
-from sidecar.wiring.platform import build_platform
-from sidecar.wiring.tdd import build_skills
-from sidecar.wiring.workers import build_workers
+from sidecar.wiring.headless import build_skills, build_workers
+from sidecar.wiring.platform import build_evidence, build_platform
 
 EXIT_CODES: Final = {"pass": 0, "fail": 1, "error": 2}
 LABEL_WIDTH: Final = 9
@@ -82,9 +80,9 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     state, files = user_paths().state, CommandLineFiles()
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
-    platform = build_platform(state)
-    workers = build_workers(state, platform.spending, platform.secrets)
-    skills = build_skills(state, platform, build_evidence(state, files), files, workers)
+    shared = build_evidence(state, build_platform(state), files)
+    workers = build_workers(state, shared.spending, shared.secrets)
+    skills = build_skills(state, shared, workers, files)
     try:
         results = asyncio.run(run_phases(skills, wanted, request, quiet=as_json))
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from sidecar.kernel.effects import Wanted
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun, Kind
 from sidecar.kernel.session import Environment
+from sidecar.platform.services import PlatformServices
 
 
 class GateContext(Struct, frozen=True, kw_only=True):
@@ -219,8 +220,8 @@ class OldChecks(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvidenceServices:
-    """The adapters of this package, one per port."""
+class EvidenceServices(PlatformServices):
+    """The platform's adapters and those of this package, one per port: what all systems share."""
 
     catalog: GateCatalog
     checkpoints: TreeCheckpoints

@@ -5,19 +5,33 @@ Imported on first use: a cold start would take 40 ms longer.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
+from sidecar.evidence.ports import EvidenceServices
+from sidecar.kernel.instructions import InstructionKind
+from sidecar.platform.apply import ChangeApplier
+from sidecar.platform.installation import plugin_root
+from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.ports import Clock, EventLog, SecretDetector
+from sidecar.platform.steering import FilesInForce
+from sidecar.rubric.texts import read_texts
+from sidecar.systems.governance.audit import Audit
+from sidecar.systems.governance.locks import SUPERVISOR, Locks
+from sidecar.systems.governance.ports import GovernanceServices
 from sidecar.systems.governance.service import Governance
-from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.supervision.gate_requests import SessionChecks
-from sidecar.systems.supervision.ports import Services
+from sidecar.systems.taskloop.policy.agents import parse_agent
+from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.systems.taskloop.service import TaskLoops
+from sidecar.systems.tdd.policy.skills import parse_skill
+from sidecar.systems.tdd.ports import SkillServices
 from sidecar.systems.tdd.skills import Skills
-from sidecar.wiring.governance import build_governance
-from sidecar.wiring.taskloop import build_loop_services
-from sidecar.wiring.tdd import build_skills
-from sidecar.wiring.workers import build_workers
+from sidecar.wiring.platform import build_instructions
+from sidecar.workers.agents import PROGRAMS, AgentBackend
+from sidecar.workers.gateway import GatewayBackend
+from sidecar.workers.ports import Workers
+from sidecar.workers.service import WorkerService
 
 
 class HeadlessWork(NamedTuple):
@@ -29,11 +43,71 @@ class HeadlessWork(NamedTuple):
 
 
 def build_headless_work(
-    state: Path, services: Services, checks: SessionChecks, journals: SessionJournals
+    state: Path, services: EvidenceServices, gates: SessionGates, tasks: LoopTasks
 ) -> HeadlessWork:
     """Build them. `state`: the user's state folder."""
     workers = build_workers(state, services.spending, services.secrets)
-    skills = build_skills(state, services, services, services.steering, workers)
-    loops = TaskLoops(build_loop_services(state, services, checks, journals, workers))
-    governance = build_governance(state, services, services, workers)
-    return HeadlessWork(skills, loops, governance)
+    skills = build_skills(state, services, workers)
+    loops = TaskLoops(build_loop_services(state, services, gates, tasks, workers))
+    return HeadlessWork(skills, loops, build_governance(state, services, workers))
+
+
+def build_workers(state: Path, spending: DailySpending, secrets: SecretDetector) -> WorkerService:
+    """Build the real workers. `state`: the user's state folder; `spending`: where judging counts too."""
+    texts = plugin_root() / "rubric"
+    closing, gateway_text = (
+        (texts / name).read_text(encoding="utf-8") for name in ("worker.md", "worker-gateway.md")
+    )
+    agents = {program.name: AgentBackend(program, closing) for program in PROGRAMS}
+    gateway = GatewayBackend(gateway_text, os.environ, secrets.masker, ChangeApplier(state))
+    return WorkerService({**agents, "gateway": gateway}, spending, secrets)
+
+
+def build_skills(
+    state: Path, shared: EvidenceServices, workers: Workers, files: FilesInForce | None = None
+) -> Skills:
+    """Build the skills. `state`: the user's state folder; `files`: others in force than the platform's."""
+    return Skills(
+        SkillServices(
+            applier=ChangeApplier(state),
+            registry=build_instructions(InstructionKind.SKILL, parse_skill, state, files or shared.steering),
+            shared=shared,
+            texts=read_texts("tdd.md"),
+            workers=workers,
+        )
+    )
+
+
+def build_loop_services(
+    state: Path, shared: EvidenceServices, gates: SessionGates, tasks: LoopTasks, workers: Workers
+) -> LoopServices:
+    """Build what the task loops use. `state`: the user's state folder."""
+    return LoopServices(
+        agents=build_instructions(InstructionKind.AGENT, parse_agent, state, shared.steering),
+        gates=gates,
+        shared=shared,
+        tasks=tasks,
+        texts=read_texts("loop.md"),
+        workers=workers,
+    )
+
+
+def build_locks(
+    state: Path, log: EventLog, clock: Clock, *, agent: str = SUPERVISOR, origin: str = ""
+) -> Locks:
+    """Build the context locks and their audit. `agent` and `origin`: who changes a lock."""
+    return Locks(state, clock, Audit(log, clock, state), agent=agent, origin=origin)
+
+
+def build_governance(state: Path, shared: EvidenceServices, workers: Workers) -> Governance:
+    """Build governed phases. `state`: the user's state folder."""
+    return Governance(
+        GovernanceServices(
+            applier=ChangeApplier(state),
+            kept=state / "governance" / "evidence",
+            locks=build_locks(state, shared.log, shared.clock),
+            shared=shared,
+            texts=read_texts("governance.md"),
+            workers=workers,
+        )
+    )

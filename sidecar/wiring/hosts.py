@@ -55,12 +55,12 @@ def build_codecs() -> dict[str, HostCodec]:
     }
 
 
-def build_transcripts(platform: PlatformServices, evidence: EvidenceServices) -> HostTranscripts:
+def build_transcripts(shared: EvidenceServices) -> HostTranscripts:
     """Build the port to the transcripts of all hosts."""
     return HostTranscripts(
-        built_on_use(partial(_claude_transcripts, platform)),
-        built_on_use(partial(_opencode_history, platform)),
-        markers.MarkerTurns(evidence.workspace, platform.store),
+        built_on_use(partial(_claude_transcripts, shared)),
+        built_on_use(partial(_opencode_history, shared)),
+        markers.MarkerTurns(shared.workspace, shared.store),
     )
 
 

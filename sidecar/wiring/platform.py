@@ -1,24 +1,54 @@
-"""Builds the platform services: clock, state files, settings, secrets."""
+"""Builds what all commands and systems share: the platform, what tells evidence, and readers of rubrics."""
+
+# ruff: noqa: PLC0415 - an adapter is imported when it is first used
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from sidecar.evidence.gates.trust import TRUST_FILE
+from sidecar.evidence.gates.instructions import InstructionRegistry
+from sidecar.evidence.gates.trust import TRUST_FILE, TrustFile
+from sidecar.evidence.ports import (
+    EvidenceServices,
+    GateCatalog,
+    GateRunner,
+    OldChecks,
+    TreeCheckpoints,
+    Workspace,
+)
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.instructions import InstructionKind
+from sidecar.kernel.rubric import Rubric
 from sidecar.platform.clock import SystemClock
-from sidecar.platform.configuration import ConfigurationFile, ancestor_settings_file, user_config_file
+from sidecar.platform.configuration import (
+    ConfigurationFile,
+    ancestor_settings_file,
+    user_config_file,
+    user_config_folder,
+)
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.incidents import Incidents
+from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory
+from sidecar.platform.on_use import built_on_use
 from sidecar.platform.paths import Paths
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
-from sidecar.platform.steering import STEERING_FOLDER, SteeringFiles
+from sidecar.platform.steering import STEERING_FOLDER, FilesInForce, SteeringFiles
 from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
+from sidecar.rubric.guides import GuideFiles
+from sidecar.rubric.reader import RubricFiles
+
+if TYPE_CHECKING:
+    from sidecar.evidence.code_host import CodeHost
+
+T = TypeVar("T")
 
 
 def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
@@ -51,3 +81,104 @@ def build_platform(state: Path) -> PlatformServices:
         steering=steering,
         switches=SwitchFile(state, steering),
     )
+
+
+# --- evidence -----------------------------------------------------------------------------------------------
+
+
+def build_evidence(
+    state: Path, platform: PlatformServices, files: FilesInForce | None = None
+) -> EvidenceServices:
+    """Build the real adapters, each when it is first used. `files`: others in force than the platform's."""
+    files = files or platform.steering
+    code_host, workspace = built_on_use(_code_host), built_on_use(partial(_workspace, state))
+    return EvidenceServices(
+        **vars(platform),
+        catalog=built_on_use(partial(_catalog, state, files, code_host)),
+        checkpoints=built_on_use(partial(_checkpoints, state)),
+        gates=built_on_use(partial(_gates, workspace, code_host)),
+        old_checks=built_on_use(partial(_old_checks, workspace)),
+        workspace=workspace,
+    )
+
+
+def _catalog(state: Path, files: FilesInForce, code_host: CodeHost) -> GateCatalog:
+    from sidecar.evidence.detection.detect import detect_gates
+    from sidecar.evidence.gates.catalog import ProjectCatalog
+
+    return ProjectCatalog(os.environ, TrustFile(state, files), detect_gates, code_host, files)
+
+
+def _checkpoints(state: Path) -> TreeCheckpoints:
+    from sidecar.evidence.tree.checkpoints import GitCheckpoints
+
+    return GitCheckpoints(state)
+
+
+def _code_host() -> CodeHost:
+    from sidecar.evidence.code_host import CodeHost
+
+    return CodeHost()
+
+
+def _gates(workspace: Workspace, code_host: CodeHost) -> GateRunner:
+    from sidecar.evidence.gates.project import ProjectGates
+
+    return ProjectGates(workspace=workspace, code_host=code_host)
+
+
+def _old_checks(workspace: Workspace) -> OldChecks:
+    from sidecar.evidence.proof.old_checks import ScratchChecks
+
+    return ScratchChecks(workspace)
+
+
+def _workspace(state: Path) -> Workspace:
+    from sidecar.evidence.tree.workspace import GitWorkspace
+
+    return GitWorkspace(state / "trees")
+
+
+def build_instructions(
+    kind: InstructionKind, parse: Callable[[str, str], T], state: Path, files: FilesInForce
+) -> InstructionRegistry[T]:
+    """Build the registry of one kind of instructions. `state`: the user's state folder."""
+    user = user_config_folder(os.environ)
+    parents = (plugin_root() / "rubric", *((user,) if user else ()))
+    return InstructionRegistry(kind, parse, parents, TrustFile(state, files).approved, files)
+
+
+# --- rubrics ------------------------------------------------------------------------------------------------
+
+
+def build_rubrics(state: Path, incidents: Incidents) -> RubricFiles:
+    """Build the store of rubrics in force, which holds agents' edits. `state`: the user's state folder."""
+    return RubricFiles(_default_rubric(), os.environ, state / "rubrics", incidents)
+
+
+def build_guides() -> GuideFiles:
+    """Build the reader of rubrics and configuration files as they are now."""
+    return GuideFiles(_default_rubric(), os.environ)
+
+
+def load_rubric_file(path: Path) -> Rubric:
+    """Load the rubric from this file. Raises BadInputError where it cannot be used."""
+    return _usable(RubricFiles(path).load("", {}))
+
+
+def load_project_rubric(project: str) -> Rubric:
+    """Load a project's rubric from its file as it is now; an edit that is held counts here.
+
+    Raises BadInputError where a file with precedence cannot be used.
+    """
+    return _usable(RubricFiles(_default_rubric(), os.environ).load(project, os.environ))
+
+
+def _default_rubric() -> Path:
+    return plugin_root() / "rubric" / "rubric.md"
+
+
+def _usable(rubric: Rubric) -> Rubric:
+    if rubric.rejected:
+        raise BadInputError("; ".join(rubric.rejected))
+    return rubric

@@ -44,13 +44,13 @@ def build_toolbox(
     built: Supervision, journals: SessionJournals, headless: HeadlessWork, modules: tuple[str, ...]
 ) -> Toolbox:
     """Build the agent's tools of these modules; takes some milliseconds, and its imports take more."""
-    from sidecar.servers.tools.tool import TEXTS_FILE, ToolContext, ToolTexts
+    from sidecar.rubric.texts import read_texts
+    from sidecar.servers.tools.tool import ToolContext
     from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
     from sidecar.systems.supervision.explaining import StopExplainer
-    from sidecar.wiring.texts import read_texts
 
     services = built.services
-    texts = ToolTexts(read_texts("loop.md", TEXTS_FILE))
+    texts = read_texts("loop.md", "tools.md")
     context = ToolContext(
         checks=built.supervisor.checks,
         clock=services.clock,

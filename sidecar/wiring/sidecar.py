@@ -19,7 +19,7 @@ from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
 from sidecar.wiring.iteration import iteration_methods
-from sidecar.wiring.rubric import build_guides
+from sidecar.wiring.platform import build_guides
 from sidecar.wiring.servers import (
     build_toolbox,
     inbox_methods,

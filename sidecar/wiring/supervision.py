@@ -38,10 +38,8 @@ from sidecar.systems.supervision.people import (
 from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.supervisor import Supervisor
-from sidecar.wiring.evidence import build_evidence
 from sidecar.wiring.hosts import build_codecs, build_toasts, build_transcripts, remember_opencode
-from sidecar.wiring.platform import build_platform
-from sidecar.wiring.rubric import build_rubrics
+from sidecar.wiring.platform import build_evidence, build_platform, build_rubrics
 
 if TYPE_CHECKING:
     from sidecar.hosts.opencode.link import Toasts
@@ -61,15 +59,13 @@ class Supervision:
 def build_services(state: Path | None = None) -> Services:
     """Build every port with its real adapter. `state`: another state folder than the user's."""
     texts, state = plugin_root() / "rubric", state or user_paths().state
-    platform = build_platform(state)
-    evidence = build_evidence(state, platform.steering)
+    shared = build_evidence(state, build_platform(state))
     return Services(
-        **vars(platform),
-        **vars(evidence),
+        **vars(shared),
         judge=build_judge(texts, os.environ, SecretForms().masker),
         messages=MessageFiles(texts),
-        rubrics=build_rubrics(state, platform.incidents),
-        transcripts=build_transcripts(platform, evidence),
+        rubrics=build_rubrics(state, shared.incidents),
+        transcripts=build_transcripts(shared),
     )
 
 

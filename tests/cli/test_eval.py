@@ -408,7 +408,7 @@ def test_a_file_that_is_wrong_ends_in_2_with_its_place(
 
 
 def test_a_rubric_that_cannot_serve_ends_in_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sidecar.wiring.rubric import load_rubric_file  # noqa: PLC0415 - all services
+    from sidecar.wiring.platform import load_rubric_file  # noqa: PLC0415 - all services
 
     (tmp_path / "rubric.md").write_text("# Nothing\n")
     with pytest.raises(BadInputError, match="the section `## Patterns` is missing"):

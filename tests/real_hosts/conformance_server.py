@@ -16,11 +16,12 @@ from sidecar import __version__
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
+from sidecar.rubric.texts import Texts
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint
 from sidecar.servers.serve import SidecarSetup, serve_sidecar
-from sidecar.servers.tools.tool import NoArguments, RefusalError, Tool, ToolAnswer, ToolInvocation, ToolTexts
+from sidecar.servers.tools.tool import NoArguments, RefusalError, Tool, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox, ToolOffer
 
 SCHEMA_TOOL: Final = "json_schema_2020_12_tool"
@@ -73,7 +74,7 @@ class Everything(Toolbox):
             Tool(name=name, toolset="core", takes=NoArguments, gives=Said, work=work)
             for name, work in WORK.items()
         ]
-        words = ToolTexts({tool.name: "One of the suite's." for tool in tools})
+        words = Texts({tool.name: "One of the suite's." for tool in tools})
         super().__init__(tools, words, found, lambda: ("core",))
 
     def offers(self) -> tuple[ToolOffer, ...]:

@@ -29,7 +29,7 @@ from real_hosts.supervised import Supervised as Claude
 from real_hosts.supervised import supervised as supervised_claude
 from sidecar.kernel.settings import Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
-from sidecar.wiring.workers import build_workers
+from sidecar.wiring.headless import build_workers
 from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from support.memory_stores import MemorySpending
 from support.model_script import (

@@ -20,7 +20,7 @@ from sidecar.kernel.log import EventFilter, UnreadableEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.systems.governance.locks import SHELL
 from sidecar.systems.supervision.ports import Services
-from sidecar.wiring.governance import build_locks
+from sidecar.wiring.headless import build_locks
 from sidecar.wiring.supervision import build_services
 
 LEFT = Path(__file__).parent / "version_0_1_0"

@@ -13,10 +13,11 @@ from servers.bench import LIMIT_S, SECRET, Bench, Caller
 from servers.conftest import Start
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
+from sidecar.rubric.texts import Texts
 from sidecar.servers.control import BackgroundWork, Methods, SidecarControl
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.sidecar import CallLater, SidecarIntervals
-from sidecar.servers.tools.tool import Resource, Tool, ToolAnswer, ToolInvocation, ToolTexts
+from sidecar.servers.tools.tool import Resource, Tool, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -95,7 +96,7 @@ class Echo:
         more = Tool(name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True)
         state = Resource(uri="supervisor://state", toolset="loop", work=self.read)
         part = Resource(uri="supervisor://parts/{text}", toolset="loop", work=self.read, takes=Asked)
-        return Toolbox((echo, more), ToolTexts(WORDS), self.find, lambda: self.on, (state, part))
+        return Toolbox((echo, more), Texts(WORDS), self.find, lambda: self.on, (state, part))
 
     def find(self, named: str, key: SessionKey | None) -> Session | None:
         known = SESSIONS.get(key.id if key else named)

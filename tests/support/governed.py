@@ -13,7 +13,7 @@ from msgspec import Struct
 from sidecar.kernel.governance import Analysis, GovernedPhase, ImplementAnswer, Plan, ReviewAnswer, TestAnswer
 from sidecar.systems.governance.service import Governance
 from sidecar.systems.supervision.ports import Services
-from sidecar.wiring.governance import build_governance
+from sidecar.wiring.headless import build_governance
 from sidecar.workers.ports import Workers
 from support.scripted_workers import ScriptedWorkers
 from support.tdd_projects import SUB, SUB_TEST
@@ -57,4 +57,4 @@ def implemented(*paths: str) -> dict[str, Any]:
 
 def governance_over(services: Services, state: Path, workers: Workers | None = None) -> Governance:
     """`state`: a folder of the test."""
-    return build_governance(state, services, services, workers or ScriptedWorkers(()))
+    return build_governance(state, services, workers or ScriptedWorkers(()))

@@ -9,7 +9,7 @@ from sidecar.evidence.gates.instructions import InstructionRegistry
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
-from sidecar.rubric.markdown import markdown_sections
+from sidecar.rubric.texts import read_texts
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.tdd.policy.skills import parse_skill
 from sidecar.systems.tdd.ports import SkillServices
@@ -26,14 +26,13 @@ def skills_over(
     workers: Workers | None = None,
 ) -> Skills:
     """Skills of a project are not approved."""
-    texts = plugin_root() / "rubric"
+    parents = [plugin_root() / "rubric"]
     return Skills(
         SkillServices(
             applier=ChangeApplier(state),
-            evidence=services,
-            platform=services,
-            registry=InstructionRegistry(InstructionKind.SKILL, parse_skill, [texts], lambda _, __: False),
-            texts=markdown_sections((texts / "tdd.md").read_text(encoding="utf-8")),
+            registry=InstructionRegistry(InstructionKind.SKILL, parse_skill, parents, lambda _, __: False),
+            shared=services,
+            texts=read_texts("tdd.md"),
             workers=workers or ScriptedWorkers(steps),
         )
     )

@@ -13,7 +13,7 @@ from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.service import TaskLoops
-from sidecar.wiring.taskloop import build_loop_services
+from sidecar.wiring.headless import build_loop_services
 from support.scripted_workers import ScriptedWorkers
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sidecar.kernel.settings import Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
-from sidecar.wiring.workers import build_workers
+from sidecar.wiring.headless import build_workers
 from sidecar.workers.backend import find_answer, validate_answer
 from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, Workers, WorkerTask
 from support.memory_stores import MemorySpending

@@ -12,8 +12,9 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from sidecar.kernel.journal import Journal, Priority, Task, TaskStatus, find_ready_tasks
+from sidecar.rubric.texts import Texts
 from sidecar.servers.tools.listing import Brief, Listed, brief_task, full_task, length_per_text, task_line
-from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation, ToolTexts
+from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.iteration.policy.claims import claimed_by
 
@@ -151,7 +152,7 @@ def _task_answer(task: Task) -> ToolAnswer:
     return ToolAnswer(found, task_line(found))
 
 
-def _board_answer(journal: Journal, words: ToolTexts) -> ToolAnswer:
+def _board_answer(journal: Journal, words: Texts) -> ToolAnswer:
     if not journal.tasks:
         return ToolAnswer(TaskBoard(), words.say("no-tasks"))
     most = length_per_text(task.content for task in journal.tasks)
@@ -168,7 +169,7 @@ def _board_answer(journal: Journal, words: ToolTexts) -> ToolAnswer:
     return ToolAnswer(board, "\n".join(lines))
 
 
-def _next_answer(journal: Journal, words: ToolTexts, worker: int) -> ToolAnswer:
+def _next_answer(journal: Journal, words: Texts, worker: int) -> ToolAnswer:
     if ready := claimed_by(journal, worker) or find_ready_tasks(journal):
         task = full_task(ready[0])
         return ToolAnswer(NextTask(task=task), task_line(task))

@@ -10,15 +10,13 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
@@ -27,6 +25,7 @@ from sidecar.platform.ports import Clock
 from sidecar.rubric.ports import RubricStore
 
 if TYPE_CHECKING:  # a cold start does without
+    from sidecar.rubric.texts import Texts
     from sidecar.systems.governance.service import Governance
     from sidecar.systems.iteration.journals import SessionJournals
     from sidecar.systems.supervision.explaining import StopExplainer
@@ -37,7 +36,6 @@ if TYPE_CHECKING:  # a cold start does without
 
 EXCERPT_LENGTH: Final = 80
 """Characters of a client's input that a refusal may repeat."""
-TEXTS_FILE: Final = "tools.md"
 
 ReportProgress = Callable[[float, float, str], Awaitable[None]]
 """Reports the progress of a call: amount done, total amount, and the current activity."""
@@ -133,28 +131,6 @@ class Resource(Struct, frozen=True, kw_only=True):
     takes: type[Struct] = NoArguments
 
 
-class ToolTexts:
-    """The sections of rubric/tools.md."""
-
-    def __init__(self, sections: Mapping[str, str]) -> None:
-        """`sections` maps headings to texts."""
-        self._sections = sections
-
-    def say(self, name: str, **values: str) -> str:
-        """Return the section with its values filled in. Raises BadInputError if it is missing or empty."""
-        text = self._sections.get(name, "")
-        if not text:
-            raise BadInputError(
-                f"rubric/{TEXTS_FILE}: the section `## {name}` is missing; install Supervisor again"
-            )
-        return Template(text).safe_substitute(values)
-
-    def about(self, *names: str) -> str:
-        """Return the first existing section on one line; "" if there is none."""
-        found = (self._sections[name] for name in names if self._sections.get(name))
-        return " ".join(next(found, "").split())
-
-
 def clip_printable(text: str, limit: int = EXCERPT_LENGTH) -> str:
     """Return a client's text on one line."""
     return clean_line(text, limit)
@@ -176,7 +152,7 @@ class ToolContext:
     people: CommandLineService
     rubrics: RubricStore
     skills: Skills
-    words: ToolTexts
+    words: Texts
 
 
 # --- JSON Schemas of a tool's Structs -----------------------------------------------------------------------

@@ -25,6 +25,7 @@ from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
 from sidecar.kernel.structs import fill_struct
+from sidecar.rubric.texts import Texts
 from sidecar.servers.tools.tool import (
     EXCERPT_LENGTH,
     AskPerson,
@@ -37,7 +38,6 @@ from sidecar.servers.tools.tool import (
     ToolAnswer,
     ToolContext,
     ToolInvocation,
-    ToolTexts,
     UnknownToolError,
     ask_nobody,
     clip_printable,
@@ -77,7 +77,7 @@ class Toolbox:
     def __init__(
         self,
         tools: Sequence[Tool],
-        words: ToolTexts,
+        words: Texts,
         find: FindSession,
         switched_on: Callable[[], Collection[str]],
         resources: Sequence[Resource] = (),
@@ -223,7 +223,7 @@ def _is_same_or_nested(one: str, other: str) -> bool:
     return left.is_relative_to(right) or right.is_relative_to(left)
 
 
-def _build_offer(tool: Tool, words: ToolTexts) -> ToolOffer:
+def _build_offer(tool: Tool, words: Texts) -> ToolOffer:
     taken = make_input_schema(tool.takes)
     for field, schema in taken["properties"].items():
         if about := words.about(f"{tool.name}.{field}", f".{field}"):

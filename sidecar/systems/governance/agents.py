@@ -16,6 +16,7 @@ from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError
+from sidecar.platform.installation import plugin_root
 from sidecar.systems.governance.ports import GovernanceServices
 from sidecar.workers.files import OutsideError, write_files
 from sidecar.workers.policy import route_model
@@ -36,8 +37,8 @@ async def ask_worker(
     copy: WorkCopy,
 ) -> tuple[A, str]:
     """Return a worker's answer, and who it was. Raises WorkerError."""
-    settings, _ = services.platform.configuration.load()
-    path = services.prompts / f"{phase}.md"
+    settings, _ = services.shared.configuration.load()
+    path = plugin_root() / "rubric" / "governance" / f"{phase}.md"
     head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
     task = WorkerTask(
         prompt=fill_template(text, values),

@@ -55,11 +55,11 @@ class CopyEvidence:
 
     async def tree(self) -> str:
         """Return the digest of the copy's files."""
-        return await self.services.evidence.workspace.fingerprint(self.copy.project, self.copy.environment)
+        return await self.services.shared.workspace.fingerprint(self.copy.project, self.copy.environment)
 
     async def changes(self) -> ProjectChanges:
         """Return what changed in the copy since its base, but for what tools write. Raises NoCopyError."""
-        found = await self.services.evidence.workspace.since(
+        found = await self.services.shared.workspace.since(
             self.base, self.copy.project, self.copy.environment
         )
         if why := self.base.unseen or found.unseen:
@@ -68,7 +68,7 @@ class CopyEvidence:
 
     async def gates(self, project: str, kinds: Collection[Kind]) -> tuple[GateRun, ...]:
         """Run the project's approved gates of these kinds in the copy, required or not."""
-        catalog = await self.services.evidence.catalog.list(project, self.copy.environment)
+        catalog = await self.services.shared.catalog.list(project, self.copy.environment)
         wanted = [gate for gate in catalog.gates if gate.kind in kinds and gate.kind not in REMOTE_GATE_KINDS]
         return await self.run(wanted)
 
@@ -76,7 +76,7 @@ class CopyEvidence:
         """Run these gates in the copy, those that nobody approved excepted."""
         runs: tuple[GateRun, ...] = ()
         if may := runnable_gates(gates):
-            runs = await self.services.evidence.gates.run(may, self._at(await self.tree()), self._seconds)
+            runs = await self.services.shared.gates.run(may, self._at(await self.tree()), self._seconds)
         return (*(mask_gate_run(run, self.mask) for run in runs), *unapproved_gate_runs(gates, ""))
 
     async def weakened(self, runs: Iterable[GateRun], asked: str) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class CopyEvidence:
         changes = await self.changes()
         passed = tuple(run for run in runs if run.outcome is Outcome.PASSED)
         compare = partial(
-            self.services.evidence.old_checks.compare,
+            self.services.shared.old_checks.compare,
             self.base,
             self._at(changes.tree),
             seconds=self._seconds,
@@ -103,7 +103,7 @@ class CopyEvidence:
 
     @property
     def _seconds(self) -> float:
-        return float(self.services.platform.configuration.load()[0].gates.seconds)
+        return float(self.services.shared.configuration.load()[0].gates.seconds)
 
     # --- clauses ------------------------------------------------------------------------------------------
 

@@ -230,7 +230,7 @@ class PhaseCall:
                 raise TroubleError(ErrorType.CONFLICT, "conflict", files=str(error)) from error
         again = ", the latter again on the project as it is now" if moved else ""
         merged = f"; merged with what changed meanwhile: {', '.join(bench.merged)}" if bench.merged else ""
-        reason = self.services.say("delivered", {"again": again, "merged": merged})
+        reason = self.services.texts.say("delivered", again=again, merged=merged)
         return self._decided("DELIVER", reason=reason, files=tuple(one.path for one in change.files))
 
     def _decided(
@@ -244,7 +244,7 @@ class PhaseCall:
         work = self.work
         final = forms.FinalDecision(
             decision=decision,
-            reason=self.services.say(trouble.section, trouble.values) if trouble else reason,
+            reason=self.services.texts.say(trouble.section, **trouble.values) if trouble else reason,
             next_iteration=work.iteration + 1 if decision == "ITERATE" else None,
             deliverables=forms.Deliverables(
                 files=files, audit_log=f"supervisor audit show --lock {work.lock}"
@@ -277,11 +277,11 @@ class PhaseCall:
         return answer
 
     async def _gates(self) -> tuple[Gate, ...]:
-        catalog = self.services.evidence.catalog
+        catalog = self.services.shared.catalog
         return (await catalog.list(self.caller.project, self.caller.environment)).gates
 
     def _copy(self) -> AbstractAsyncContextManager[WorkCopy]:
-        workspace, caller = self.services.evidence.workspace, self.caller
+        workspace, caller = self.services.shared.workspace, self.caller
         return ProjectCopies(workspace, caller.project, caller.environment).open("governance", history=True)
 
     @asynccontextmanager
@@ -289,7 +289,7 @@ class PhaseCall:
         """Yield a copy of the project as it is now, with the change in it that was made last."""
         work, changes = self.work, self.services.locks.changes
         async with self._copy() as copy:
-            base = await self.services.evidence.workspace.remember(copy.project, copy.environment)
+            base = await self.services.shared.workspace.remember(copy.project, copy.environment)
             merged = await changes.put(work.lock, copy, work.subject) if work.subject else ()
             yield CopyEvidence(self.services, copy, base, merged, self.mask)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 
 from msgspec import Struct
 
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
-from sidecar.platform.services import PlatformServices
+from sidecar.rubric.texts import Texts
 from sidecar.systems.governance.locks import SHELL, Locks
 from sidecar.workers.ports import Workers
 
@@ -22,24 +21,17 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class GovernanceServices:
-    """The adapters that governed phases use.
+    """What governed phases use beside what all systems share.
 
-    `texts`: the sections of rubric/governance.md; `prompts`: the folder of the phases' prompts; `kept`: the
-    folder for evidence.
+    `texts`: rubric/governance.md; `kept`: the folder for evidence.
     """
 
     applier: ChangeApplier
-    evidence: EvidenceServices
     kept: Path
     locks: Locks
-    platform: PlatformServices
-    prompts: Path
-    texts: dict[str, str]
+    shared: EvidenceServices
+    texts: Texts
     workers: Workers
-
-    def say(self, section: str, values: Mapping[str, str]) -> str:
-        """Fill in a section of rubric/governance.md."""
-        return Template(self.texts.get(section, section)).safe_substitute(values).strip()
 
 
 class PhaseCaller(Struct, frozen=True, kw_only=True):

@@ -121,7 +121,7 @@ class Governance:
             mode=held.mode,
             iteration=work.iteration,
             agent="person",
-            input=_masked({"text": text}, self._services.platform.secrets.masker(caller.environment)),
+            input=_masked({"text": text}, self._services.shared.secrets.masker(caller.environment)),
             result="yes" if yes else "no",
             subject=work.question.subject,
         )
@@ -176,14 +176,14 @@ class Governance:
         return work
 
     def _settings(self) -> Settings:
-        return self._services.platform.configuration.load()[0]
+        return self._services.shared.configuration.load()[0]
 
     # --- a phase ------------------------------------------------------------------------------------------
 
     async def _carry_out(
         self, lock: ContextLock, request: PhaseRequest, caller: PhaseCaller, settings: Settings, tell: Tell
     ) -> PhaseOutcome:
-        services, clock = self._services, self._services.platform.clock
+        services, clock = self._services, self._services.shared.clock
         work, started = self.work(lock.id), clock.now()
         check_order(work, request.phase)
         call = PhaseCall(
@@ -194,7 +194,7 @@ class Governance:
             caller=caller,
             rules=MODES.get(lock.mode, settings.governance.custom),
             settings=settings,
-            mask=services.platform.secrets.masker(caller.environment),
+            mask=services.shared.secrets.masker(caller.environment),
             tell=tell,
         )
         done = await call.run()
@@ -225,7 +225,7 @@ class Governance:
     def _word(self, trouble: TroubleError | None) -> PhaseError | None:
         if trouble is None:
             return None
-        message = self._services.say(trouble.section, trouble.values)
+        message = self._services.texts.say(trouble.section, **trouble.values)
         return PhaseError(type=trouble.error, message=message, action=ACTIONS[trouble.error])
 
 

@@ -10,7 +10,6 @@ from sidecar.hosts.ports import Transcripts
 from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import Feedback
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.services import PlatformServices
 from sidecar.rubric.ports import RubricStore
 
 
@@ -51,7 +50,7 @@ class NoOtherSystems:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Services(PlatformServices, EvidenceServices):
+class Services(EvidenceServices):
     """One adapter per port: those of the lower packages, and what supervision adds."""
 
     judge: Judge

@@ -52,7 +52,7 @@ class LoopCheckpoints:
     def __init__(self, states: LoopStates) -> None:
         self._states = states
         self._services = states.services
-        self._trees = states.services.evidence.checkpoints
+        self._trees = states.services.shared.checkpoints
 
     async def save(self, session: Session, description: str = "") -> LoopCheckpoint:
         """Save the state and the files as they are."""
@@ -89,7 +89,7 @@ class LoopCheckpoints:
         difference = await self._trees.difference(session.project, environment, found.tree)
         if difference.conflicts:
             raise CheckpointError("; ".join(difference.conflicts[:CONFLICTS_TOLD]))
-        digest = await self._services.evidence.workspace.fingerprint(session.project, environment)
+        digest = await self._services.shared.workspace.fingerprint(session.project, environment)
         word = hashlib.sha256(f"{found.id}\0{found.tree}\0{digest}".encode()).hexdigest()[:WORD_LENGTH]
         diffs = build_file_diffs(difference.changes, self._services.gates.mask(session))
         return Restore(checkpoint=found, word=word, diffs=diffs, left=difference.left)
@@ -108,7 +108,7 @@ class LoopCheckpoints:
         tasks = self._services.tasks.of(loop.key).tasks
         return LoopCheckpoint(
             id=f"C{number}",
-            at=self._services.platform.clock.now(),
+            at=self._services.shared.clock.now(),
             description=description,
             tree=tree,
             loop=replace(loop, checkpoints=(), failures=loop.failures[-KEPT_FAILURES:]),

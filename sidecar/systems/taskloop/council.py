@@ -27,6 +27,7 @@ from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
+from sidecar.platform.installation import plugin_root
 from sidecar.systems.taskloop.policy.council import (
     LEAST_PROPOSALS,
     CouncilEstimate,
@@ -115,7 +116,7 @@ class LoopCouncils:
         self._states.check_free(session.key)
         loop, settings = self.open_council(session), self._states.settings()
         workers, most = CountedWorkers(self._services.workers), settings.loop.max_cents
-        workspace, environment = self._services.evidence.workspace, self._states.environment(session)
+        workspace, environment = self._services.shared.workspace, self._states.environment(session)
         meeting = _Meeting(
             most=None if most is None else max(0.0, most - (loop.spent_cents or 0.0)),
             settings=settings,
@@ -141,7 +142,7 @@ class LoopCouncils:
         """Weigh the proposals; files that they name are looked up in the project."""
         named = paths_to_check(loop.proposals)
         parts = [named[at : at + NAMED_PATHS] for at in range(0, len(named), NAMED_PATHS)]
-        workspace, facts = self._services.evidence.workspace, council_facts(loop)
+        workspace, facts = self._services.shared.workspace, council_facts(loop)
         absent = {path for part in parts for path in workspace.absent(session.project, part)}
         there = tuple(path for path in named if path not in absent)
         decided = decide_council(loop.proposals, replace(facts, files=there))
@@ -164,7 +165,7 @@ class LoopCouncils:
         return tasks
 
     def _read(self, member: CouncilMember) -> tuple[PromptHead, str]:
-        path = self._services.rubric / FOLDER / f"{member}.md"
+        path = plugin_root() / "rubric" / FOLDER / f"{member}.md"
         head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
         return head, text.strip()
 
@@ -178,7 +179,7 @@ class LoopCouncils:
             errors="\n".join(facts.errors),
             gates="\n".join(map(self._words.gate, loop.gates)),
         )
-        template = (self._services.rubric / CASE_FILE).read_text(encoding="utf-8")
+        template = (plugin_root() / "rubric" / CASE_FILE).read_text(encoding="utf-8")
         return self._states.mask(session, fill_template(template, {**case, "perspective": perspective}))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from sidecar.evidence.gates.instructions import InstructionRegistry
@@ -13,7 +12,7 @@ from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, Journal, Task
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment, Session, SessionKey
-from sidecar.platform.services import PlatformServices
+from sidecar.rubric.texts import Texts
 from sidecar.systems.taskloop.policy.agents import Agent
 from sidecar.workers.ports import Workers
 
@@ -54,13 +53,11 @@ class LoopTasks(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LoopServices:
-    """What the loop uses. `rubric`: the folder of what models read; `texts`: the sections of its loop.md."""
+    """What the loop uses beside what all systems share. `texts`: rubric/loop.md."""
 
     agents: InstructionRegistry[Agent]
-    evidence: EvidenceServices
     gates: SessionGates
-    platform: PlatformServices
-    rubric: Path
+    shared: EvidenceServices
     tasks: LoopTasks
-    texts: dict[str, str]
+    texts: Texts
     workers: Workers

@@ -78,7 +78,7 @@ async def examine_report(
     """
     session, mask = work.session, services.gates.mask(work.session)
     environment = services.gates.permitted_environment(session)
-    changes = await services.evidence.workspace.since(work.loop.base, session.project, environment)
+    changes = await services.shared.workspace.since(work.loop.base, session.project, environment)
     runs = await services.gates.run(session, tuple(required), hear) if required else ()
     results = [
         build_gate_result(run, changes.tree, work.settings, required=required[run.gate.id]) for run in runs
@@ -115,13 +115,13 @@ async def _find_weakened(
     task, base, project = work.task, work.loop.base, work.session.project
     environment = services.gates.permitted_environment(work.session)
     if work.loop.accepted.snapshot not in ("", base.snapshot):
-        since = await services.evidence.workspace.since(work.loop.accepted, project, environment)
+        since = await services.shared.workspace.since(work.loop.accepted, project, environment)
         if not since.unseen:  # else it was kept for too long
             base, changes = work.loop.accepted, since
     asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
     at = GateContext(project=project, tree=changes.tree, environment=environment, base=base)
     seconds = float(work.settings.gates.seconds)
-    compare = partial(services.evidence.old_checks.compare, base, at, seconds=seconds)
+    compare = partial(services.shared.old_checks.compare, base, at, seconds=seconds)
     found = await find_weakenings(compare, changes.files, passed, asked)
     return describe_findings(grave_findings(found))
 

@@ -212,7 +212,7 @@ class TaskLoops:
             now = self.of(session.key)
             if (now.state, now.task, now.iteration) != (loop.state, loop.task, loop.iteration):
                 raise LoopOrderError("loop-changed")
-            ruling = rules.rule_report(now, report, work.settings.loop, self._services.platform.clock.now())
+            ruling = rules.rule_report(now, report, work.settings.loop, self._services.shared.clock.now())
             if ruling.action is Action.COMPLETE:
                 accepted = await self._remember_files(session)
                 done = replace(ruling.loop, accepted=accepted, base=FileBaseline())
@@ -225,7 +225,7 @@ class TaskLoops:
         work = self._at_work(session, "escalate")
         self._check_limits(work.loop)
         reason = self.states.mask(session, reason)
-        ruling = rules.ask_for_escalation(work.loop, reason, self._services.platform.clock.now())
+        ruling = rules.ask_for_escalation(work.loop, reason, self._services.shared.clock.now())
         return self._carry_out(work, ruling)
 
     def _carry_out(self, work: TaskWork, ruling: Ruling, report: Report | None = None) -> Completion:
@@ -242,7 +242,7 @@ class TaskLoops:
     # --- parts ---
 
     async def _remember_files(self, session: Session) -> FileBaseline:
-        return await self._services.evidence.workspace.remember(
+        return await self._services.shared.workspace.remember(
             session.project, self.states.environment(session)
         )
 
@@ -264,7 +264,7 @@ class TaskLoops:
 
     def _check_limits(self, loop: Loop) -> None:
         settings = self.states.settings()
-        reached = reached_worker_limit(self._services.platform.spending.today(), settings)
+        reached = reached_worker_limit(self._services.shared.spending.today(), settings)
         if not reached and rules.over_limit(loop, settings.loop):
             reached = self.words.cents(loop)
         if reached:

@@ -32,22 +32,22 @@ class LoopStates:
 
     def of(self, key: SessionKey) -> Loop:
         """Return a session's loop, an idle one where none is saved. Raises OSError, BadInputError."""
-        return self.services.platform.loops.load(key) or Loop(key=key)
+        return self.services.shared.loops.load(key) or Loop(key=key)
 
     def save(self, session: Session, loop: Loop, *events: EventData) -> Loop:
         """Save a loop, and tell what happened. Raises OSError, also where another process saved it."""
         before = self.of(session.key)
-        saved = self.services.platform.loops.save(loop)
+        saved = self.services.shared.loops.save(loop)
         self._drop_files(session.project, before, saved)
-        platform = self.services.platform
+        shared = self.services.shared
         for event in events:
-            note_event(platform.log, platform.clock, SYSTEM, event, session.key, session.project)
+            note_event(shared.log, shared.clock, SYSTEM, event, session.key, session.project)
         return saved
 
     def forget(self, key: SessionKey, project: str) -> None:
         """Remove a session's loop, and the files that were kept for it. Raises OSError, BadInputError."""
         self._drop_files(project, self.of(key), Loop(key=key))
-        self.services.platform.loops.forget(key)
+        self.services.shared.loops.forget(key)
 
     def check_free(self, key: SessionKey) -> None:
         """Raise LoopOrderError while a report is being checked."""
@@ -65,7 +65,7 @@ class LoopStates:
             self._busy.discard(key)
 
     def settings(self) -> Settings:
-        return self.services.platform.configuration.load()[0]
+        return self.services.shared.configuration.load()[0]
 
     def environment(self, session: Session) -> Environment:
         """Return a session's environment if commands may run for it now. Raises ToolRuleError."""
@@ -77,18 +77,18 @@ class LoopStates:
 
     def newest(self, key: SessionKey, number: int) -> tuple[LoggedEvent, ...]:
         """Return the loop's newest events, oldest first. Raises OSError."""
-        return self.services.platform.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
+        return self.services.shared.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), number)
 
     def _drop_files(self, project: str, before: Loop, after: Loop) -> None:
         """Delete what only the loop before needs."""
         needed = _baselines(after)
         for snapshot, base in _baselines(before).items():
             if snapshot not in needed:
-                self.services.evidence.workspace.forget(base, project)
+                self.services.shared.workspace.forget(base, project)
         kept = {one.tree for one in after.checkpoints}
         for one in before.checkpoints:
             if project and one.tree not in kept:
-                self.services.evidence.checkpoints.forget(project, one.tree)
+                self.services.shared.checkpoints.forget(project, one.tree)
 
 
 def _baselines(loop: Loop) -> dict[str, FileBaseline]:

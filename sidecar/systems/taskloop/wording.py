@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from string import Template
 from typing import Final
 
-from sidecar.kernel.errors import BadInputError
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
-from sidecar.kernel.structs import find_fields
 from sidecar.kernel.text import clean_line
+from sidecar.rubric.texts import Texts
 from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
 from sidecar.systems.taskloop.policy.work import TaskWork
 
@@ -27,25 +28,14 @@ UNCHANGED: Final = "loop-complete-unchanged"
 class LoopWords:
     """Fills the sections in. A placeholder is a field of one of the sources, or one of the values."""
 
-    def __init__(self, texts: dict[str, str]) -> None:
+    def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def say(self, name: str, /, *sources: object, **own: object) -> str:
-        """Return a section, without the lines of which a value is empty.
-
-        Raises BadInputError where it is missing.
-        """
-        text = self._texts.get(name, "")
-        if not text:
-            raise BadInputError(
-                f"rubric/loop.md: the section `## {name}` is missing; install Supervisor again"
-            )
-        found = find_fields(Template(text).get_identifiers(), *sources) | own
-        values = {name: join_names(one) if isinstance(one, tuple) else one for name, one in found.items()}
-        empty = {name for name, one in values.items() if one in ("", None)}
-        lines = (Template(line) for line in text.splitlines())
-        kept = (line for line in lines if empty.isdisjoint(line.get_identifiers()))
-        return "\n".join(line.safe_substitute(values) for line in kept).strip()
+    def say(self, name: str, /, *sources: Struct, **own: object) -> str:
+        """Return a section, without the lines of which a value is empty. Raises BadInputError."""
+        known = {key: value for source in reversed(sources) for key, value in asdict(source).items()} | own
+        values = {key: join_names(one) if isinstance(one, tuple) else one for key, one in known.items()}
+        return self._texts.say_known(name, **values)
 
     def ruling(self, work: TaskWork, ruling: Ruling, report: Report | None, following: str = "") -> str:
         """Word the answer to a report, or to the wish to escalate."""

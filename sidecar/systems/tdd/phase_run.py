@@ -51,13 +51,14 @@ class PhaseRun:
         """`bench` holds the request: the values `spec`, or `test_path` and in refactor `impl_path`."""
         self._bench = bench
         self._services, self._request = bench.services, bench.request
+        self._say = bench.services.texts.say
         self._phase = phase
         self._test_path = path_in_project(self._request.project, self._request.values.get("test_path", ""))
 
     async def run(self) -> SkillResult:
         """Try it until it is verified or nothing more can be tried. Raises SkillEndedError."""
         if self._phase is not Phase.RED and not self._test_path:
-            raise self._bench.ended("no-test-file", {"test_path": self._request.values["test_path"]})
+            raise self._bench.ended("no-test-file", test_path=self._request.values["test_path"])
         gate, before, last = await self._test_gate(), None, None
         while True:
             async with self._bench.copy() as copy:
@@ -78,18 +79,18 @@ class PhaseRun:
 
     async def _test_gate(self) -> Gate:
         """Return the command of the tests; a given one wins. Raises SkillEndedError."""
-        settings, _ = self._services.platform.configuration.load()
+        settings, _ = self._services.shared.configuration.load()
         request = self._request
         if request.test_cmd:
             gate = Gate(id="tests", command=request.test_cmd, why="it was given", origin=GateOrigin.TYPED)
         else:
-            catalog = await self._services.evidence.catalog.list(request.project, request.environment)
+            catalog = await self._services.shared.catalog.list(request.project, request.environment)
             found = [gate for gate in catalog.gates if gate.kind is Kind.TESTS]
             if not found:
-                raise self._bench.ended("no-runner", {"project": request.project})
+                raise self._bench.ended("no-runner", project=request.project)
             gate = min(found, key=lambda gate: gate.folder)
             if not (gate.approved or request.approved):
-                raise self._bench.ended("not-approved", {"command": gate.command})
+                raise self._bench.ended("not-approved", command=gate.command)
         seconds = gate.seconds or settings.gates.seconds
         return replace(gate, kind=Kind.TESTS, counts=True, approved=True, seconds=seconds)
 
@@ -107,13 +108,13 @@ class PhaseRun:
         elif self._phase is Phase.REFACTOR and run.outcome is Outcome.FAILED and (own or not run.failing):
             rule = "refactor-first"
         if rule:
-            values = {"test_path": self._test_path, "why": run.reason, "output": _run_output(run)}
-            raise self._bench.ended(rule, values)
+            output = _run_output(run)
+            raise self._bench.ended(rule, test_path=self._test_path, why=run.reason, output=output)
         return run
 
     async def _try(self, gate: Gate, copy: WorkCopy, before: GateRun, last: _Attempt | None) -> _Attempt:
         """Let the worker work, and look at what it did."""
-        start = await self._services.evidence.workspace.remember(copy.project, copy.environment)
+        start = await self._services.shared.workspace.remember(copy.project, copy.environment)
         try:
             done = await self._bench.work(copy, self._values(gate, before, last))
         except WorkerError as error:
@@ -135,24 +136,24 @@ class PhaseRun:
     async def _tests(self, gate: Gate, copy: WorkCopy) -> GateRun:
         """Run the tests in the copy, on exactly the files that are there now."""
         self._bench.tell(f"{self._phase}: the tests run there: {gate.command}")
-        tree = await self._services.evidence.workspace.fingerprint(copy.project, copy.environment)
+        tree = await self._services.shared.workspace.fingerprint(copy.project, copy.environment)
         at = GateContext(project=copy.project, tree=tree, environment=copy.environment)
-        (run,) = await self._services.evidence.gates.run((gate,), at, float(gate.seconds or 0))
+        (run,) = await self._services.shared.gates.run((gate,), at, float(gate.seconds or 0))
         return mask_gate_run(run, self._bench.mask)
 
     async def _changes(self, start: FileBaseline, copy: WorkCopy) -> tuple[FileChange, ...]:
         """Return what the worker changed. Raises SkillEndedError where that cannot be seen completely."""
-        seen = await self._services.evidence.workspace.since(start, copy.project, copy.environment)
+        seen = await self._services.shared.workspace.since(start, copy.project, copy.environment)
         if why := start.unseen or seen.unseen:
-            raise self._bench.ended("no-copy", {"why": why})
+            raise self._bench.ended("no-copy", why=why)
         return without_written_files(seen.files)
 
     def _values(self, gate: Gate, before: GateRun, last: _Attempt | None) -> dict[str, str]:
         """Return the values for the skill's text, with what the attempt before was refused for."""
         refused = ""
         if last is not None:
-            values = {"attempt": str(self._bench.attempts), "attempts": str(self._bench.skill.attempts)}
-            refused = self._bench.say("refused", {**values, "why": self._why(last)})
+            attempt, attempts = self._bench.attempts, self._bench.skill.attempts
+            refused = self._say("refused", attempt=attempt, attempts=attempts, why=self._why(last))
         known = {"command": gate.command, "output": _run_output(before), "before": refused}
         known |= {"test_path": self._test_path} if self._test_path else {}
         return {**self._request.values, **known}
@@ -176,21 +177,21 @@ class PhaseRun:
 
     def _why(self, attempt: _Attempt) -> str:
         broken = attempt.broken or BrokenRule("")
-        return self._bench.say(broken.rule, {"test_path": self._test_path, **broken.values})
+        return self._say(broken.rule, **{"test_path": self._test_path, **broken.values})
 
     def _result(self, attempt: _Attempt, *, repeated: bool) -> SkillResult:
-        verified, say = attempt.broken is None, self._bench.say
+        verified, say = attempt.broken is None, self._say
         applied = attempt.changes if verified or self._request.keep else ()
         files = tuple(change.path for change in applied)
         path = self._test_path or _named_file(attempt, files)
         if verified:
             idle = self._phase is Phase.REFACTOR and not files
-            message = say("refactor-nothing" if idle else f"{self._phase}-done", {"file": path})
+            message = say("refactor-nothing" if idle else f"{self._phase}-done", file=path)
             if values := self._phase is Phase.GREEN and self._repeated_values(applied):
-                message += f" {say('green-repeats', {'values': ', '.join(values)})}"
+                message += f" {say('green-repeats', values=', '.join(values))}"
         else:
             notes = [rule for rule, applies in (("same-again", repeated), ("kept", bool(files))) if applies]
-            message = "\n".join((self._why(attempt), *(say(rule, {}) for rule in notes)))
+            message = "\n".join((self._why(attempt), *map(say, notes)))
         return self._bench.result(
             "pass" if verified else "error" if attempt.failed else "fail",
             message,

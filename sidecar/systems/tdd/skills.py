@@ -55,8 +55,8 @@ class Skills:
             result = await (PhaseRun(bench, phase).run() if phase else _run_skill(bench))
         except SkillEndedError as ended:
             result = ended.result
-        told, platform = msgspec.convert(result, SkillEnded, from_attributes=True), self._services.platform
-        note_event(platform.log, platform.clock, SYSTEM, told, request.session, request.project)
+        event, shared = msgspec.convert(result, SkillEnded, from_attributes=True), self._services.shared
+        note_event(shared.log, shared.clock, SYSTEM, event, request.session, request.project)
         return result
 
     def _find(self, name: str, project: str) -> Skill:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from string import Template
 from typing import Any, Final, Literal
 
 from msgspec import Struct
@@ -93,8 +92,8 @@ class Workbench:
         self.tell = tell
         self.phase = phase
         self.attempts = 0
-        self.mask = services.platform.secrets.masker(request.environment)
-        self._copies = ProjectCopies(services.evidence.workspace, request.project, request.environment)
+        self.mask = services.shared.secrets.masker(request.environment)
+        self._copies = ProjectCopies(services.shared.workspace, request.project, request.environment)
         self._workers = CountedWorkers(services.workers)
         self._model = ""
 
@@ -105,14 +104,14 @@ class Workbench:
             async with self._copies.open("skill") as copy:
                 yield copy
         except NoCopyError as error:
-            raise self.ended("no-copy", {"why": str(error)}) from None
+            raise self.ended("no-copy", why=str(error)) from None
 
     async def work(self, copy: WorkCopy, values: Mapping[str, str]) -> WorkerRun[Struct]:
         """Let the next worker work in the copy. Raises WorkerError."""
         self.attempts += 1
         number = f"{self.attempts}/{self.skill.attempts}"
         self.tell(f"{self.phase or self.skill.name}: an agent works in a copy of the project ({number})")
-        settings, _ = self.services.platform.configuration.load()
+        settings, _ = self.services.shared.configuration.load()
         task = WorkerTask(
             prompt=self.skill.prompt(values),
             answer=self.skill.answer,
@@ -126,13 +125,9 @@ class Workbench:
         self._model = done.model
         return done
 
-    def say(self, rule: str, values: Mapping[str, str]) -> str:
-        """Word a section of rubric/tdd.md."""
-        return Template(self.services.texts.get(rule, rule)).safe_substitute(values).strip()
-
-    def ended(self, rule: str, values: Mapping[str, str]) -> SkillEndedError:
-        """Build the end of a skill that cannot be tried."""
-        return SkillEndedError(self.result("error", self.say(rule, values)))
+    def ended(self, rule: str, **values: str) -> SkillEndedError:
+        """Build the end of a skill that cannot be tried, in the words of rubric/tdd.md."""
+        return SkillEndedError(self.result("error", self.services.texts.say(rule, **values)))
 
     def result(
         self,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from servers.tools.desk import as_json, real_sections
+from servers.tools.desk import as_json, real_words
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.project import ProjectGates
@@ -30,7 +30,6 @@ from sidecar.servers.tools.tool import (
     ReportProgress,
     ToolAnswer,
     ToolContext,
-    ToolTexts,
     ask_nobody,
     ignore_progress,
 )
@@ -71,10 +70,6 @@ PROJECT: Final = {
     "tests/test_doubling.py": "from doubling import double\n\n\ndef test_two():\n    assert double(2) == 4\n",
     ".gitignore": "__pycache__/\n.pytest_cache/\n",
 }
-
-
-def real_words() -> ToolTexts:
-    return ToolTexts(real_sections())
 
 
 async def settled(supervisor: Supervisor) -> None:

@@ -11,7 +11,8 @@ import msgspec
 
 from sidecar.kernel.journal import Author, Journal
 from sidecar.kernel.session import SessionKey
-from sidecar.servers.tools.tool import TEXTS_FILE, Caller, RefusalError, ToolAnswer, ToolContext, ToolTexts
+from sidecar.rubric.texts import Texts, read_texts
+from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer, ToolContext
 from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
@@ -21,7 +22,6 @@ from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
-from sidecar.wiring.texts import read_texts
 from support.cases import KEY, goal, session
 from support.fakes import ENVIRONMENT, Fakes, prompt
 from support.governed import governance_over
@@ -32,8 +32,8 @@ CONDITION: Final = "the parser accepts comments"
 DEFAULT: Final = ("core", "journal")
 
 
-def real_sections() -> dict[str, str]:
-    return read_texts("loop.md", TEXTS_FILE)
+def real_words(**more: str) -> Texts:
+    return read_texts("loop.md", "tools.md", **more)
 
 
 class Desk:
@@ -56,7 +56,7 @@ class Desk:
             people=self.people,
             rubrics=self.fakes.services.rubrics,
             skills=skills_over(self.fakes.services),
-            words=ToolTexts(real_sections()),
+            words=real_words(),
         )
         modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
         self.tools, resources = load_tools(context, modules), load_resources(context, modules)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from servers.tools.core_room import real_words, settled
-from servers.tools.desk import CONDITION, Desk
+from servers.tools.core_room import settled
+from servers.tools.desk import CONDITION, Desk, real_words
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import RecordEntry

@@ -12,7 +12,8 @@ from servers.tools.desk import DEFAULT, Desk, as_json
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Priority
 from sidecar.kernel.session import SessionKey
-from sidecar.servers.tools.tool import Caller, ToolTexts
+from sidecar.rubric.texts import Texts
+from sidecar.servers.tools.tool import Caller
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
 from support.cases import KEY, session
 
@@ -313,4 +314,4 @@ async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk, n
 
 def test_a_tool_without_a_description_is_not_offered(desk: Desk) -> None:
     with pytest.raises(BadInputError, match=r"## \w+.*install"):
-        Toolbox(desk.tools, ToolTexts({"status": "Where it stands."}), desk.people.session, lambda: ())
+        Toolbox(desk.tools, Texts({"status": "Where it stands."}), desk.people.session, lambda: ())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from servers.tools.desk import Desk, real_sections
+from servers.tools.desk import Desk, real_words
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
 from sidecar.kernel.session import Session
@@ -22,7 +22,6 @@ from sidecar.servers.tools.tool import (
     Tool,
     ToolAnswer,
     ToolInvocation,
-    ToolTexts,
     UnknownToolError,
     clip_printable,
 )
@@ -52,7 +51,7 @@ def box(work: Callable[[ToolInvocation, Takes], ToolAnswer], find: Session | Non
         return work(call, taken)
 
     tool = Tool(name="echo", toolset="core", takes=Takes, gives=Gives, work=working)
-    words = ToolTexts({**real_sections(), "echo": "Say what was given."})
+    words = real_words(echo="Say what was given.")
     found = find or session()
     return Toolbox((tool,), words, lambda _ident, _key: found, lambda: ("core",))
 
@@ -145,7 +144,7 @@ async def test_an_unknown_tool_is_no_refusal_but_a_fault_of_the_client(desk: Des
 
 
 def test_every_rule_of_the_journal_has_its_words() -> None:
-    words = ToolTexts(real_sections())
+    words = real_words()
     for rule in RULES:
         assert words.say(rule)
 

@@ -25,7 +25,7 @@ from sidecar.platform.ports import Clock
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.locks import BROKEN, RELEASED, LockHeldError, LockLostError, Locks
 from sidecar.systems.governance.policy.chain import Verification
-from sidecar.wiring.governance import build_locks
+from sidecar.wiring.headless import build_locks
 from support.memory_stores import ManualClock
 from support.table import over_table
 
@@ -226,7 +226,7 @@ from sidecar.kernel.audit import Mode
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.systems.governance.locks import LockHeldError
-from sidecar.wiring.governance import build_locks
+from sidecar.wiring.headless import build_locks
 state, clock = pathlib.Path(sys.argv[1]), SystemClock()
 locks = build_locks(state, EventLogFile(state, clock), clock)
 print("ready", flush=True)

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
@@ -41,9 +42,8 @@ from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
-from sidecar.wiring.evidence import build_evidence
-from sidecar.wiring.governance import build_governance, build_locks
-from sidecar.wiring.platform import build_platform
+from sidecar.wiring.headless import build_governance, build_locks
+from sidecar.wiring.platform import build_evidence, build_platform
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support.governed import ANALYSIS, APPROVED, MADE, NO_NFRS, PASSED, PLAN, REJECTED, TASK, implemented
 from support.scripted_workers import ScriptedWorkers, Step
@@ -92,12 +92,14 @@ class Room:
 
     def governance(self, *steps: Step) -> Governance:
         self.workers = ScriptedWorkers(steps)
-        platform, evidence = build_platform(self.state), build_evidence(self.state, UNHELD)
-        return build_governance(self.state, platform, evidence, self.workers)
+        return build_governance(self.state, self.shared(), self.workers)
+
+    def shared(self) -> EvidenceServices:
+        return build_evidence(self.state, build_platform(self.state), UNHELD)
 
     async def approve(self) -> None:
         """The user approves the project's checks."""
-        catalog = build_evidence(self.state, UNHELD).catalog
+        catalog = self.shared().catalog
         found = await catalog.list(str(self.project), self.environment)
         catalog.approve(str(self.project), found.gates)
 

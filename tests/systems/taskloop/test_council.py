@@ -23,8 +23,7 @@ from sidecar.platform.secrets import SecretForms
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.taskloop.council import CouncilMeeting, LoopCouncils
 from sidecar.systems.taskloop.service import TaskLoops
-from sidecar.wiring.taskloop import build_loop_services
-from sidecar.wiring.workers import build_workers
+from sidecar.wiring.headless import build_loop_services, build_workers
 from sidecar.workers.ports import Workers, WorkerTask
 from support.cases import KEY, session
 from support.fakes import Fakes, prompt

@@ -15,9 +15,8 @@ from sidecar.platform.steering import UNHELD
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.skills import Skills
 from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
-from sidecar.wiring.evidence import build_evidence
-from sidecar.wiring.platform import build_platform
-from sidecar.wiring.tdd import build_skills
+from sidecar.wiring.headless import build_skills
+from sidecar.wiring.platform import build_evidence, build_platform
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support import tdd_projects
 from support.git_projects import everything
@@ -49,8 +48,8 @@ class Room:
 
     def skills(self, *steps: Step) -> Skills:
         self.workers = ScriptedWorkers(steps)
-        evidence = build_evidence(self.state, UNHELD)
-        return build_skills(self.state, build_platform(self.state), evidence, UNHELD, self.workers)
+        shared = build_evidence(self.state, build_platform(self.state), UNHELD)
+        return build_skills(self.state, shared, self.workers, UNHELD)
 
     async def phase(
         self, phase: Phase, files: dict[str, str], values: dict[str, str], *steps: Step, **more: Any

@@ -1,0 +1,121 @@
+"""Builds what runs in the process of the command line: `supervisor check` and `supervisor loop`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.evidence.gates.typed import TypedCatalog
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.hosts.recorded import RecordedSession
+from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.events import AgentStopped, PromptSubmitted
+from sidecar.kernel.session import Session
+from sidecar.kernel.settings import Settings
+from sidecar.kernel.turn import Turn
+from sidecar.platform.paths import user_paths
+from sidecar.rubric.texts import read_texts
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.gate_requests import SessionChecks
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.taskloop.player import LoopPlayer, PlayRequest, Tell
+from sidecar.systems.taskloop.service import TaskLoops
+from sidecar.wiring.headless import build_loop_services, build_workers
+from sidecar.wiring.supervision import build_services
+
+LOOP_TEXTS: Final = ("tools.md", "loop.md", "loop-shell.md")
+"""What workers and people are told by `supervisor loop`."""
+
+
+class FixedSettings:
+    """Implements `Configuration` with the settings of one moment: agents at work do not change them."""
+
+    def __init__(self, settings: Settings, problems: tuple[str, ...]) -> None:
+        self._loaded = settings, problems
+
+    def load(self) -> tuple[Settings, tuple[str, ...]]:
+        return self._loaded
+
+
+# --- check: the user's settings and approvals, and a state that goes with it --------------------------------
+
+
+class RecordedTurn:
+    """Implements hosts.ports.Transcripts for a session whose last turn is known."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:  # noqa: ARG002 - the port's
+        return self._turn
+
+    def position(self, event: object) -> int:  # noqa: ARG002 - the port's
+        return 0
+
+    def unanswered(self, event: object) -> bool:  # noqa: ARG002 - the port's
+        return False
+
+    def queued(self, stop: AgentStopped, position: int) -> bool:  # noqa: ARG002 - the port's
+        return False
+
+
+def build_check(found: RecordedSession, state: Path, *, ask: bool) -> Services:
+    """Build the services. `state`: a folder that is removed after the check.
+
+    Where no model is asked and the user has no state, nothing else is written.
+    """
+    own = build_services(state)
+    users = build_services() if ask or user_paths().state.is_dir() else own
+    settings, problems = users.configuration.load()
+    judge = settings.judge if ask else replace(settings.judge, backend="rules")  # by which no model is asked
+    settings = replace(settings, judge=judge, keep_stops=True, mode="on")
+    return dataclasses.replace(
+        own,
+        catalog=users.catalog,
+        configuration=FixedSettings(settings, problems),
+        rubrics=users.rubrics,
+        spending=users.spending,
+        steering=users.steering,
+        transcripts=RecordedTurn(found.turn) if found.turn else own.transcripts,
+    )
+
+
+async def remember_start(
+    found: RecordedSession, state: Path, environment: dict[str, str]
+) -> tuple[FileBaseline, bool]:
+    """Store what was checked out when the session began, and whether that is a guess."""
+    return await GitWorkspace(state / "trees").remember_commit(found.project, environment, found.began)
+
+
+# --- loop ---------------------------------------------------------------------------------------------------
+
+
+async def build_loop_player(asked: PlayRequest, tell: Tell) -> LoopPlayer:
+    """Build it with the real services. Raises OSError, BadInputError."""
+    built, session = build_services(), asked.session
+    typed = await built.catalog.list(session.project, asked.environment)
+    services = dataclasses.replace(
+        built,
+        catalog=TypedCatalog(built.catalog, typed.gates),
+        configuration=FixedSettings(*built.configuration.load()),
+    )
+    if services.store.load(session.key) is None:  # without a folder: it is never "the session seen last here"
+        services.store.save(Session(key=session.key))
+    checks = SessionChecks(services)
+    checks.met(
+        PromptSubmitted(
+            key=session.key,
+            project=session.project,
+            environment=asked.environment,
+            prompt_id="",
+            human=True,
+        )
+    )
+    journals = SessionJournals(services.journals, services.log, services.clock)
+    workers = build_workers(user_paths().state, services.spending, services.secrets)
+    parts = build_loop_services(user_paths().state, services, checks, journals, workers)
+    parts = dataclasses.replace(parts, texts=read_texts(*LOOP_TEXTS))
+    return LoopPlayer(TaskLoops(parts), parts, asked, tell)
