@@ -131,6 +131,7 @@ def test_a_package_with_values_of_any_type_gives_sound_gates(value: object) -> N
 BIG = 1 << 20
 """Bytes. Quadratic work on files of that size takes an hour and more, and tests/conftest.py ends the test."""
 
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
