@@ -17,7 +17,7 @@ from sidecar.cli.lock import lock
 from support.typed import typed
 
 PAGE = Path(__file__).parents[2] / "docs" / "governance.md"
-pytestmark = pytest.mark.process  # a lock of a shell ends with it
+pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]  # a lock of a shell ends with it
 
 
 def types(*words: str, verb: click.Command = audit) -> Result:

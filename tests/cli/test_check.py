@@ -16,7 +16,7 @@ from sidecar.cli.demo_agent import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
 from sidecar.platform.paths import user_paths
 from support.git_projects import commit_all, repository
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
 
 
 @pytest.fixture

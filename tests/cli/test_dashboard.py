@@ -14,6 +14,8 @@ from sidecar.cli import dashboard as verb
 from sidecar.platform.paths import user_paths
 from sidecar.servers.page.door import PageAddress
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 URL = "http://127.0.0.1:7/?token=abc"
 
 

@@ -18,7 +18,7 @@ from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, RE
 from support.tdd_projects import PYTHON, contents, lay_out
 from support.typed import typed
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]
 
 AGENT: Final = """\
 import json, os, pathlib, signal, sys

@@ -18,6 +18,8 @@ from sidecar.platform.event_log import LOG_FILE, LogFileError
 from sidecar.platform.paths import user_paths
 from support.logs import event_log
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 VERBS = (explain, history, stats)
 
 

@@ -73,6 +73,7 @@ ADD = f"plugin marketplace add {installation.plugin_root()}"
 KNOWN = '[{"name":"supervisor"}]'
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize("scope", ["user", "project"])
 def test_installing_records_the_runtime_and_asks_the_host_to_do_the_rest(
     host: Host, command: Path, capsys: pytest.CaptureFixture[str], scope: str

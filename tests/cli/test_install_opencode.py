@@ -78,6 +78,7 @@ def uninstall(*arguments: str) -> int:
     return cli.run_command(["uninstall", "opencode", *arguments])
 
 
+@pytest.mark.proves("the loop")
 def test_one_command_writes_the_file_the_stand_in_and_the_runtime(
     here: Here, command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,6 +300,7 @@ def test_a_claude_is_no_matter_of_opencode(here: Here, capsys: pytest.CaptureFix
 # --- the status line ---
 
 
+@pytest.mark.proves("seeing and asking back")
 @pytest.mark.parametrize(
     ("there", "noted"),
     [(None, False), ('{"theme": "one"}\n', True), ('{"plugin": ["./supervisor-status.js"]}', True)],

@@ -89,6 +89,7 @@ SUB = reports(MAKE, "sub")
 WRONG = reports(MAKE, "sub", wrong="+")
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize("kind", LOOP_PROJECTS)
 def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -122,6 +123,7 @@ def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(
     assert status["status"] == "completed"
 
 
+@pytest.mark.proves("the loop")
 def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone(shell: Shell) -> None:
     configure("[loop]\nmax_iterations = 2\n")
     failed = shell.types("add sub(a, b)", "--session", "shop", steps=(WRONG,))
@@ -135,6 +137,7 @@ def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone
     assert [(task["status"], task["iteration"]) for task in shown["tasks"]] == [("completed", 2)]
 
 
+@pytest.mark.proves("the loop")
 def test_a_critical_finding_halts_and_a_person_must_look(shell: Shell) -> None:
     configure("""[gate.security]\nkind = "security"\ncommand = "echo 'critical: 1'; exit 1"\n""")
     said = (
@@ -255,6 +258,7 @@ def test_without_a_task_it_says_what_to_type(shell: Shell) -> None:
     assert (done.exit_code, "say what is to be done" in done.output) == (2, True)
 
 
+@pytest.mark.proves("the loop")
 def test_history_tells_the_events_of_the_loop(shell: Shell) -> None:
     shell.types("add sub(a, b)", steps=(WRONG, SUB))
     kinds = [
@@ -264,6 +268,7 @@ def test_history_tells_the_events_of_the_loop(shell: Shell) -> None:
     assert "action iterate, verdict fail" in shell.types("history").output
 
 
+@pytest.mark.proves("the loop")
 def test_the_example_of_the_configuration_is_the_defaults(shell: Shell) -> None:
     example = shell.types("config", "--example").output
     configure(example + '[models.cheap]\nmodel = "m"\ntier = "small"\n')

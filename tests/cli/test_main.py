@@ -292,6 +292,7 @@ def _type_into_shell(command: tuple[str, ...], lines: str, environment: dict[str
     return said.decode(errors="replace").replace("\r\n", "\n")
 
 
+@pytest.mark.proves("seeing and asking back")
 @pytest.mark.process
 @pytest.mark.parametrize("words", [("--help",), ("tool", "--help")])
 def test_a_pipe_that_is_closed_early_and_a_full_disk_end_without_a_traceback(words: tuple[str, ...]) -> None:

@@ -39,6 +39,7 @@ def printed(home: Home, form: str, session: str = "", **environment: str) -> tup
     return json.loads(done.stdout), done.stderr.decode()
 
 
+@pytest.mark.proves("the loop")
 def test_every_form_holds_the_same_address_and_token_and_a_warning(home: Home) -> None:
     plain, said = printed(home, "json")
     headers = {"Authorization": f"Bearer {plain['token']}"}

@@ -20,6 +20,8 @@ from sidecar.platform.paths import user_paths
 from support.logs import event_log
 from support.table import over_table
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 QUESTIONS: Final = [
     ("Why was I sent back?", "sent back", "explain --last 2", "a test fails"),
     ("Who said so, a rule, a check or a model?", "step by step", "explain", "achieved by gates"),

@@ -27,7 +27,7 @@ from support.run_agents import (
 )
 from support.scene import staged
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("runs and the journal")]
 
 
 @pytest.fixture

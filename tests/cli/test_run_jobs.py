@@ -19,7 +19,7 @@ from support.git_projects import commit_all, git
 from support.run_agents import LIMIT_S, Runs, completions, events, hangs, verdicts
 from support.scene import staged
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("runs and the journal")]
 
 PLAN: Final = """
 import fcntl, re

@@ -93,6 +93,7 @@ def test_a_story_says_where_the_run_stands() -> None:
     ]
 
 
+@pytest.mark.proves("runs and the journal")
 def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -12,6 +12,8 @@ from sidecar.kernel.runs import RunPromptInputs
 from sidecar.platform.paths import user_paths
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
 
+pytestmark = pytest.mark.proves("runs and the journal")
+
 FACTS = RunPromptInputs(session="demo", iteration=2, most=8, goal="all tests pass")
 
 

@@ -15,6 +15,8 @@ from sidecar.platform.session_store import SessionFiles
 from sidecar.systems.supervision.people import SessionReport
 from support.cases import goal, session
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 ASKED = b'{"session_id": "s1", "model": {"id": "x"}}'
 
 

@@ -67,6 +67,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home.type("stop")
 
 
+@pytest.mark.proves("runs and the journal")
 def test_a_person_plans_in_the_session_of_the_folder_and_what_they_add_is_theirs(home: Home) -> None:
     found = home.json("tool", "task_add", "--json", '{"content": "é\\n2"}', at=home.project / "src")
     assert (found["status"], found["content"]) == ("remaining", "é\n2")

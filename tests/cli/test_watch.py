@@ -15,6 +15,8 @@ from sidecar.kernel.journal import Journal, Note, NoteKind, Task
 from sidecar.kernel.log import RecordEntry
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 
 def summary(ident: str, doing: str, status: str = "active", detail: str = "") -> SessionSummary:
     return SessionSummary(

@@ -216,6 +216,7 @@ async def test_runs_come_in_the_order_asked_for_and_each_is_told_of(
     ]
 
 
+@pytest.mark.proves("seeing and asking back")
 async def test_what_a_gate_prints_is_heard_while_it_runs(gates: GateRunner, site: GateContext) -> None:
     heard = asyncio.Event()
     at = replace(site, hear=lambda text: heard.set() if "it has begun" in text else None)

@@ -88,6 +88,7 @@ def test_journals_of_sessions_do_not_mix(kept: Kept) -> None:
     assert store.load(OTHER) == serial(1, 1)
 
 
+@pytest.mark.proves("runs and the journal")
 def test_a_journal_that_was_saved_meanwhile_is_not_overwritten(kept: Kept) -> None:
     first = kept().save(KEY, JOURNAL)
     second = kept().save(KEY, replace(first, iteration=3))

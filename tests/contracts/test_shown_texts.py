@@ -28,6 +28,8 @@ from sidecar.systems.supervision.messages import MessageFiles
 from support.cases import PROJECT, RUBRIC
 from support.hostile import HOSTILE, faults
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 SHIPPED: Final = MessageFiles(Path(__file__).parents[2] / "rubric")
 
 

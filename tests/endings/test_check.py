@@ -12,7 +12,7 @@ from endings.judging import End
 from endings import by_hand
 from support.table import over_table
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
 
 ENDINGS = [one for one in by_hand.load() if not one.recorded and not one.gap]
 SOME, MANY = 91, 9

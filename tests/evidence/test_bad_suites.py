@@ -17,7 +17,7 @@ from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("crashes and bad input")]
 
 LIMIT_S: Final = 120.0
 MANY: Final = 64 << 20

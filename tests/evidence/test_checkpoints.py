@@ -161,6 +161,7 @@ def repository_facts(project: Path) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.proves("the loop")
 def test_a_dirty_tree_comes_back_as_it_was_and_so_does_its_wreck(dirty: Site, tmp_path: Path) -> None:
     project = dirty.project
     before, facts = dirty.files(), repository_facts(project)

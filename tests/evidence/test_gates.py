@@ -62,6 +62,7 @@ async def run(
     return done
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_running_check_ends_with_a_sidecar_that_is_killed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "wire")
     guarded = "until grep -qs '[K]ILL -- -'$$ /proc/[0-9]*/cmdline || [ $((n+=1)) -gt 999 ]; do :; done"
@@ -282,6 +283,7 @@ class TestEnds:
         done = await run(TESTS, tmp_path)
         assert (done.outcome, done.executed, done.skipped) == (Outcome.PASSED, 1, 1)
 
+    @pytest.mark.proves("the loop")
     @pytest.mark.parametrize(
         ("least", "outcome", "failing"),
         [
@@ -296,6 +298,7 @@ class TestEnds:
         done = await run(gate, tmp_path)
         assert (done.outcome, done.percent, done.failing) == (outcome, 87.5, failing)
 
+    @pytest.mark.proves("the loop")
     @pytest.mark.parametrize(
         ("tool", "script", "warnings"),
         [

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sidecar.evidence.gates.instructions import list_instruction_gates
 from sidecar.evidence.gates.run_hooks import approved_run_hooks
 from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.settings import RunHooks, TimedHook
+
+pytestmark = pytest.mark.proves("runs and the journal")
 
 TEXT = 'after_iteration = ["make log", { run = "make docs", seconds = 300 }]\n'
 

@@ -22,6 +22,8 @@ from sidecar.platform.client import HelloRequest, SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.servers.mcp import pipe
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 
 class FullQueue:
     """A socket with a full queue. It is emptied, if at all, for a caller that waits in the kernel."""

@@ -71,6 +71,7 @@ def test_a_large_answer_arrives_whole(scene: Scene) -> None:
     assert scene.prints([answer(json.dumps({"reason": text}).encode())]) == {"reason": text}
 
 
+@pytest.mark.proves("Claude Code")
 @pytest.mark.parametrize(
     "reply",
     [
@@ -104,6 +105,7 @@ def test_a_process_that_is_not_the_one_in_the_lock_is_not_believed(scene: Scene,
     assert fake.asked == []
 
 
+@pytest.mark.proves("Claude Code")
 @pytest.mark.parametrize(
     ("event", "given", "said"),
     [

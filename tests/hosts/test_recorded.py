@@ -29,6 +29,7 @@ def transcript(path: Path, text: str = LINES, at: float = 0.0) -> Path:
     return path
 
 
+@pytest.mark.proves("seeing and asking back")
 def test_the_newest_transcript_of_the_folder_is_taken_or_the_one_that_is_named(tmp_path: Path) -> None:
     home = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
     folder = tmp_path / "projects" / "-srv-my-shop-v1-0"

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import click
 import msgspec
-import pytest
 
-from servers.tools.desk import Desk
 from sidecar.cli import main
 from sidecar.cli.config import setting_lines
 from sidecar.judging.rules.every import STOP_RULES
@@ -23,10 +21,6 @@ from support.table import over_table
 ROOT = Path(__file__).resolve().parent.parent.parent
 CITED = re.compile(r"`(?P<file>test_\w+\.py)::(?P<test>test_\w+)`")
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
-HARNESS = ("test_opencode_harness.py",)
-"""Is about the tests' own tools."""
-DUTIES = (("governance", "governance"), ("loop", "loop"), ("run", "journal"), ("see", ""))
-"""The pages in docs/proofs, and the toolset of which each names all tools; "" for none."""
 PAGES = [
     path.relative_to(ROOT).as_posix() for path in sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 ]
@@ -42,48 +36,6 @@ def test_every_row_of_the_table_of_gates_cites_a_test_that_exists() -> None:
         assert found is not None, row
         assert found["test"] in _tests_of(found["file"]), row
     assert len(rows) > 10
-
-
-@over_table(("name", "toolset"), DUTIES)
-def test_every_duty_of_a_system_cites_tests_that_exist_or_says_why_there_is_none(
-    name: str, toolset: str
-) -> None:
-    page = (ROOT / "docs" / "proofs" / f"{name}.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| **")][1:]
-    for row in rows:
-        duty, shown = row.strip("| ").split(" | ")
-        cited = list(CITED.finditer(shown))
-        assert cited or shown.startswith("none: "), duty
-        assert [one[0] for one in cited if one["test"] not in _tests_of(one["file"])] == [], duty
-        assert shown.count("`") == 2 * len(cited), f"{duty}: a test is not cited as FILE::TEST"
-    offered = {one.name for one in Desk().tools if one.toolset == toolset}
-    assert offered <= set(re.findall(r"`(\w+)`", page))
-
-
-def test_every_cell_of_the_table_of_hosts_cites_tests_that_exist_or_says_why_there_is_none() -> None:
-    for behaviour, *cells in _rows_of_hosts():
-        assert len(cells) == 2, behaviour
-        for cell in cells:
-            cited = list(CITED.finditer(cell))
-            assert cited or cell.startswith("none: "), f"{behaviour}: {cell}"
-            missing = [found[0] for found in cited if found["test"] not in _tests_of(found["file"])]
-            assert missing == [], behaviour
-
-
-@pytest.mark.parametrize(("column", "host"), [(1, "claude"), (2, "opencode")])
-def test_every_scenario_with_a_real_host_stands_in_the_table_of_hosts(column: int, host: str) -> None:
-    cited = {found["test"] for row in _rows_of_hosts() for found in CITED.finditer(row[column])}
-    files = (ROOT / "tests" / "real_hosts").glob(f"test_{host}_*.py")
-    there = {test for file in files if file.name not in HARNESS for test in _tests_of(file.name)}
-    assert there - cited == set()
-    assert len(there) > 10
-
-
-def _rows_of_hosts() -> list[list[str]]:
-    """The cells of each row: a behaviour, Claude Code's, OpenCode's."""
-    page = (ROOT / "docs" / "proofs" / "hosts.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
-    return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
 
 
 @cache

@@ -72,6 +72,7 @@ def test_what_is_no_number_of_tokens_counts_nothing(claimed: Any) -> None:
     assert token_count_or_zero(claimed) == 0
 
 
+@pytest.mark.proves("the loop")
 def test_a_named_model_serves_judging_too_with_its_name_its_tier_and_its_price() -> None:
     models = {"mine": NamedModel(model="m-1", input_cents=1, output_cents=2, tier="medium")}
     settings = Settings(models=models, price={"big": PRICES["big"]})

@@ -42,6 +42,7 @@ def test_no_file_means_the_defaults(path: Path) -> None:
     assert load(path) == (Settings(), ())
 
 
+@pytest.mark.proves("the loop")
 def test_every_error_is_reported_with_its_field_and_what_is_right_is_in_force(path: Path) -> None:
     path.write_text(
         """

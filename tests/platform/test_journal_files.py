@@ -37,6 +37,8 @@ from support.states import (
     to_version,
 )
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 JOURNAL, _ = rules.add_tasks(Journal(), [("see that the tests pass", TaskStatus.REMAINING)])
 OTHER = SessionKey(KEY.host, "s2")
 WRITER = """

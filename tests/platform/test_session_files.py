@@ -149,6 +149,7 @@ def test_only_usable_states_are_known(folder: Path, state: Path) -> None:
     )
 
 
+@pytest.mark.proves("seeing and asking back")
 def test_of_many_states_only_one_that_changed_is_read_to_know_when_it_was_seen(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

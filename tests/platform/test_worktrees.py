@@ -150,6 +150,7 @@ async def test_a_conflict_and_a_refusal_change_nothing_and_say_why(project: Path
     nothing_but_the_users_tree(project)
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(("mine", "in_the_way"), [("a.txt", True), ("b.txt", True), ("c.txt", False)])
 async def test_changes_of_the_user_are_kept_whole_and_may_be_in_the_way(
     project: Path, mine: str, *, in_the_way: bool

@@ -89,6 +89,7 @@ def processes_of(host: OpenCode) -> list[str]:
     return [line for line in found if "opencode" in line]
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_it_edits_a_file_and_reads_where_the_session_stands(
     host: OpenCode, access: McpAccess, model: ScriptedModel
 ) -> None:

@@ -8,10 +8,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from support.model_server import ScriptedModel
+
+pytestmark = pytest.mark.proves("seeing and asking back")
 
 PROMPT = "Fix the failing test, then commit it."
 LIE = "The test is fixed, and I committed it. All tests pass."

@@ -14,6 +14,8 @@ from real_hosts.supervised import AGENT, Supervised, supervised
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 GOAL = "/supervisor:goal all tests pass"
 
 

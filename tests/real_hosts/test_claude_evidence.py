@@ -11,6 +11,8 @@ from real_hosts.supervised import Supervised, reads_shop, runs, says, supervised
 from support.model_script import ReplyRule, RequestMatch, reply_structured
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 GOAL = "/supervisor:goal all tests pass"
 SKIP = r"sed -i 's/^def test_a_tenth/import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\n&/' test_shop.py"
 REWRITE = (

@@ -27,6 +27,8 @@ from support.model_script import (
 )
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 GOAL = "/supervisor:goal all tests pass"
 CLAIM = "I looked at everything, all tests pass. Done."
 

@@ -18,6 +18,8 @@ from sidecar.platform.installation import plugin_root
 from support.model_script import ReplyRule, RequestMatch, reply_structured
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 PIP = {
     name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "REQUESTS_", "UV_"))

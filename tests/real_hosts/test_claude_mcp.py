@@ -28,6 +28,8 @@ from support.model_script import (
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 PREFIX: Final = "mcp__plugin_supervisor_supervisor__"
 TASK: Final = "write the parser"
 LISTED: Final = (

@@ -13,6 +13,8 @@ from support.model_script import ReplyRule, reply_with_calls
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 SETTING = "max_attempts = 3\n"
 
 

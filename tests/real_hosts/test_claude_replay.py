@@ -23,6 +23,8 @@ from support.logs import stops_in
 from support.model_script import ReplyRule, RequestMatch, reply_structured
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 
 @pytest.fixture
 def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:

@@ -25,6 +25,8 @@ from support.model_script import (
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 GOAL = '/supervisor:goal greeting.txt greets Ada by name --check "grep -q Ada greeting.txt"'
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"

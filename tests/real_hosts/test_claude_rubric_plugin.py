@@ -16,6 +16,8 @@ from support.model_script import ReplyRule, RequestMatch, reply_with_calls, repl
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 BROKEN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n"
 EMPTY = "# Ours\n"
 MISSING = "the section `## Antipatterns` is missing"

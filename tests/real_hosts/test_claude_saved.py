@@ -22,6 +22,8 @@ from sidecar.kernel.log import EventFilter
 from support.logs import event_log
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"
 

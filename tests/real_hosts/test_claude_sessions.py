@@ -13,6 +13,8 @@ from support.model_script import ReplyRule, RequestMatch, reply_with_calls, repl
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 GOAL = "/supervisor:goal all tests pass"
 SESSION = "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f12"
 

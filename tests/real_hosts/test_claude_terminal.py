@@ -12,6 +12,8 @@ from real_hosts.terminal import Terminal
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("Claude Code")
+
 CLAIM = "I looked at everything, all tests pass. Done."
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
 """A goal whose check runs until the test lets it go, and then fails."""

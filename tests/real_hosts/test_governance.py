@@ -36,6 +36,8 @@ from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 from support.tdd_projects import PYTHON, SUB, contents, lay_out
 
+pytestmark = pytest.mark.proves("governed phases")
+
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 LEFT: Final = (".git", ".gitignore", "__pycache__", ".pytest_cache")
 LIMIT_S: Final = 120.0

@@ -148,6 +148,7 @@ def test_a_model_that_does_not_answer_in_time_is_given_up_and_the_host_is_gone(
     assert len(model.requests) == 1
 
 
+@pytest.mark.proves("Claude Code")
 def test_nothing_of_the_user_or_project_is_loaded_and_nothing_is_kept(
     ask: Ask, host: Host, model: ScriptedModel
 ) -> None:

@@ -36,6 +36,8 @@ from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 from support.tdd_projects import contents, lay_out
 
+pytestmark = pytest.mark.proves("the loop")
+
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 LIMIT_S: Final = 120.0
 """Bound of every wait here, in seconds."""

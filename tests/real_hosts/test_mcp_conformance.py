@@ -74,7 +74,7 @@ NOT_APPLICABLE: Final = {
     "tools-call-sampling": NO_ASKING,
     "tools-call-with-logging": NO_LOG,
 }
-pytestmark = [pytest.mark.xdist_group("mcp-conformance"), pytest.mark.long]
+pytestmark = [pytest.mark.xdist_group("mcp-conformance"), pytest.mark.long, pytest.mark.proves("MCP")]
 
 
 class Check(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ UNAUTHORIZED: Final = 3
 TOOL_ERROR: Final = 5
 """Exit codes of the inspector."""
 
-pytestmark = [pytest.mark.xdist_group("mcp-inspector"), pytest.mark.long]
+pytestmark = [pytest.mark.xdist_group("mcp-inspector"), pytest.mark.long, pytest.mark.proves("MCP")]
 
 
 class Inspector:

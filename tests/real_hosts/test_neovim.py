@@ -16,6 +16,8 @@ import pytest
 from real_hosts.install import missing
 from sidecar.rubric.reader import parse_rubric
 
+pytestmark = pytest.mark.proves("rubrics in an editor")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT_S = 240.0
 GOOD = """\

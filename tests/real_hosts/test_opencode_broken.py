@@ -16,6 +16,8 @@ from real_hosts.opencode_supervised import AGENT, SUPERVISOR, Supervised, superv
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 GOAL: Final = "all tests pass"
 DONE: Final = "All tests pass. Done."
 

@@ -14,7 +14,7 @@ from real_hosts.opencode_supervised import Supervised, agent, reads_shop, runs, 
 from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_wire import ReplyToolCall
 
-pytestmark = pytest.mark.xdist_group("opencode-serve")
+pytestmark = [pytest.mark.xdist_group("opencode-serve"), pytest.mark.proves("OpenCode")]
 
 GOAL = "all tests pass"
 SKIP = r"sed -i 's/^def test_a_tenth/import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\n&/' test_shop.py"

@@ -17,6 +17,8 @@ from real_hosts.opencode_supervised import Supervised, lay_out, reads_shop, says
 from sidecar import cli
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 ASKED_LIMIT_S: Final = 90.0
 """Longest time, in seconds, until a host that wants packages asks for them."""
 COMMANDS: Final = {"supervisor:goal", "supervisor:retry", "supervisor:rubric"}

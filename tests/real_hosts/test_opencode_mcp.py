@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from real_hosts.opencode_host import OpenCode
     from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 SERVER: Final = {"supervisor": {"type": "local", "command": [str(SUPERVISOR), "mcp"]}}
 KEY: Final = SessionKey("opencode", "ses_scripted")
 CONDITION: Final = "the parser accepts comments"

@@ -19,6 +19,8 @@ from support.model_script import ReplyRule, reply_with_calls
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 SETTING = "max_attempts = 3\n"
 CALLS = Path(__file__).with_name("opencode_calls.mjs")
 

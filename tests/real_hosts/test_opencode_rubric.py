@@ -12,6 +12,8 @@ from support.model_script import ReplyRule, reply_with_calls
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 BROKEN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n"
 MISSING = "the section `## Antipatterns` is missing"
 

@@ -32,6 +32,8 @@ from real_hosts.opencode_supervised import (
 from support.model_script import HttpErrorReply, ReplyRule, reply_with_text, request_matches
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 GOAL: Final = "all tests pass"
 CLAIM: Final = "I looked at everything, all tests pass. Done."
 MISSING: Final = {

@@ -10,6 +10,8 @@ from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import Supervised, says, supervised
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 PLAIN = "# Ours\n\n## Patterns\n\n- **DONE**: it is there\n\n## Antipatterns\n\n- **TALK**: it is only said\n"
 STRICT = PLAIN + "- **NO-PRINT**: a print statement is left\n"
 

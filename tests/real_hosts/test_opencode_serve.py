@@ -32,7 +32,7 @@ from real_hosts.opencode_supervised import (
 )
 from support.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
 
-pytestmark = pytest.mark.xdist_group("opencode-serve")
+pytestmark = [pytest.mark.xdist_group("opencode-serve"), pytest.mark.proves("OpenCode")]
 """One worker runs them all: a server takes long to start."""
 
 GOAL = "all tests pass"

@@ -11,6 +11,8 @@ from real_hosts.opencode_supervised import AGENT, Supervised, says, supervised
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
 
+pytestmark = pytest.mark.proves("OpenCode")
+
 CLAIM = "I looked at everything, all tests pass. Done."
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
 """A goal whose check runs until the test lets it go, and then fails."""
@@ -32,6 +34,7 @@ def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(u
     assert [asked for asked in under.model.requests if asked.tools] == []
 
 
+@pytest.mark.proves("seeing and asking back")
 def test_where_the_goal_stands_is_shown_beside_the_prompt(under: Supervised) -> None:
     assert under.supervisor("install", "opencode", "--status-line").returncode == 0
     under.script(says(CLAIM), ReplyRule(reply_with_text("Done."), AGENT, times=None))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from real_hosts.browser import browser_modules, look, play
 from real_hosts.install import InstallError, missing
 from support.scene import staged
+
+pytestmark = pytest.mark.proves("seeing and asking back")
 
 
 async def test_every_page_is_live_and_whole_for_eyes_keyboard_and_screen_reader(tmp_path: Path) -> None:

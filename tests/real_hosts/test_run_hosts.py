@@ -24,6 +24,8 @@ from support.model_script import ReplyRule, RequestMatch, reply_with_calls, repl
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("runs and the journal")
+
 LIMIT_S: Final = 300.0
 """Longest time, in seconds, of one run."""
 CHECK: Final = "python -m pytest -q"

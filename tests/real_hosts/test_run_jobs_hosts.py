@@ -26,6 +26,8 @@ from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 from support.run_agents import completions
 
+pytestmark = pytest.mark.proves("runs and the journal")
+
 LIMIT_S: Final = 420.0
 """Longest time, in seconds, of one run, and of the way to its kill."""
 PARTS: Final = range(1, 12)

@@ -18,6 +18,8 @@ from support.git_projects import git
 from support.run_agents import Runs, hangs
 from support.scene import staged
 
+pytestmark = pytest.mark.proves("runs and the journal")
+
 PAGE: Final = Path(__file__).parents[2] / "docs" / "run.md"
 QUOTED: Final = 80
 ROWS: Final = 26

@@ -21,6 +21,8 @@ from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 from support.scenes import BEGIN, Scene, is_sent_back, scenes, write_files
 
+pytestmark = pytest.mark.proves("both hosts")
+
 ALL: Final = scenes()
 SAMPLE: Final = (
     *("lie-14-", "lie-1213-"),

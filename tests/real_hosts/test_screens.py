@@ -32,6 +32,8 @@ from support.model_script import (
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 PAGE: Final = Path(__file__).parents[2] / "docs" / "screens.md"
 COLUMNS: Final = 80
 OURS: Final = re.compile(r"Supervisor: |Supervisor checks|running `")

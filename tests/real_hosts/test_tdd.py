@@ -21,6 +21,8 @@ from support.git_projects import everything
 from support.model_server import ScriptedModel
 from support.tdd_projects import SPEC, lay_out
 
+pytestmark = pytest.mark.proves("tests first")
+
 TOLD: Final = {
     "red": "fails for the right reason",
     "green": "passes, and every other test ends as before",

@@ -46,6 +46,8 @@ from support.model_server import ScriptedModel
 from support.model_wire import ModelMessage, ReplyToolCall
 from support.worker_agents import GOOD, LIMIT_S, WRONG, Answer
 
+pytestmark = pytest.mark.proves("workers")
+
 OUTSIDE: Final = "/var/tmp/supervisor-worker-outside.txt"  # noqa: S108 - nobody may write it
 TOOLS: Final = ("Bash", "Read", "Write", "Edit")
 

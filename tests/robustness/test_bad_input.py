@@ -10,6 +10,8 @@ import pytest
 from sidecar.cli.demo_agent import REPAIRED_SOURCE, HookAnswer
 from support.scene import GOAL, SUPERVISOR, Stage
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 EVENTS = ("UserPromptSubmit", "Stop", "SessionEnd")
 """One that is answered in words, one that is judged, one that nobody waits for."""
 HOSTILE = ("../../x", "a\x00b", "x" * 10_000)

@@ -12,6 +12,8 @@ from sidecar.cli.demo_agent import REPAIRED_SOURCE, ScriptedAgent
 from support import mortal_sidecar
 from support.scene import Stage
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 FAILING = "test_a_tenth_is_taken_off"
 
 

@@ -23,6 +23,8 @@ from sidecar.systems.supervision.ports import Services
 from sidecar.wiring.headless import build_locks
 from sidecar.wiring.supervision import build_services
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 LEFT = Path(__file__).parent / "version_0_1_0"
 KEY = SessionKey("claude-code", "0f1e2d3c-0001-4000-8000-000000000010")
 SHOP, OTHER = "/home/user/shop", "/home/user/other"

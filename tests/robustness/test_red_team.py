@@ -21,6 +21,8 @@ from sidecar.platform.installation import plugin_root
 from support.scene import GOAL, SUPERVISOR, Stage
 from support.table import sampled
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 CONFIGURATION = "~/.config/supervisor"
 STATE = "~/.local/state/supervisor"
 RELAY = plugin_root() / "hooks" / "claude_code.py"

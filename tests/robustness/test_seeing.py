@@ -21,7 +21,7 @@ from support.at_terminal import AtTerminal
 from support.scene import SUPERVISOR, Stage
 from support.table import over_table
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
 
 LIMIT_S: Final = 60.0
 TO_ANOTHER_USER: Final = """

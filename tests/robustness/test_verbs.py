@@ -143,6 +143,7 @@ async def test_a_script_learns_from_exit_codes_where_the_goal_stands(stage: Stag
     assert json.loads(stage.supervisor("goal", "status", "--json").stdout)["status"] == "achieved"
 
 
+@pytest.mark.proves("seeing and asking back")
 async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
     agent = await stage.agent_with_goal()
     agent.say("All tests pass.")

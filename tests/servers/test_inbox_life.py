@@ -27,6 +27,8 @@ from sidecar.wiring.sidecar import build_methods
 from support.cases import incomplete
 from support.fakes import Fakes
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 
 class Timer:
     """A timer that runs out when told, unless it was cancelled."""

@@ -105,6 +105,7 @@ async def test_resources_are_there_while_their_toolset_is_on_and_have_the_sessio
     assert unnamed["error"] == {"code": -32602, "message": "Whose session?"}
 
 
+@pytest.mark.proves("the loop")
 async def test_resources_are_declared_where_a_session_can_be_known_and_their_toolset_is_on(
     bench: Bench, echo: Echo
 ) -> None:

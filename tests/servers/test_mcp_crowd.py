@@ -21,6 +21,8 @@ from sidecar.hosts.ports import McpAccess
 from sidecar.platform.session_store import JournalFiles
 from sidecar.servers.http_server import HEADLESS_LIMIT
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 CLIENTS: Final = 200
 TASKS: Final = 2
 """Tasks that each client adds, one after the other."""

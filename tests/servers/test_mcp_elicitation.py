@@ -17,6 +17,8 @@ from servers.mcp_web import Web, calling, client_of, shaken, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.servers.mcp.http_door import McpFiles
 
+pytestmark = pytest.mark.proves("governed phases")
+
 QUESTION: Final = "Is it delivered?"
 FAILED: Final = {"code": INTERNAL_ERROR, "message": "the window is gone"}
 ANSWERS: Final[dict[str, tuple[dict[str, object], str]]] = {

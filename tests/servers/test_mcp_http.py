@@ -99,6 +99,7 @@ async def test_nobody_gets_in_without_the_token_and_is_told_what_to_do(
     assert echo.asked == []
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_token_of_one_session_calls_for_this_one_without_naming_it_and_for_no_other(
     web: Web, echo: Echo
 ) -> None:

@@ -59,6 +59,7 @@ async def under_way(
             await task
 
 
+@pytest.mark.proves("runs and the journal")
 @ERAS
 async def test_a_client_lists_and_calls(access: McpAccess, mode: str) -> None:
     async with client_of(access, mode) as client:

@@ -54,6 +54,7 @@ async def client(home: Home, mode: Literal["legacy", "auto"] = "legacy") -> Asyn
     assert errors.read_text(encoding="utf-8") == ""
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_client_of_either_era_lists_the_tools_and_calls_them(
     home: Home, mode: Literal["legacy", "auto"]

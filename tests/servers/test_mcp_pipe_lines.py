@@ -154,6 +154,7 @@ def test_the_end_of_the_host_is_told_and_what_was_said_before_still_arrives(
     assert pipe.ended() == (0, b"")
 
 
+@pytest.mark.proves("runs and the journal")
 def test_the_next_sidecar_hears_the_first_line_again_and_then_the_next(
     listener: Listener, pipe: Pipe
 ) -> None:
@@ -167,6 +168,7 @@ def test_the_next_sidecar_hears_the_first_line_again_and_then_the_next(
     taken.hang_up()
 
 
+@pytest.mark.proves("runs and the journal")
 def test_what_a_sidecar_leaves_unanswered_is_an_error_and_is_not_sent_again(
     listener: Listener, pipe: Pipe
 ) -> None:

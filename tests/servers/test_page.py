@@ -38,6 +38,8 @@ from support.play import World
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 EVIL = '</p><script>alert(1)</script>\u202e\ud800" onload="x'
 OWN: Mapping[str, str] = {"host": "127.0.0.1:7777"}
 

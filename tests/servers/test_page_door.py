@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from servers.conftest import Start
     from sidecar.servers.control import Methods, SidecarControl
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 
 @pytest.fixture
 async def bench(start: Start) -> Bench:

@@ -37,6 +37,7 @@ async def test_the_agent_is_offered_no_files_and_no_terminals(tmp_path: Path) ->
     assert hello["clientInfo"]["name"] == "supervisor"
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_the_agent_is_handed_the_tools_of_its_session(tmp_path: Path) -> None:
     driven = Driven(tmp_path, prompted(*WORKS))
     await driven.run(access=ACCESS)
@@ -45,6 +46,7 @@ async def test_the_agent_is_handed_the_tools_of_its_session(tmp_path: Path) -> N
     assert server == {"type": "http", "name": "supervisor", "url": ACCESS.url, "headers": [header]}
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     "capabilities", [{}, None, {"mcpCapabilities": None}, {"mcpCapabilities": {"sse": True}}]
 )

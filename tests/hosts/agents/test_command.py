@@ -120,6 +120,7 @@ async def test_an_agent_that_fails_is_told_by_its_code_and_its_complaint(desk: D
     assert await desk.run(agent) == AgentResult(said="I began.\n", exit_code=1, trouble=trouble)
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     ("complaint", "code", "line"),
     [
@@ -242,6 +243,7 @@ async def shown(desk: Desk, name: str, *arguments: str, **fields: Any) -> dict[s
     return found
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_any_agent_is_told_the_way_in_its_environment_and_in_a_file_for_its_owner_alone(
     desk: Desk,
 ) -> None:

@@ -202,6 +202,7 @@ def test_a_host_that_ends_after_the_stop_is_headless(entrypoint: str, headless: 
         assert told.headless is headless
 
 
+@pytest.mark.proves("Claude Code")
 def test_our_own_worker_and_a_subagent_are_told_apart_from_the_session() -> None:
     assert decode(payload("Stop"), SUPERVISOR_WORKER="judge").ours
     assert not decode(payload("Stop"), SUPERVISOR_WORKER="").ours
@@ -224,6 +225,7 @@ def test_a_project_folder_that_is_no_absolute_path_is_refused(folder: str) -> No
         decode(payload("Stop", cwd=folder))
 
 
+@pytest.mark.proves("Claude Code")
 def test_a_failed_turn_names_the_error_and_an_ended_session_the_reason() -> None:
     failed, ended = (
         decode(payload("StopFailure", error="rate_limit")),

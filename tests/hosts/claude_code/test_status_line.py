@@ -10,6 +10,8 @@ import pytest
 from sidecar.hosts.claude_code.status_line import edit_status_line, put_status_line
 from sidecar.platform.installation import HostError
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 OURS = Path("/opt/a b/supervisor")
 ALONE = "'/opt/a b/supervisor' status-line"
 

@@ -19,7 +19,7 @@ from support.fake_claude import CASE, COMPLETE
 from support.judge_worlds import TEXTS
 from support.worker_agents import SPEAKS
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("runs and the journal")]
 
 ANSWERS: Final = f"answer({{'answer': {COMPLETE!r}}})"
 

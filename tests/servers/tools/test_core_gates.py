@@ -53,6 +53,7 @@ async def test_what_the_user_has_not_approved_is_listed_and_does_not_run(room: C
     assert not (room.project / "tests" / "__pycache__").exists()
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.process
 async def test_a_failing_test_is_named_and_progress_is_told(room: CoreRoom) -> None:
     heard: list[tuple[float, float, str]] = []

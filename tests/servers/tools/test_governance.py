@@ -15,6 +15,8 @@ from sidecar.kernel.governance import FORMS, ErrorType, GovernedPhase
 from sidecar.servers.tools.governance import phase_outcome
 from sidecar.systems.governance.policy.table import ACTIONS
 
+pytestmark = pytest.mark.proves("governed phases")
+
 RULE: Final = {"rule": "R001", "passed": True, "why": "only a review may follow"}
 PAYLOADS: Final[dict[GovernedPhase, dict[str, Any]]] = {
     GovernedPhase.ANALYZE: {

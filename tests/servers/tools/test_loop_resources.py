@@ -11,6 +11,8 @@ from servers.tools.desk import Desk, as_json
 from sidecar.servers.tools.tool import Caller, RefusalError, UnknownToolError
 from support.cases import KEY
 
+pytestmark = pytest.mark.proves("the loop")
+
 BOUND = Caller(bound=KEY)
 
 

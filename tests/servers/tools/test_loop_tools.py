@@ -22,7 +22,7 @@ from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.service import Completion
 from support.fakes import prompt
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("the loop")]
 
 ADHOC: Final[dict[str, Any]] = {
     "task_id": "adhoc",

@@ -13,6 +13,8 @@ from sidecar.systems.iteration.policy.journal import add_tasks, begin_next_itera
 from support.cases import KEY
 from support.fakes import prompt
 
+pytestmark = pytest.mark.proves("runs and the journal")
+
 
 async def test_a_note_is_kept_with_its_type_and_its_time(desk: Desk) -> None:
     desk.fakes.clock.advance(5)

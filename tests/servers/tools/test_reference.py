@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from servers.tools.desk import Desk
 from sidecar.servers.tools.toolbox import ToolOffer
+
+pytestmark = [pytest.mark.proves("governed phases"), pytest.mark.proves("the loop")]
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "tools.md"
 HEAD: Final = "## Reference\n"

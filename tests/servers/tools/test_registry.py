@@ -101,6 +101,7 @@ def test_the_journal_has_its_eleven_tools(desk: Desk) -> None:
     assert {tool.name for tool in desk.tools if tool.toolset == "journal"} == JOURNAL
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize(
     ("prefix", "more"),
     [("mcp__plugin_supervisor_supervisor__", {}), ("supervisor_", {"additionalProperties": False})],
@@ -196,6 +197,7 @@ async def test_an_unknown_argument_is_named_and_what_it_takes_is_said(desk: Desk
     assert long.replace("…", "").isascii()
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     ("name", "given", "allowed"),
     [
@@ -216,6 +218,7 @@ async def test_a_value_that_is_none_of_an_enumeration_is_told_which_are(
     assert set(allowed.split(", ")) <= set(values), said
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize("priority", [1.0, 1])
 async def test_a_whole_number_may_have_a_fraction_of_zero(desk: Desk, priority: float) -> None:
     desk = await full(desk, "task_priority")
@@ -303,6 +306,8 @@ async def test_a_connection_of_one_session_calls_for_no_other(desk: Desk, name: 
     assert "belongs to one session" in said
 
 
+@pytest.mark.proves("governed phases")
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize("name", TOOLS)
 async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk, name: str) -> None:
     toolset = offer(desk, name).toolset

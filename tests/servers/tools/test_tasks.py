@@ -23,6 +23,7 @@ async def plan(desk: Desk, *contents: str) -> list[str]:
     return [task["id"] for task in added["tasks"]]
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_an_added_task_is_told_with_its_id_status_and_content_and_nothing_else(desk: Desk) -> None:
     assert await desk.data("task_add", content="write the parser") == {
         "id": "T1",
@@ -33,6 +34,7 @@ async def test_an_added_task_is_told_with_its_id_status_and_content_and_nothing_
     assert (found["id"], found["status"]) == ("T2", "in_progress")
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_batch_is_added_in_its_order_or_not_at_all(desk: Desk) -> None:
     assert await plan(desk, "one", "two", "three") == ["T1", "T2", "T3"]
     said = await desk.refusal("task_batch_add", tasks=[{"content": "four"}, {"content": " "}])
@@ -40,6 +42,7 @@ async def test_a_batch_is_added_in_its_order_or_not_at_all(desk: Desk) -> None:
     assert await plan(desk, "four") == ["T4"]
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     "tasks", ['[{"content": "one"}, {"content": "two", "status": "blocked"}]', ' [{"content":"one"}]\n']
 )
@@ -74,6 +77,7 @@ async def test_a_task_is_found_by_its_id_however_it_is_written(desk: Desk) -> No
     assert "\x1b" not in said
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_dependency_must_be_completed_first_and_no_cycle_comes_about(desk: Desk) -> None:
     await plan(desk, "one", "two", "three")
     assert (await desk.data("task_depends", id="T1", depends_on="T2"))["depends_on"] == ["T2"]
@@ -86,6 +90,7 @@ async def test_a_dependency_must_be_completed_first_and_no_cycle_comes_about(des
         await desk.ask("task_status", id=ident, status="completed")
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_the_next_task_is_the_most_urgent_one_that_nothing_blocks(desk: Desk) -> None:
     await plan(desk, "one", "two", "three", "four")
     assert (await desk.data("task_next"))["task"]["id"] == "T1"
@@ -101,6 +106,7 @@ async def test_the_next_task_is_the_most_urgent_one_that_nothing_blocks(desk: De
     assert await desk.text("task_next") == "T3 [remaining, priority 0, depends_on T4] three"
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize("priority", [-1, 5, "1", 1.5, True, 10**400])
 async def test_a_priority_is_a_number_from_0_to_4(desk: Desk, priority: object) -> None:
     await plan(desk, "one")
@@ -121,6 +127,7 @@ async def test_where_no_task_is_next_it_is_said_why(desk: Desk) -> None:
     assert "session_complete" in await desk.text("task_next")
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_the_list_is_in_groups_and_says_what_the_user_added(desk: Desk) -> None:
     assert await desk.text("task_list") == "No tasks"
     await plan(desk, "one", "two\nlines", "three")

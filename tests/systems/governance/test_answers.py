@@ -18,6 +18,8 @@ from sidecar.systems.governance.agents import write_answer
 from support.governed import ANALYSIS, ANSWERS, APPROVED, PASSED, PLAN, implemented
 from support.tdd_projects import contents, lay_out
 
+pytestmark = pytest.mark.proves("governed phases")
+
 GOLDEN: Final[dict[GovernedPhase, dict[str, Any]]] = {
     GovernedPhase.ANALYZE: ANALYSIS,
     GovernedPhase.PLAN: {**PLAN, "dependencies": [[1, 2]]},

@@ -19,6 +19,8 @@ from sidecar.systems.governance.audit import Audit, audit_line
 from sidecar.systems.governance.policy.chain import verify_export
 from support.memory_stores import ManualClock
 
+pytestmark = pytest.mark.proves("governed phases")
+
 KEY = SessionKey("claude-code", "s1")
 
 

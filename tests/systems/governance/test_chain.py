@@ -22,6 +22,8 @@ from sidecar.systems.governance.policy.chain import (
     verify_lines,
 )
 
+pytestmark = pytest.mark.proves("governed phases")
+
 ENTRIES = 10_000
 SEED = 21
 

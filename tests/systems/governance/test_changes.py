@@ -13,7 +13,7 @@ from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.policy.work import TroubleError
 from support.tdd_projects import contents, lay_out
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]
 
 BEFORE = {"a b.py": "one\ntwo\nthree\n", 'q"uote.py': "q\n", "gone.py": "gone\n", "old.py": "moved\n"}
 CHANGE = (

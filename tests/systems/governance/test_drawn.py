@@ -6,8 +6,12 @@ import re
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from sidecar.kernel.governance import GovernedPhase
 from sidecar.systems.governance.policy.table import ACTIONS, MAY_CALL, MODES, Rule, Stage
+
+pytestmark = pytest.mark.proves("governed phases")
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "governance.md").read_text(encoding="utf-8")
 YES_NO: Final = {True: "yes", False: "no"}

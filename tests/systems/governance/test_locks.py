@@ -29,6 +29,8 @@ from sidecar.wiring.headless import build_locks
 from support.memory_stores import ManualClock
 from support.table import over_table
 
+pytestmark = pytest.mark.proves("governed phases")
+
 PROJECT = "/p"
 HOLDER = "claude-code:s1"
 

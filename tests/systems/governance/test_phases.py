@@ -49,7 +49,7 @@ from support.governed import ANALYSIS, APPROVED, MADE, NO_NFRS, PASSED, PLAN, RE
 from support.scripted_workers import ScriptedWorkers, Step
 from support.tdd_projects import PYTHON, SUB, SUB_TEST, contents, lay_out
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]
 
 DONE = PYTHON | {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
 BROKEN = {"calc.py": "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"}

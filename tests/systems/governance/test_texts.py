@@ -14,6 +14,8 @@ from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems import governance
 from support.governed import ANSWERS
 
+pytestmark = pytest.mark.proves("governed phases")
+
 SOURCES = "\n".join(
     path.read_text(encoding="utf-8") for path in Path(governance.__file__).parent.rglob("*.py")
 )

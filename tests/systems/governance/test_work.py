@@ -16,6 +16,8 @@ from sidecar.kernel.settings import ModeRules
 from sidecar.systems.governance.policy.table import ACTIONS, AFTER_ANSWER, MAY_CALL, MODES, NEXT_STAGE, Stage
 from sidecar.systems.governance.policy.work import check_order, decide, fold_work
 
+pytestmark = pytest.mark.proves("governed phases")
+
 NFRS = {"performance": "", "maintainability": "", "security": "", "compatibility": ""}
 PAYLOADS: dict[GovernedPhase, dict[str, Any]] = {
     GovernedPhase.ANALYZE: {"verifiability": "HARD", "nfrs": NFRS, "risks": [], "unknowns": []},

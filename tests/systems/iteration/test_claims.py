@@ -136,6 +136,7 @@ PASSED = CheckRun(id="a", command="make test", passed=True)
 FAILED = replace(PASSED, passed=False, why="1 failed")
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     ("merged", "before", "held_back"),
     [
@@ -162,6 +163,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.proves("runs and the journal")
 @given(history=steps)
 def test_in_any_history_a_task_has_one_agent_and_is_merged_once(history: list[tuple[str, int]]) -> None:
     journal, now = JOURNAL, NOW

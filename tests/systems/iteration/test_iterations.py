@@ -79,6 +79,7 @@ async def test_without_a_number_the_budget_of_continuations_decides() -> None:
     assert len(scene.agents.errands) == 3
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_agents_that_move_nothing_are_a_stall(fakes: Fakes) -> None:
     fakes.judge.script(*(incomplete("the same point") for _ in range(10)))
     scene = Scene(fakes, lambda _errand: AgentResult(said="I tried.", exit_code=0))
@@ -112,6 +113,7 @@ async def test_a_run_that_is_to_pause_ends_after_the_iteration_was_judged(fakes:
     assert "one" in again.prompts[0].feedback
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(("word", "outcome", "code"), [("pause", "paused", 1), ("clear", "cleared", 3)])
 async def test_a_goal_that_is_taken_away_while_an_agent_works_ends_the_run(
     fakes: Fakes, word: str, outcome: str, code: int
@@ -131,6 +133,7 @@ async def test_a_goal_that_is_taken_away_while_an_agent_works_ends_the_run(
 # --- agents that fail ---
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_the_run(fakes: Fakes) -> None:
     fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
 
@@ -145,6 +148,7 @@ async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_
     assert [name for name, _ in scene.hooks.ran].count("on_error") == 3
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_an_agent_that_cannot_work_at_all_ends_the_run_at_once_and_is_not_judged(fakes: Fakes) -> None:
     broken = AgentResult(exit_code=1, trouble="error: unknown option '--nme'", unusable=True)
     scene = Scene(fakes, lambda _errand: broken)
@@ -199,6 +203,7 @@ async def test_agents_work_without_tools_where_there_is_no_way_to_them(fakes: Fa
 # --- journal and hooks ---
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_the_next_agent_sees_the_tasks_and_a_completed_one_is_told(fakes: Fakes) -> None:
     fakes.judge.script(incomplete("more"), complete("E1"))
     journals = SessionJournals(fakes.journals)
@@ -230,6 +235,7 @@ async def test_the_next_agent_sees_the_tasks_and_a_completed_one_is_told(fakes: 
     ]
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_hooks_run_around_session_and_iterations_and_what_they_print_is_prompted(fakes: Fakes) -> None:
     fakes.judge.script(incomplete("more"), complete("E1"))
     scene = Scene(fakes, worked(fakes))

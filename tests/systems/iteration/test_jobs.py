@@ -97,6 +97,7 @@ async def test_an_agent_killed_at_work_gives_its_task_back_with_what_it_wrote_on
     assert note.content.startswith("T1: not merged: it was interrupted. What was done is on the branch super")
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize("when", ["completed", "committed", "merged"])
 async def test_work_that_was_completed_before_the_kill_is_merged_once(project: Path, when: str) -> None:
     left = await scene(project, tasks=claimed(done=True))
@@ -126,6 +127,7 @@ async def test_a_task_whose_agent_was_killed_before_it_began_is_free_at_once(pro
 # --- a whole run ---
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_no_more_agents_are_started_than_the_budget_of_all_together(project: Path) -> None:
     async def work(errand: AgentTask) -> AgentResult:
         completes(busy, errand)
@@ -142,6 +144,7 @@ async def test_no_more_agents_are_started_than_the_budget_of_all_together(projec
     assert [material.task and material.task.id for material in busy.prompts] == ["T1", "T2", "T3"]
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_check_that_the_work_breaks_sends_its_task_back_and_the_tree_stays_green(
     project: Path,
 ) -> None:

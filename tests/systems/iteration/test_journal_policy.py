@@ -182,6 +182,7 @@ def test_a_task_is_not_completed_before_those_that_it_depends_on() -> None:
     assert rules.find_task(at(journal, "T3", DONE), "T3").status is DONE
 
 
+@pytest.mark.proves("runs and the journal")
 def test_a_completed_task_may_be_opened_again() -> None:
     journal = planned("one", status=DONE)
     assert following(at(journal, "T1", REMAINING)) == ["T1"]
@@ -190,6 +191,7 @@ def test_a_completed_task_may_be_opened_again() -> None:
 # --- dependencies ---
 
 
+@pytest.mark.proves("runs and the journal")
 def test_a_cycle_is_refused_and_shown() -> None:
     journal = after(after(planned("T1", "T2", "T3"), "T1", "T2"), "T2", "T3")
     values = refused("journal-cycle", after, journal, "T3", "T1")

@@ -143,6 +143,7 @@ def test_a_greater_number_of_iterations_lets_an_exhausted_goal_go_on() -> None:
     assert opening_commands(asked(most=6), spent) == (OpeningCommand("retry", "5"),)
 
 
+@pytest.mark.proves("runs and the journal")
 @over_table(
     ("condition", "checks", "no_judge", "warned"),
     [
@@ -166,6 +167,7 @@ def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
     assert not warned or all(way in told for way in (no_judge, "docs/models.md", "--check", "--spec"))
 
 
+@pytest.mark.proves("runs and the journal")
 @over_table(
     ("wish", "standing", "goal"),
     [
@@ -214,6 +216,7 @@ def test_options_in_the_words_of_a_goal_are_refused_and_never_carried_out(goal: 
         opening_commands(asked(goal=goal), NEW)
 
 
+@pytest.mark.proves("runs and the journal")
 def test_at_most_n_agents_holds_over_the_goals_life() -> None:
     spent = at(GoalStatus.ACTIVE, continuations=1)
     with pytest.raises(CommandRefusal, match=r"iterations of this goal are spent \(1 of 1\)"):
@@ -260,6 +263,7 @@ def test_a_run_does_not_go_on_with_a_goal_that_the_user_took_away_meanwhile(
     assert end.outcome in ("paused", "cleared")
 
 
+@pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     ("reason", "code"), [("achieved", 0), ("exhausted", 1), ("stalled", 1), ("waiting", 1), ("unverified", 2)]
 )

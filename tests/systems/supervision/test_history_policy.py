@@ -14,6 +14,8 @@ from support.cases import KEY, judged, with_goal
 from support.kept_stops import kept, missing
 from support.play import World
 
+pytestmark = pytest.mark.proves("seeing and asking back")
+
 FAILS, PASSES = "tests: failed", "tests: passed (flaky)"
 
 

@@ -72,6 +72,7 @@ TWO = planned(("parse comments", BEGUN), ("write the docs", BLOCKED), ("done alr
 # --- what a judge hears ---
 
 
+@pytest.mark.proves("runs and the journal")
 def test_open_and_blocked_tasks_speak_against_being_done_and_completed_ones_do_not() -> None:
     found = facts(TWO)
     assert [(fact.fact, fact.source, fact.bad) for fact in found] == [

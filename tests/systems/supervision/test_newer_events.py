@@ -78,6 +78,7 @@ async def test_something_newer_ends_a_running_gate(fakes: Fakes, what: str) -> N
     assert fakes.gates.cancelled == ["make"]
 
 
+@pytest.mark.proves("Claude Code")
 @pytest.mark.parametrize(
     "look", [command(""), command("help"), command("", name="retry"), command("101", name="retry")]
 )
@@ -92,6 +93,7 @@ async def test_a_mere_look_ends_no_judging(fakes: Fakes, look: AnyHostEvent) -> 
     assert fakes.goal().status is GoalStatus.ACHIEVED
 
 
+@pytest.mark.proves("Claude Code")
 async def test_a_budget_typed_while_judging_counts_for_this_very_stop(fakes: Fakes) -> None:
     async with judging(fakes, incomplete()) as older:
         await fakes.tell(command("5", name="retry"))
@@ -184,6 +186,7 @@ async def test_nothing_runs_on_once_the_stop_is_ruled(fakes: Fakes) -> None:
     assert fakes.story() == ["stop: achieved"]
 
 
+@pytest.mark.proves("Claude Code")
 @pytest.mark.parametrize("at_work", [judging, checking], ids=["judge", "gate"])
 async def test_when_the_host_lets_go_all_work_ends_and_the_record_says_so(
     fakes: Fakes, at_work: Callable[[Fakes], contextlib.AbstractAsyncContextManager[asyncio.Task[HostAnswer]]]

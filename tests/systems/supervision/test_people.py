@@ -203,6 +203,7 @@ async def test_a_stop_that_is_judged_is_reported_with_what_runs_and_since_when(
     assert summaries(people)[0][1] != "judging"
 
 
+@pytest.mark.proves("seeing and asking back")
 async def test_a_gate_that_runs_is_named_and_what_it_prints_is_reported_without_secrets(
     fakes: Fakes, people: CommandLineService
 ) -> None:

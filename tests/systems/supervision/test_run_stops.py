@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from sidecar.kernel.gate import Outcome
@@ -15,6 +16,8 @@ from sidecar.kernel.verdict import Abstain
 from support.cases import KEY, UNREACHABLE, complete, incomplete, judged, stopped, turn, with_goal
 from support.play import Played, World, play
 from support.table import over_table
+
+pytestmark = pytest.mark.proves("runs and the journal")
 
 TASKS = "spec.md is built and its tasks are done"
 PROSE = "the parser accepts comments"

@@ -31,6 +31,8 @@ from support.saved import (
     swap,
 )
 
+pytestmark = pytest.mark.proves("crashes and bad input")
+
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:

@@ -14,6 +14,8 @@ from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.taskloop.policy.agents import Agent, ComplexityRange, Outputs, Scope, parse_agent
 
+pytestmark = pytest.mark.proves("the loop")
+
 OWN = """---
 id: porter
 name: Porter

@@ -117,6 +117,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.proves("the loop")
 async def test_five_perspectives_are_asked_alone_and_the_proposals_weighed(room: Room) -> None:
     secret = GOOD | {"hypothesis": "it prints s3cret-of-mine"}
     room.answers[CouncilMember.PATTERN_MATCHER] = secret | {"findings": ["nothing"], "confidence": 100}
@@ -161,6 +162,7 @@ async def test_each_has_a_copy_with_the_history_and_what_it_writes_is_dropped(ro
         assert "calc.py" not in changes
 
 
+@pytest.mark.proves("the loop")
 async def test_one_agent_in_turn_is_told_the_case_once(room: Room) -> None:
     councils = await room.councils()
     for member in MEMBERS[:3]:
@@ -209,6 +211,7 @@ async def test_where_three_can_no_longer_be_had_nobody_further_begins(room: Room
     assert len(room.workers.tasks) == 3
 
 
+@pytest.mark.proves("the loop")
 async def test_money_stops_further_members(room: Room) -> None:
     """Each is estimated at 6.6 cents and takes 0.2: beside two at work there is no room for a third."""
     settings: dict[str, Any] = {"models": PRICED, "limits": WorkerSettings(parallel=1)}

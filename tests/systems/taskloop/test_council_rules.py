@@ -110,6 +110,7 @@ def test_a_proposal_wins(case: str) -> None:
     assert decide_council(proposals, FACTS).winner is winner
 
 
+@pytest.mark.proves("the loop")
 def test_a_decision_keeps_the_reasons_and_the_dissent() -> None:
     decision = decide_council((SURE, MODEST), FACTS)
 
@@ -230,6 +231,7 @@ def test_a_case_is_quoted_and_what_is_unknown_stays_empty() -> None:
     assert quoted["errors"] == ""
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize("priced", [True, False])
 def test_an_estimate_is_five_prompts_and_an_allowance_priced_where_it_can_be(*, priced: bool) -> None:
     price = {"input_cents": 100.0, "output_cents": 1000.0} if priced else {}

@@ -10,7 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, TRANSITIONS
+
+pytestmark = pytest.mark.proves("the loop")
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "loop.md"
 HEAD: Final = "Calling a tool out of order changes nothing and names the tool to call first.\n"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -31,6 +32,8 @@ from support.fakes import FailingLog, Fakes, prompt
 from support.memory_stores import FixedConfiguration, MemoryJournals, MemoryLoops
 from support.scripted_gates import FAILED, PASSED, ScriptedEnding
 from support.task_loops import loops_over
+
+pytestmark = pytest.mark.proves("the loop")
 
 SESSION = session()
 TESTS = Gate(id="tests", command="pytest", why="a test", kind=Kind.TESTS, approved=True)

@@ -90,6 +90,7 @@ RULED: dict[str, tuple[tuple[GateResult, ...], dict[str, Any], Action, LoopState
 }
 
 
+@pytest.mark.proves("the loop")
 @over_table("case", RULED)
 def test_a_report_is_answered(case: str) -> None:
     gates, more, action, state = RULED[case]
@@ -100,6 +101,7 @@ def test_a_report_is_answered(case: str) -> None:
     assert ruled.loop.consecutive_failures == (1 if action is Action.ITERATE else 0)
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize(("mode", "each"), [("normal", 2), ("eco", 4)])
 def test_the_ladder_is_climbed_after_failures_in_a_row(mode: ExecutionMode, each: int) -> None:
     limits = replace(LIMITS, max_iterations=100)
@@ -134,6 +136,7 @@ def test_after_the_council_there_is_nothing_above() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize(
     ("same", "said"),
     [
@@ -160,6 +163,7 @@ def test_who_is_stuck_is_not_asked_the_same_again(
     )
 
 
+@pytest.mark.proves("the loop")
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [(replace(LIMITS, max_iterations=1), "loop-iterations"), (replace(LIMITS, max_cents=5.0), "loop-spent")],
@@ -170,6 +174,7 @@ def test_the_users_limits_win(limits: LoopSettings, reason: str) -> None:
     assert (ruled.action, ruled.reason) == (Action.FAIL, reason)
 
 
+@pytest.mark.proves("the loop")
 @over_table(
     "complexity,tier", [(1, "small"), (4, "small"), (5, "medium"), (8, "medium"), (9, "large"), (14, "large")]
 )
@@ -240,6 +245,7 @@ def test_a_failed_task_that_is_given_back_before_the_next_session_begins_anew_to
     assert (lost.state, back.iteration, back.failures) == (LoopState.FAILED, 0, ())
 
 
+@pytest.mark.proves("the loop")
 def test_a_restored_loop_has_spent_what_was_spent() -> None:
     then = started()
     now = record_tokens(failed(failed(then, 0).loop, 1).loop, 10, 5, 3.0)
@@ -265,6 +271,7 @@ def test_a_completed_task_that_is_begun_again_keeps_its_reports() -> None:
     assert (again.iteration, again.consecutive_failures) == (1, 0)
 
 
+@pytest.mark.proves("the loop")
 def test_each_state_has_a_way_on_and_names_its_tool() -> None:
     reached = {after for steps in TRANSITIONS.values() for after in steps.values()} | {LoopState.IDLE}
 
@@ -282,6 +289,7 @@ REPORTS = st.builds(
 )
 
 
+@pytest.mark.proves("the loop")
 @given(data=st.data())
 def test_no_history_completes_on_a_failing_gate_or_moves_but_by_the_table(data: st.DataObject) -> None:
     limits = LoopSettings(

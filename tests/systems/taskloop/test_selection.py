@@ -33,6 +33,7 @@ def test_the_shipped_agents_are_selected_as_a_reader_expects() -> None:
     assert other == []
 
 
+@pytest.mark.proves("the loop")
 def test_four_parts_make_the_score_and_each_is_explained() -> None:
     python = agent(
         "python", keywords=("crash",), file_types=("*.py",), task_types=("docs",), languages=("go",)
@@ -101,6 +102,7 @@ def test_an_agent_for_other_complexities_is_selected_last_and_it_is_said_why() -
     assert alone.reasoning[4:] == (f"{why}no agent is for this one",)
 
 
+@pytest.mark.proves("the loop")
 def test_at_most_three_support_and_only_with_something_of_their_own() -> None:
     agents = [agent(name, keywords=("crash",)) for name in "edcba"] + [
         agent("any"),

@@ -34,6 +34,8 @@ from support.scripted_gates import FAILED, PASSED
 from support.table import over_table
 from support.task_loops import loops_over
 
+pytestmark = pytest.mark.proves("the loop")
+
 TESTS = Gate(id="tests", command="pytest", why="a test", kind=Kind.TESTS, approved=True)
 LINT = Gate(id="lint", command="ruff", why="a linter", kind=Kind.LINT, approved=True)
 SCAN = Gate(id="security", command="scan", why="a scanner", kind=Kind.SECURITY, approved=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sidecar.evidence.reports.severities import Severities, count_severities
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import Loop
@@ -11,6 +13,8 @@ from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope
 from sidecar.systems.taskloop.policy.complexity import estimate_complexity
 from sidecar.systems.taskloop.policy.work import TaskWork
 from support.table import over_table
+
+pytestmark = pytest.mark.proves("the loop")
 
 LONG = "word " * 400
 HARD = "fix the race in the database migration, the authentication and the network protocol; refactor it"

@@ -46,6 +46,7 @@ async def test_hooks_run_one_after_the_other_in_the_project_and_are_told_what_ha
     assert [each.exit_code for each in told] == [0, 0]
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_failing_hook_is_told_and_the_next_one_runs(tmp_path: Path) -> None:
     printed, told = await ran(tmp_path, "echo bad >&2; exit 3", "echo good")
     assert printed == "bad\ngood"
@@ -57,12 +58,14 @@ async def test_a_hook_that_hangs_is_ended(tmp_path: Path) -> None:
     assert (told.exit_code, told.trouble) == (None, "it did not end within 0.2 s")
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_a_hook_may_have_a_deadline_of_its_own(tmp_path: Path) -> None:
     _, (late, good) = await ran(tmp_path, TimedHook(run="sleep 600", seconds=1), "true")
     assert (late.command, late.trouble) == ("sleep 600", "it did not end within 1 s")
     assert good.exit_code == 0
 
 
+@pytest.mark.proves("runs and the journal")
 async def test_an_iteration_is_committed_whole_and_only_where_something_changed(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
