@@ -53,8 +53,8 @@ VERBS: Final = {
     "help": Verb("help:help_", "Show the help of a command.", Section.START),
     "completion": Verb("help:completion", "Print what completes commands in a shell.", Section.START),
     "tool": Verb("tool:tool", "Call a tool of agents yourself, or list them.", Section.PARTS),
-    "toolset": Verb("toolset:toolset", "Choose which tools agents are offered.", Section.PARTS),
-    "mcp": Verb("mcp:mcp", "Be the pipe to the tools of agents. Hosts start it.", Section.PARTS),
+    "toolset": Verb("tool:toolset", "Choose which tools agents are offered.", Section.PARTS),
+    "mcp": Verb("serve:mcp", "Be the pipe to the tools of agents. Hosts start it.", Section.PARTS),
     "serve": Verb("serve:serve", "Be the sidecar. Hosts start it on demand.", Section.PARTS),
     "stop": Verb("serve:stop", "End the sidecar. The next event of a host starts it again.", Section.PARTS),
 }
@@ -144,7 +144,7 @@ def _suggest_command(said: str, context: click.Context | None) -> str:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
 
-    from sidecar.cli.command_words import meant_command  # noqa: PLC0415 - as above
+    from sidecar.cli.help import meant_command  # noqa: PLC0415 - as above
 
     typed = " ".join([*context.command_path.split()[1:], wrong[1]])
     near = meant_command(typed) or get_close_matches(wrong[1], context.command.list_commands(context), 1)

@@ -1,4 +1,4 @@
-"""`supervisor audit`: shows, verifies and exports what was done under context locks."""
+"""`supervisor audit` and `lock`: what was done under context locks, and who holds them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from typing import Final
 
 import click
 
-from sidecar.cli.printing import echo, echo_json_text, local_time
-from sidecar.kernel.audit import AuditEntry
+from sidecar.cli.goal import refuse_agents
+from sidecar.cli.options import PROJECT
+from sidecar.cli.printing import echo, echo_json, echo_json_text, local_time
+from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
 from sidecar.platform.process_table import ProcessTable
 from sidecar.systems.governance.audit import audit_line
-from sidecar.systems.governance.locks import Locks
+from sidecar.systems.governance.locks import BROKEN, RELEASED, SHELL, Locks
 from sidecar.systems.governance.policy.chain import verify_export
 from sidecar.systems.supervision.policy.origins import describe_processes
 from sidecar.wiring.headless import build_locks
@@ -107,3 +110,68 @@ def export(lock: str, output: Path | None) -> None:
     echo(f"{len(data.splitlines()) - 1} entries: {output}")
     echo("Who wants to sign it types:")
     echo(f"  ssh-keygen -Y sign -n supervisor-audit -f ~/.ssh/id_ed25519 {shlex.quote(str(output))}")
+
+
+MODE: Final = click.Choice([mode.value for mode in Mode])
+
+
+@click.group()
+def lock() -> None:
+    """One holder at a time may change a project under governance."""
+
+
+@lock.command()
+@click.option(
+    "--mode",
+    type=MODE,
+    default=Mode.FULL.value,
+    show_default=True,
+    help="How strictly its phases are governed.",
+)
+@click.option("--minutes", type=click.IntRange(1, 10_080), help="When it ends; else the configured time.")
+@PROJECT
+def acquire(mode: str, minutes: int | None, project: str) -> None:
+    """Acquire the lock of this project for this shell. It ends with the shell, or when its time is over."""
+    minutes = minutes or build_platform(user_paths().state).configuration.load()[0].governance.lock_minutes
+    parent = os.getppid()
+    held = _ordered().acquire(project, SHELL, Mode(mode), minutes * 60.0, parent if parent > 1 else 0)
+    echo(_line(held))
+
+
+@lock.command()
+@click.argument("ident", metavar="ID")
+def release(ident: str) -> None:
+    """Release a lock: its work is over."""
+    echo(f"{_ordered().end(ident, RELEASED).id} is released.")
+
+
+@lock.command("break")
+@click.argument("ident", metavar="ID")
+def break_(ident: str) -> None:
+    """End a lock, whoever holds it. Its holder is refused from then on."""
+    broken = _ordered().end(ident, BROKEN)
+    echo(f"{broken.id} is broken. It was held by {broken.holder}.")
+
+
+@lock.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def list_(*, as_json: bool) -> None:
+    """Show the locks that are held."""
+    held = open_locks().held()
+    if as_json:
+        echo_json(held)
+        return
+    for one in held:
+        echo(f"{_line(one)}, held by {one.holder}: {one.project}")
+    if not held:
+        echo("No lock is held.")
+
+
+def _line(held: ContextLock) -> str:
+    return f"{held.id} {held.mode} until {local_time(held.expires, '%Y-%m-%d %H:%M')}"
+
+
+def _ordered() -> Locks:
+    """Return the locks, to be changed by a person's order."""
+    refuse_agents()
+    return open_locks()

@@ -1,4 +1,4 @@
-"""`supervisor config`: shows, edits and describes the user's config.toml."""
+"""`supervisor config`: shows, edits and describes the user's config.toml; which of its edits count."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ import click
 import msgspec
 
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
+from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.settings import Settings
 from sidecar.platform import files
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.configuration import ConfigurationFile, SettingSource, user_config_file
+from sidecar.platform.paths import user_paths
+from sidecar.systems.supervision.people import HeldEditsRequest
+from sidecar.wiring.platform import build_steering
 
 SCHEMA_FILE: Final = "config.schema.json"
 """Beside config.toml, where editors find it by the first line of NEW_FILE."""
@@ -111,3 +115,24 @@ def _dotted_values(table: Mapping[str, Any], before: str = "") -> Iterator[tuple
 def _toml_value(value: object) -> str:
     """A string, a number, a truth value or a list of them, which TOML writes as JSON does."""
     return msgspec.json.encode(value).decode()
+
+
+class CommandLineFiles:
+    """Implements FilesInForce for a process beside the sidecar: reads what it keeps, and asks it to vouch."""
+
+    def __init__(self) -> None:
+        """Read what the sidecar of this user keeps."""
+        self._kept = build_steering(user_paths().state, None)
+
+    def path_in_force(self, path: Path) -> Path:
+        return self._kept.path_in_force(path)
+
+    def vouch(self, path: Path) -> None:
+        """Let what was just written count; where no sidecar runs, it will. Raises SidecarError."""
+        client = SidecarClient(user_paths())
+        if client.greet() is None:
+            return
+        held = client.call("held", HeldEditsRequest(project=""), tuple[HeldEdit, ...])
+        digests = tuple(edit.digest for edit in held if edit.path == str(path))
+        if digests:
+            client.call("accept", HeldEditsRequest(project="", digests=digests), tuple[str, ...])

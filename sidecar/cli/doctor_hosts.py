@@ -19,10 +19,10 @@ from sidecar.cli.doctor_checks import (
     error_finding,
     ok_finding,
     problem_finding,
+    silent_hook_findings,
     version_finding,
     warning_finding,
 )
-from sidecar.cli.doctor_hooks import silent_hook_findings
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
 from sidecar.hosts.claude_code.permissions import deny_rules, missing_deny_rules
 from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID

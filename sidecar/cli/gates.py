@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
 
-from sidecar.cli import checks
-from sidecar.cli.checks import GateServices
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.gate_report import (
     GateProgressView,
     GatesExitCode,
@@ -28,23 +27,29 @@ from sidecar.cli.gate_report import (
     runs_table,
     summarize_runs,
 )
+from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
+from sidecar.evidence.code_host import CodeHost
+from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
-from sidecar.evidence.ports import GateContext
+from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.ports import GateCatalog, GateContext, GateRunner
+from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun
 from sidecar.kernel.masking import mask_gate_run
+from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import GateSettings
 from sidecar.kernel.text import escape_unprintable
+from sidecar.platform.paths import user_paths
 from sidecar.platform.project_python import find_environment, project_environment
 from sidecar.platform.secrets import SecretForms
 
 DUTIES: Final = (
     "required: no goal is achieved unless it passes. advises: failures that are new since the goal count."
-)
-FOLDER_ARGUMENT: Final = click.argument(
-    "folder", default=".", type=click.Path(exists=True, file_okay=False, resolve_path=True)
 )
 
 
@@ -78,7 +83,7 @@ def gates(  # noqa: PLR0913 - one parameter per option
     """
     wish = GatesOptions(project=folder, only=only, as_json=as_json, verbose=verbose, unapproved=unapproved)
     try:
-        code = asyncio.run((show_gates if listing else execute_gates)(checks.build_gate_services(), wish))
+        code = asyncio.run((show_gates if listing else execute_gates)(build_gate_services(), wish))
     except KeyboardInterrupt:
         echo("Interrupted: what ran was ended.", err=True)
         code = INTERRUPTED_CODE
@@ -207,3 +212,24 @@ def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate
 
 def _print_json(report: GatesReport) -> None:
     echo_json(report)
+
+
+class GateServices(Struct, frozen=True):
+    """Access to a project's gates. `fingerprint`: see evidence.ports.Workspace."""
+
+    catalog: GateCatalog
+    runner: GateRunner
+    trust: TrustFile
+    fingerprint: Callable[[str, Environment], Awaitable[str]]
+
+
+def build_gate_services() -> GateServices:
+    """The services of the current user."""
+    state, files = user_paths().state, CommandLineFiles()
+    code_host, trust, workspace = CodeHost(), TrustFile(state, files), GitWorkspace(state / "trees")
+    return GateServices(
+        catalog=ProjectCatalog(os.environ, trust, detect_gates, code_host, files),
+        runner=ProjectGates(workspace=workspace, code_host=code_host),
+        trust=trust,
+        fingerprint=workspace.fingerprint,
+    )

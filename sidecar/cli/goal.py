@@ -1,7 +1,8 @@
-"""`supervisor goal` and `supervisor retry`: the slash commands of these names, for a shell."""
+"""The orders that only a user gives: `supervisor goal`, `retry`, `on`, `off` and `forget`."""
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -17,7 +18,8 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal_arguments import CLEAR_WORDS
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.systems.supervision.people import CommandRequest, OrderPermission, SessionReport
+from sidecar.systems.supervision.forgetting import ForgetRequest
+from sidecar.systems.supervision.people import CommandRequest, OrderPermission, SessionReport, SwitchRequest
 from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
@@ -150,3 +152,45 @@ def _send_order(session: str, name: str, arguments: str, *, silent: bool = False
         raise click.ClickException(reply.text.removeprefix(PREFIX))
     if not silent:
         echo(reply.text.removeprefix(PREFIX))
+
+
+PROJECT_OPTION = click.option("--project", is_flag=True, help="For this folder and what is below it only.")
+
+
+@click.command()
+@PROJECT_OPTION
+def off(*, project: bool) -> None:
+    """Switch Supervisor off: stops are left alone, goals cannot be set."""
+    _switch_supervisor(on=False, project=project)
+
+
+@click.command()
+@PROJECT_OPTION
+def on(*, project: bool) -> None:
+    """Switch Supervisor on again."""
+    _switch_supervisor(on=True, project=project)
+
+
+def _switch_supervisor(*, on: bool, project: bool) -> None:
+    refuse_agents()
+    folder = os.getcwd()  # noqa: PTH109 - sent as text
+    request = SwitchRequest(on=on, project=folder if project else None, folder=folder)
+    echo(call_sidecar("toggle", request, str))
+
+
+@click.command()
+@click.argument("session", default="")
+@click.option(
+    "--before", type=click.DateTime(["%Y-%m-%d"]), help="Everything before this day, such as 2026-11-01."
+)
+def forget(session: str, before: dt.datetime | None) -> None:
+    """Remove what is stored of SESSION (an ID, or HOST:ID), or what is older than a day.
+
+    Its events, state, journal, kept stops, and how its project looked when its goal began. This cannot be
+    taken back.
+    """
+    if bool(session) == (before is not None):
+        raise click.UsageError("name either a session or --before DATE")
+    refuse_agents()
+    at = before.astimezone().timestamp() if before is not None else None
+    echo(call_sidecar("forget", ForgetRequest(session=session, before=at), str))

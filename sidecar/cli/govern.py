@@ -12,10 +12,9 @@ from typing import Final
 import click
 import msgspec
 
-from sidecar.cli.audit import typed_by
+from sidecar.cli.audit import MODE, typed_by
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.held_files import CommandLineFiles
-from sidecar.cli.lock import MODE
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE

@@ -13,10 +13,10 @@ from typing import Final
 
 import click
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.held_files import CommandLineFiles
-from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
+from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code import permissions, plugin, status_line, user_settings
 from sidecar.platform import installation, paths, processes

@@ -12,10 +12,9 @@ from typing import Any, Final
 import click
 import msgspec
 
-from sidecar.cli.config import setting_lines
-from sidecar.cli.events import event_line
+from sidecar.cli.config import CommandLineFiles, setting_lines
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.held_files import CommandLineFiles
+from sidecar.cli.history import event_line
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal

@@ -12,9 +12,9 @@ from typing import Final
 
 import click
 
-from sidecar.cli.accept import accept
-from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.trust import accept
 from sidecar.judging.replays import rubric_digest
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.installation import plugin_root

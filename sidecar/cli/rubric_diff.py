@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sidecar.cli.gates import FOLDER_ARGUMENT
+from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines

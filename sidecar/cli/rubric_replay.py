@@ -18,8 +18,8 @@ from rich.text import Text
 from sidecar.cli.eval_report import clipped_cell, eval_progress, print_plain
 from sidecar.cli.eval_run import RULES_BACKEND, confirm_model_cost, run_measurement
 from sidecar.cli.gate_report import make_console
-from sidecar.cli.gates import FOLDER_ARGUMENT
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.cli.screen import new_table
 from sidecar.judging.asking import JudgeAccess

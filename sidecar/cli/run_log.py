@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from sidecar.cli.printing import echo
-from sidecar.cli.run_board import format_duration
+from sidecar.cli.run_show import format_duration
 from sidecar.hosts.names import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import EventFilter, LoggedEvent, RunIterationBegan, RunIterationEnded, event_kind

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Final
 import click
 from msgspec import Struct
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.link import call_sidecar, greet_sidecar
 from sidecar.cli.printing import echo
-from sidecar.cli.run_board import RunBoard
 from sidecar.cli.run_keys import RunKeys, typed_keys
 from sidecar.cli.run_log import show_run_log
-from sidecar.cli.run_show import RunJsonLines, RunTerminalView, RunView
+from sidecar.cli.run_show import RunBoard, RunJsonLines, RunTerminalView, RunView
 from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.gates.run_hooks import approved_run_hooks

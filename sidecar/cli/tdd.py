@@ -11,8 +11,8 @@ from typing import Final
 import click
 from msgspec.structs import replace
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.held_files import CommandLineFiles
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE

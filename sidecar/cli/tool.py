@@ -1,20 +1,27 @@
-"""`supervisor tool`: calls a tool of agents by hand, through the same registry and the same checks."""
+"""`supervisor tool` and `toolset`: calls a tool of agents by hand, and chooses which they are offered."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 import msgspec
+from msgspec import Raw
 
-from sidecar.cli.goal import agent_shell_marker
+from sidecar.cli.config import CommandLineFiles
+from sidecar.cli.goal import agent_shell_marker, refuse_agents
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.kernel.journal import Author
-from sidecar.platform.client import SidecarClient
+from sidecar.kernel.settings import TOOLSET
+from sidecar.platform.client import SidecarClient, SidecarError
+from sidecar.platform.configuration import ConfigurationFile, user_config_folder
 from sidecar.platform.paths import user_paths
+from sidecar.platform.toml import UnusableError
+from sidecar.platform.toml_edit import write_toml_list
 from sidecar.servers.connection import LINE_LIMIT
 from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
 
@@ -111,3 +118,71 @@ def _print_tools(found: Sequence[ToolListing], *, as_json: bool) -> None:
             needed = "" if name in one.offer.input_schema.get("required", ()) else " (may be left out)"
             about = schema.get("description") or ", ".join(map(str, schema.get("enum", ())))
             echo(f"    {name}: {schema.get('type', 'any')}{needed}{' - ' if about else ''}{about}")
+
+
+TOOLSET_NAMES: Final = get_args(TOOLSET)
+NAME_ARGUMENT: Final = click.argument("name", type=click.Choice(TOOLSET_NAMES))
+CONFIG_KEY: Final = "toolsets"
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def toolset(context: click.Context) -> None:
+    """Choose which tools agents are offered: every one costs their context in every request."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
+
+
+@toolset.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: whether each is on.")
+def list_(*, as_json: bool = False) -> None:
+    """Show the toolsets, and which are on."""
+    settings, problems = ConfigurationFile(os.environ).load()
+    if as_json:
+        echo_json({name: name in settings.toolsets for name in TOOLSET_NAMES})
+    for name in () if as_json else TOOLSET_NAMES:
+        echo(f"{name}: {'on' if name in settings.toolsets else 'off'}")
+    for problem in problems:
+        echo(f"supervisor: {problem}", err=True)
+
+
+@toolset.command()
+@NAME_ARGUMENT
+def enable(name: str) -> None:
+    """Offer the tools of NAME."""
+    _switch_toolset(name, on=True)
+
+
+@toolset.command()
+@NAME_ARGUMENT
+def disable(name: str) -> None:
+    """Offer the tools of NAME no more."""
+    _switch_toolset(name, on=False)
+
+
+def _switch_toolset(name: str, *, on: bool) -> None:
+    """Write the choice into the user's config.toml, and notify connected agents."""
+    refuse_agents()
+    settings, _ = ConfigurationFile(os.environ).load()
+    others = [one for one in settings.toolsets if one != name]
+    wanted = ([*settings.toolsets] if name in settings.toolsets else [*others, name]) if on else others
+    folder = user_config_folder(os.environ)
+    if folder is None:
+        raise click.ClickException("the environment names no home: set HOME")
+    place = folder / "config.toml"
+    try:
+        write_toml_list(place, CONFIG_KEY, wanted)
+    except UnusableError as error:
+        raise click.ClickException(f"{place}: {error}") from error
+    CommandLineFiles().vouch(place)
+    _notify_sidecar()
+    echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")
+
+
+def _notify_sidecar() -> None:
+    """Let a running sidecar notify its clients; none is started for that."""
+    client = SidecarClient(user_paths())
+    hello = client.greet()
+    if hello is not None and not hello.leaving:
+        with suppress(SidecarError):
+            client.call("toolsets", None, Raw)

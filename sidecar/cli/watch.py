@@ -1,4 +1,4 @@
-"""`supervisor watch`: the sessions of this folder as they go on."""
+"""`supervisor watch` and `dashboard`: the sessions as they go on, in a terminal and in a browser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from rich.text import Text
 
 from sidecar.cli.history import SHORT_ID
 from sidecar.cli.link import call_sidecar
-from sidecar.cli.printing import PREFIX
+from sidecar.cli.printing import PREFIX, echo
 from sidecar.cli.run_keys import typed_keys
 from sidecar.cli.screen import Screen
 from sidecar.cli.status import spending_line
@@ -27,6 +28,10 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.stop_history import CONTINUE_DECISION
 from sidecar.kernel.text import clean_line, escape_unprintable_lines
 from sidecar.platform.client import SidecarError
+from sidecar.platform.files import write_whole
+from sidecar.platform.paths import user_paths
+from sidecar.servers.page.door import PageAddress, PageRequest
+from sidecar.servers.page.markup import fill
 from sidecar.systems.supervision.people import SessionReport, SessionSelector, SessionSummary
 from sidecar.systems.supervision.policy.activity import describe_age
 from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines, note_lines
@@ -171,3 +176,26 @@ def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
 
 def _name(one: SessionSummary) -> str:
     return f"{one.host}:{one.session}"
+
+
+OPENING_FILE = "dashboard.html"
+
+
+@click.command()
+@click.option("--open", "opens", is_flag=True, help="Open it in your browser, too.")
+@click.option("--port", type=click.IntRange(1, 65535), default=None, help="At this port; else any free one.")
+def dashboard(*, opens: bool, port: int | None) -> None:
+    """Print the address of a page with your sessions, what was decided and why, checks and budgets.
+
+    The page is served on this machine alone, until the sidecar ends, and changes nothing. The address opens
+    once, within ten minutes; type the command again for another browser.
+    """
+    found = call_sidecar("dashboard", PageRequest(port or 0), PageAddress)
+    echo(found.url)
+    if not opens:
+        return
+    # The browser is given a file that only the user can read: other users may see its command line.
+    place = user_paths().run / OPENING_FILE
+    write_whole(place, fill("opening", url=found.url).encode())
+    if not webbrowser.open(place.as_uri()):
+        raise click.ClickException("no browser could be opened. Copy the address into one")

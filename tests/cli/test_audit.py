@@ -12,8 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from sidecar.cli.audit import audit
-from sidecar.cli.lock import lock
+from sidecar.cli.audit import audit, lock
 from support.typed import typed
 
 PAGE = Path(__file__).parents[2] / "docs" / "governance.md"

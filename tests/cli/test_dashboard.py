@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import Struct
 
-from sidecar.cli import dashboard as verb
+from sidecar.cli import watch as verb
 from sidecar.platform.paths import user_paths
 from sidecar.servers.page.door import PageAddress
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sidecar.cli.events import event_line
+from sidecar.cli.history import event_line
 from sidecar.kernel.log import LoggedEvent, OrderGiven, StopJudged, UnreadableEvent
 from sidecar.kernel.session import SessionKey
 

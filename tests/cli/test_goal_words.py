@@ -8,7 +8,7 @@ import click
 import pytest
 
 from sidecar.cli import goal as goal_module
-from sidecar.cli.hosts import CLAUDE_CODE, OPENCODE, HostChoice
+from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from support.typed import typed
 
 

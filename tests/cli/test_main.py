@@ -19,7 +19,7 @@ import pytest
 
 import sidecar
 from sidecar import cli
-from sidecar.cli.command_words import CommandWords
+from sidecar.cli.help import CommandWords
 from sidecar.cli.screen import Screen
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.client import SidecarError

@@ -17,9 +17,8 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from sidecar.cli.run_board import TASKS_SHOWN, RunBoard, format_duration
 from sidecar.cli.run_keys import HELP, PAUSING, RunKeys
-from sidecar.cli.run_show import RunTerminalView
+from sidecar.cli.run_show import TASKS_SHOWN, RunBoard, RunTerminalView, format_duration
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, Journal, Note, NoteKind, Task, TaskStatus
 from sidecar.kernel.runs import (

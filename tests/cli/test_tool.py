@@ -182,7 +182,7 @@ def test_a_toolset_that_is_switched_off_is_off_at_once_and_that_is_said(home: Ho
 
 def test_the_mcp_package_is_not_needed_for_it(home: Home) -> None:
     script = (
-        "import sys; from sidecar.cli import tool, toolset;"
+        "import sys; from sidecar.cli import tool;"
         "print([name for name in ('mcp', 'anyio', 'pydantic') if name in sys.modules])"
     )
     done = subprocess.run(

@@ -15,6 +15,6 @@ OFFER: Final = SystemOffer(
             Verb("govern:governance", "What governed phases ask, and your answer.", Section.ALONE),
         ),
         ("audit", Verb("audit:audit", "Show, verify or export what was done under a lock.", Section.ALONE)),
-        ("lock", Verb("lock:lock", "Say who may change a project under governance.", Section.ALONE)),
+        ("lock", Verb("audit:lock", "Say who may change a project under governance.", Section.ALONE)),
     ),
 )

@@ -49,14 +49,14 @@ OFFER: Final = SystemOffer(
                 Section.PARTS,
             ),
         ),
-        ("dashboard", Verb("dashboard:dashboard", "Open all of this as a page in a browser.", Section.LOOK)),
-        ("events", Verb("events:events", "Print what was decided and done, as it comes.", Section.LOOK)),
+        ("dashboard", Verb("watch:dashboard", "Open all of this as a page in a browser.", Section.LOOK)),
+        ("events", Verb("history:events", "Print what was decided and done, as it comes.", Section.LOOK)),
         (
             "forget",
-            Verb("forget:forget", "Remove what is stored of a session, or of past days.", Section.LOOK),
+            Verb("goal:forget", "Remove what is stored of a session, or of past days.", Section.LOOK),
         ),
         ("gates", Verb("gates:gates", "List and run the checks that apply to this folder.", Section.CHECKS)),
-        ("accept", Verb("accept:accept", "Let edits count that wait for you.", Section.GOAL)),
+        ("accept", Verb("trust:accept", "Let edits count that wait for you.", Section.GOAL)),
         ("trust", Verb("trust:trust", "Approve the commands that a project's files name.", Section.CHECKS)),
         (
             "eval",
@@ -68,7 +68,7 @@ OFFER: Final = SystemOffer(
         ),
         ("rubric", Verb("rubric:rubric", "Show, init, check, diff and replay rubrics.", Section.CHECKS)),
         ("inbox", Verb("inbox:inbox", "Take stops as files, from agents that have no hooks.", Section.ALONE)),
-        ("on", Verb("switch:on", "Switch Supervisor on, for a project or for you.", Section.GOAL)),
-        ("off", Verb("switch:off", "Switch Supervisor off, for a project or for you.", Section.GOAL)),
+        ("on", Verb("goal:on", "Switch Supervisor on, for a project or for you.", Section.GOAL)),
+        ("off", Verb("goal:off", "Switch Supervisor off, for a project or for you.", Section.GOAL)),
     ),
 )
