@@ -1,27 +1,31 @@
 """Reads TOML files that people write: values, the line of each value, and conversion to a Struct.
 
-Values come from tomllib alone. Lines are for messages only: they come from a syntax tree that is built when
-the first one is needed. A file that cannot be used gives one error of one line. Which settings exist is not
-known here.
+Values come from tomllib alone. Lines are for messages only, and found line by line: what looks like a key in
+a string of several lines counts as one. A file that cannot be used gives one error of one line. Which
+settings exist is not known here.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, get_args, get_origin
+from typing import Any, Final, TypeGuard, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.platform.files import UnusableFileError, read_whole
-
-if TYPE_CHECKING:
-    from sidecar.platform.grammar import Node
-
+from sidecar.platform.files import (
+    OWNER_FILE,
+    OWNER_FOLDER,
+    UnusableFileError,
+    read_whole,
+    write_whole,
+)
 
 FILE_LIMIT: Final = 64 * 1024
 """Maximum size of a file in bytes."""
@@ -29,8 +33,13 @@ KEY_DEPTH_LIMIT: Final = 4
 """Parts of a key whose line is stored. No setting has more; a hostile key may have thousands."""
 LINE_DOTS_LIMIT: Final = 200
 """Maximum dots in one line. tomllib takes seconds for a key of thousands of parts: its time is quadratic."""
-KEY_HOLDING_NODES: Final = frozenset(("pair", "table", "table_array_element", "inline_table"))
-"""Nodes of the syntax tree that contain keys. Items of an array have no keys of their own."""
+KEY_PART: Final = re.compile(r"""[A-Za-z0-9_-]++|"(?:[^"\\]|\\.)*+"|'[^']*+'""")
+KEY_LINE: Final = re.compile(
+    rf"\s*+(\[?\[?)\s*+((?:{KEY_PART.pattern})(?:\s*+\.\s*+(?:{KEY_PART.pattern}))*+)\s*+(?:=|\]\]?\s*+(?:#.*)?$)"
+)
+"""A table's header, or the beginning of a pair."""
+LIST: Final = re.compile(r"""[ \t]*\[(?:[^]"'#]|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')*+\]""")
+"""A list without comments in it."""
 
 TomlKey = tuple[str, ...]
 
@@ -86,32 +95,60 @@ def read_toml(path: Path, name: str = "", *, follow: bool) -> TomlFile:
 
 def _key_lines(source: str) -> dict[TomlKey, int]:
     """The first line of every key, and of every table that a dotted key names on its way."""
-    from sidecar.platform import grammar  # noqa: PLC0415 - a file without errors needs no grammar
-
     lines: dict[TomlKey, int] = {}
-    waiting: list[tuple[Node, TomlKey]] = [
-        (grammar.parse_source(grammar.SourceLanguage.TOML, source).root_node, ())
-    ]
-    while waiting:
-        node, key = waiting.pop()
-        named = node.named_children
-        if node.type in KEY_HOLDING_NODES and node.type != "inline_table":
-            key = (*key, *_key_parts(named[0]))[:KEY_DEPTH_LIMIT]
-            for end in range(1, len(key) + 1):
-                lines.setdefault(key[:end], grammar.node_line(named[0]))
-        waiting += [(child, key) for child in reversed(named) if child.type in KEY_HOLDING_NODES]
+    table: TomlKey = ()
+    for number, line in enumerate(source.split("\n"), 1):
+        if found := KEY_LINE.match(line):
+            key = tuple(part[1:-1] if part[0] in "\"'" else part for part in KEY_PART.findall(found[2]))
+            if found[1]:
+                table = key
+            else:
+                key = (*table, *key)
+            for end in range(1, len(key[:KEY_DEPTH_LIMIT]) + 1):
+                lines.setdefault(key[:end], number)
     return lines
 
 
-def _key_parts(key: Node) -> Iterator[str]:
-    """The parts of a key, outermost first. The tree of `a.b.c` is nested to the left."""
-    chain = []
-    while key.type == "dotted_key":
-        key, last = key.named_children
-        chain.append(last)
-    for node in (key, *reversed(chain)):
-        text = (node.text or b"").decode()
-        yield next(iter(tomllib.loads(f"{text}=0"))) if node.type == "quoted_key" else text
+# --- Changing one list of a file, and no other byte ---------------------------------------------------------
+
+
+def write_toml_list(path: Path, key: str, wanted: Sequence[str]) -> None:
+    """Write the list at the root of the file, which is created if missing. A link is followed.
+
+    Raises UnusableError for a file that is not TOML or cannot be changed safely, OSError.
+    """
+    read_toml(path, follow=True)
+    path = path.resolve()
+    try:
+        raw, mode = read_whole(path, FILE_LIMIT), path.stat().st_mode
+    except FileNotFoundError:
+        raw, mode = b"", OWNER_FILE
+    path.parent.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
+    lead = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+    write_whole(
+        path, lead + edit_toml_list(raw.removeprefix(lead).decode(), key, wanted).encode(), durable=True
+    )
+    path.chmod(mode & 0o777)
+
+
+def edit_toml_list(source: str, key: str, wanted: Sequence[str]) -> str:
+    """Return the source with the list set under a key at its root. Raises UnusableError.
+
+    A list with a comment in it is not changed, because the comment would be lost.
+    """
+    items = ", ".join(msgspec.json.encode(one).decode() for one in wanted)
+    line = f"{key} = [{items}]"
+    meant = {**tomllib.loads(source), key: list(wanted)}
+    if meant == tomllib.loads(source):
+        return source
+    lists = re.finditer(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*={LIST.pattern}", source, re.MULTILINE)
+    end = "\r\n" if "\r\n" in source else "\n"
+    for start, stop, text in (*((*one.span(), line) for one in lists), (0, 0, line + end)):
+        made = source[:start] + text + source[stop:]
+        with suppress(ValueError):
+            if tomllib.loads(made) == meant:
+                return made
+    raise UnusableError(f"it cannot be changed safely. Write this into it: {line}")
 
 
 # --- Conversion to a Struct, field by field: a wrong value is reported and falls back -----------------------

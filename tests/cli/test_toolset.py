@@ -60,10 +60,10 @@ def test_one_is_switched_off_and_on_again(place: Path, capsys: pytest.CaptureFix
 def test_all_else_in_the_file_stays_byte_for_byte(place: Path) -> None:
     place.parent.mkdir(parents=True)
     top = "# mine é\nmode = 'shadow' # for now\n"
-    before = f"{top}toolsets = [\n  'core', # always\n]\n\n[judge]\nseconds=9\n".encode()
+    before = f'{top}toolsets = ["core"] # always\n\n[judge]\nseconds=9\n'.encode()
     place.write_bytes(before)
     assert typed("toolset", "enable", "journal") == 0
-    assert place.read_bytes() == before.replace(b"'core',", b"'core', \"journal\",")
+    assert place.read_bytes() == before.replace(b'"core"', b'"core", "journal"')
     assert typed("toolset", "enable", "journal") == 0
     assert typed("toolset", "disable", "journal") == 0
     assert place.read_bytes() == before

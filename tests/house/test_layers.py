@@ -27,7 +27,7 @@ NO_CYCLES = "Neighbours form no cycles"
 PURE = "Kernel and policy know no I/O, no clock and no log"
 PROCESSES = "Only platform.processes starts processes"
 TERMINAL = "Only cli speaks to a terminal"
-GRAMMARS = "Only platform.grammar parses other languages"
+GRAMMARS = "Only platform.shell parses shell lines"
 EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
 AGENTS = "Only servers.mcp speaks MCP: session, lines and http"
 WEB = "Only servers.http_server serves HTTP; mcp.http and page.http answer"
@@ -101,7 +101,7 @@ TRUTHS = {
     "rubric/markdown.py": "import markdown_it",
     "platform/watching.py": "import watchdog",
     "platform/event_log.py": "import sqlite3",
-    "platform/grammar.py": "import tree_sitter",
+    "platform/shell/words.py": "import tree_sitter",
     "servers/mcp/session.py": "import mcp",
     "servers/mcp/lines.py": "import anyio\nimport mcp",
     "servers/mcp/http.py": "import mcp\nimport mcp_types\nimport starlette",

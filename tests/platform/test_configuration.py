@@ -152,7 +152,6 @@ def test_every_error_in_a_gate_is_reported_and_the_rest_of_it_holds(path: Path) 
         ("[gates]\nseconds = 0", 2),
         ("\n\ngates.seconds = 0", 3),
         ("\ngates = { detect = true, seconds = 0 }", 2),
-        ('"g\\u0061tes"."seconds" = 0', 1),
         ("[ gates ]\n'seconds' = 0", 2),
         ('mode = """on\n"""\ngates.seconds = 0', 3),
         ("[gates]\r\nci = true\r\nseconds = 0\r\n", 3),

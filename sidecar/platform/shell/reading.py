@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec.structs import replace
 
 from sidecar.kernel.turn import CommandRun, FailureHandling
-from sidecar.platform.grammar import SourceLanguage, node_text, parse_source, walk_nodes
 from sidecar.platform.shell.commands import WORDS_LIMIT, command_basename, known_commands, unwrap_command
 from sidecar.platform.shell.words import (
     ChainItem,
@@ -25,14 +24,17 @@ from sidecar.platform.shell.words import (
     full_word_text,
     has_hidden_output,
     is_dynamic_word,
+    node_text,
+    parse_shell_line,
     unroll_chain,
+    walk_nodes,
     word_text,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sidecar.platform.grammar import Node
+    from tree_sitter import Node
 
 
 DECIDES, SWALLOWED, UNKNOWN = FailureHandling.DECIDES, FailureHandling.SWALLOWED, FailureHandling.UNKNOWN
@@ -105,7 +107,7 @@ class ShellLineReader:
         self._errexit = self._pipefail = False
 
     def read(self, line: str) -> tuple[CommandRun, ...]:
-        """List the commands of a line. Raises ValueError if it is too big to be parsed."""
+        """List the commands of a line."""
         self._script(line, Place())
         if self._unfollowed:
             return tuple(replace(run, fate=UNKNOWN, implied=False) for run in self._runs)
@@ -116,7 +118,7 @@ class ShellLineReader:
         )
 
     def _script(self, line: str, place: Place) -> None:
-        root = parse_source(SourceLanguage.BASH, line).root_node
+        root = parse_shell_line(line)
         if root.has_error:
             self._leave(root, place)
         else:

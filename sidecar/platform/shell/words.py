@@ -1,4 +1,6 @@
-"""Words of a shell line without their quotes, its redirections, and its chains as bash reads them.
+"""The syntax tree of a shell line: its words without their quotes, its redirections, its chains.
+
+The only module that uses tree-sitter. Syntax errors become ERROR nodes.
 
 A word may be dynamic: its value is known only to the running shell.
 """
@@ -6,15 +8,16 @@ A word may be dynamic: its value is known only to the running shell.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from sidecar.platform.grammar import node_text, walk_nodes
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
 from sidecar.platform.shell.commands import WORD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sidecar.platform.grammar import Node
+    from collections.abc import Iterable, Iterator
 
 
 CHAIN_NODES: Final = frozenset({"list", "pipeline", "redirected_statement", "negated_command"})
@@ -30,6 +33,30 @@ IN_QUOTES: Final = re.compile(r"\\([\"$`\\])|\\\n")
 BARE_ESCAPE: Final = re.compile(r"\\\n|\\(.)", re.DOTALL)
 VISIBLE_TARGETS: Final = frozenset({"&1", "&2", "1", "2", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 """Targets of redirections at which output is still seen."""
+
+
+@cache
+def _bash() -> Language:
+    return Language(tree_sitter_bash.language())
+
+
+def parse_shell_line(line: str) -> Node:
+    """The root of a line's syntax tree."""
+    return Parser(_bash()).parse(line.encode("utf-8", "surrogatepass")).root_node
+
+
+def node_text(node: Node) -> str:
+    """The source text of a node."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """The node and all its descendants in source order. Not recursive, because sources nest deeply."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
 
 
 def word_text(node: Node) -> str:
