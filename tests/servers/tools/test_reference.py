@@ -33,23 +33,23 @@ def test_the_reference_is_that_of_the_registry() -> None:
 def reference(offers: tuple[ToolOffer, ...]) -> Iterator[str]:
     for toolset in dict.fromkeys(offer.toolset for offer in offers):
         yield from ("", f"### Toolset `{toolset}`")
+        told: set[str] = set()
         for offer in offers:
             if offer.toolset == toolset:
-                yield from ("", f"**`{offer.name}`**: {offer.description}")
-                yield from ("", *arguments(offer.input_schema))
+                yield from ("", f"**`{offer.name}`** ({habits(offer)}): {offer.description}")
+                yield from ("", *arguments(offer.input_schema, told))
                 yield f"- gives {kind_of(offer.output_schema, offer.output_schema)}"
-                yield f"- {habits(offer)}"
 
 
-def arguments(taken: dict[str, Any]) -> Iterator[str]:
+def arguments(taken: dict[str, Any], told: set[str]) -> Iterator[str]:
+    """One line for each. `told`: what was said of arguments before, which is not said again."""
     needed = taken.get("required", ())
-    if not taken["properties"]:
-        yield "- takes nothing"
     for name, schema in taken["properties"].items():
-        default = f", by default {schema['default']}" if "default" in schema else ""
-        optional = "" if name in needed else " (may be left out" + default + ")"
+        default = f", else {schema['default']}" if schema.get("default") not in (None, "", [], {}) else ""
+        optional = "" if name in needed else "?"
         about = f": {schema['description']}" if "description" in schema else ""
-        yield f"- takes `{name}`, {kind_of(schema, taken)}{optional}{about}"
+        yield f"- `{name}`{optional} {kind_of(schema, taken)}{default}{'' if about in told else about}"
+        told.add(about)
 
 
 def kind_of(schema: dict[str, Any], root: dict[str, Any]) -> str:
@@ -70,8 +70,5 @@ def kind_of(schema: dict[str, Any], root: dict[str, Any]) -> str:
 
 def habits(offer: ToolOffer) -> str:
     if offer.reads:
-        return "only reads"
-    said = "changes something; " + (
-        "the same call once more changes nothing" if offer.repeats else "each call acts anew"
-    )
-    return said + ("; nobody is spared the host's question" if offer.asks else "")
+        return "reads"
+    return ("repeatable" if offer.repeats else "acts anew") + (", asks" if offer.asks else "")
