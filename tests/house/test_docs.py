@@ -45,6 +45,16 @@ def _tests_of(name: str) -> frozenset[str]:
     return frozenset(test for source in sources for test in TEST.findall(source))
 
 
+def test_every_file_of_the_architecture_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## State")[0]
+    named = set(re.findall(r"`([\w./-]+(?:/|\.(?:py|toml|md|js|json|html)))`", page))
+    there = {path for place in named for path in (ROOT / place, ROOT / "sidecar" / place) if path.exists()}
+    beside = {place for place in named if "/" not in place and [*(ROOT / "sidecar").rglob(place)]}
+    missing = {place for place in named - beside if not {ROOT / place, ROOT / "sidecar" / place} & there}
+    assert missing == set()
+    assert len(named) > 50
+
+
 def test_every_decision_stands_in_the_list_of_decisions() -> None:
     page = (ROOT / "docs" / "adr" / "README.md").read_text(encoding="utf-8")
     assert set(LINK.findall(page)) == {path.name for path in (ROOT / "docs" / "adr").glob("0*.md")}

@@ -1,11 +1,7 @@
-"""`supervisor run --jobs 3` in a real terminal of 80 and of 120 columns; docs/run.md shows the first.
-
-RENEW_SNAPSHOTS=1 quotes the one of 80 columns anew.
-"""
+"""`supervisor run --jobs 3` in a real terminal of 80 and of 120 columns."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,8 +16,6 @@ from support.scene import staged
 
 pytestmark = pytest.mark.proves("runs and the journal")
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "run.md"
-QUOTED: Final = 80
 ROWS: Final = 26
 AGENT: Final = """
 import re
@@ -106,17 +100,3 @@ async def test_each_of_several_agents_has_a_line_that_fits_and_the_page_shows_it
     shows_all_of_it(lines)
     below = lines[next(number for number, line in enumerate(lines) if line.startswith("───")) :]
     assert max(map(len, below)) < width  # joined where the terminal wrapped them
-    if width == QUOTED:
-        shows_all_of_it(_quoted(lines).splitlines())
-
-
-def _quoted(lines: list[str]) -> str:
-    """The view as the page shows it; with RENEW_SNAPSHOTS that of now."""
-    page = PAGE.read_text(encoding="utf-8")
-    block = re.compile(r"(?<=<!-- jobs -->\n\n```text\n).*?(?=\n```)", re.DOTALL)
-    if os.environ.get("RENEW_SNAPSHOTS"):
-        page = block.sub(lambda _: "\n".join(line.rstrip() for line in lines).strip(), page)
-        PAGE.write_text(page, encoding="utf-8")
-    found = block.search(page)
-    assert found is not None
-    return found[0]
