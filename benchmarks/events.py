@@ -27,7 +27,8 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
 from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import COLUMNS, INSERT, LOG_FILE, PRAGMAS, SCHEMA, EventLogFile
-from sidecar.servers.connection import Connection, RpcMessage
+from sidecar.platform.rpc import RpcMessage
+from sidecar.servers.connection import Connection
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.events import EventsHandler
 

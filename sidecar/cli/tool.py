@@ -20,8 +20,8 @@ from sidecar.kernel.settings import TOOLSET
 from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, user_config_folder
 from sidecar.platform.paths import user_paths
+from sidecar.platform.rpc import LINE_LIMIT
 from sidecar.platform.toml import UnusableError, write_toml_list
-from sidecar.servers.connection import LINE_LIMIT
 from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
 
 if TYPE_CHECKING:

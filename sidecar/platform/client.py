@@ -17,14 +17,15 @@ import time
 from contextlib import chdir, closing, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
 from sidecar import __version__
 from sidecar.platform import installation, processes
 from sidecar.platform.paths import unblocking_command
+from sidecar.platform.rpc import BAD_INPUT, RpcMessage, encode_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +41,8 @@ GREETING_S: Final = 2.0
 """Maximum seconds to wait for a hello, which the sidecar answers without waiting for anything."""
 START_S: Final = 40.0
 """Maximum seconds of a start: it may have to wait until an older sidecar has finished its work (30 s)."""
-BAD_INPUT: Final = -32602
+REQUEST_ID: Final = 1
+"""The id of each request, as only one is pending at a time."""
 
 T = TypeVar("T")
 
@@ -83,32 +85,6 @@ class HelloAnswer(Struct, frozen=True):
     leaving: bool = False
 
 
-class SidecarCall(Struct, frozen=True, kw_only=True):
-    """A JSON-RPC request. The id is constant, because only one request is pending at a time."""
-
-    method: str
-    params: Struct | dict[str, str]
-    id: int = 1
-    jsonrpc: Literal["2.0"] = "2.0"
-
-
-class CallFault(Struct, frozen=True):
-    """Why a request failed."""
-
-    code: int
-    message: str
-
-
-class SidecarLine(Struct, frozen=True):
-    """A message from the sidecar: a notification, or the answer to our pending request."""
-
-    id: int | UnsetType = UNSET
-    method: str = ""
-    params: Raw = Raw(b"{}")
-    result: Raw | UnsetType = UNSET
-    error: CallFault | UnsetType = UNSET
-
-
 def connect_to_sidecar(seconds: float) -> socket.socket:
     """Connect to the socket in the current folder, whose queue of connections may be full for `seconds`.
 
@@ -142,16 +118,21 @@ class _SidecarConnection:
     ) -> T:
         """Call a method and return its result. Also raises SidecarError."""
         self._socket.settimeout(silence_s)
-        self._socket.sendall(msgspec.json.encode(SidecarCall(method=method, params=params or {})) + b"\n")
+        self._socket.sendall(encode_call(method, params, REQUEST_ID))
         end = time.monotonic() + seconds
         while True:
             self._socket.settimeout(max(0.001, min(silence_s, end - time.monotonic())))
-            answer = _decode_answer(self._line(), SidecarLine)
+            answer = _decode_answer(self._line(), RpcMessage)
             if answer.error:
-                raise _error_from_fault(answer.error)
+                refused = answer.error.code == BAD_INPUT
+                raise (
+                    SidecarRefusedError(answer.error.message)
+                    if refused
+                    else SidecarError(answer.error.message, DOCTOR_ADVICE)
+                )
             if answer.result is not UNSET:
                 return _decode_answer(answer.result, kind)
-            if answer.method and self.heard is not None:
+            if answer.method is not UNSET and self.heard is not None:
                 self.heard(answer.method, answer.params)
 
     def await_end(self, seconds: float) -> None:
@@ -304,11 +285,3 @@ def _decode_answer(line: Raw | bytes, kind: type[T]) -> T:
         return msgspec.json.decode(line, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SidecarError(f"the sidecar's answer makes no sense ({error})", STOP_ADVICE) from error
-
-
-def _error_from_fault(fault: CallFault) -> SidecarError:
-    return (
-        SidecarRefusedError(fault.message)
-        if fault.code == BAD_INPUT
-        else SidecarError(fault.message, DOCTOR_ADVICE)
-    )

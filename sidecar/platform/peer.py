@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.client import BAD_INPUT, SILENCE_S, SidecarCall, SidecarLine, connect_to_sidecar
-
-LINE_LIMIT: Final = 16 * 1024 * 1024
-"""Maximum size of one message in bytes, the same as in the sidecar."""
+from sidecar.platform.client import REQUEST_ID, SILENCE_S, connect_to_sidecar
+from sidecar.platform.rpc import BAD_INPUT, LINE_LIMIT, RpcMessage, encode_call
 
 
 def _ignore_notification(method: str, params: Raw) -> None:
@@ -36,7 +33,7 @@ async def request_sidecar(
     except OSError as error:
         raise ConnectionRefusedError(f"no sidecar listens: {error}") from error
     try:
-        writer.write(msgspec.json.encode(SidecarCall(method=method, params=params)) + b"\n")
+        writer.write(encode_call(method, params, REQUEST_ID))
         while True:
             line = await _read_line(reader)
             if line.error:
@@ -44,7 +41,8 @@ async def request_sidecar(
                 raise kind(line.error.message)
             if line.result is not UNSET:
                 return bytes(line.result)
-            hear(line.method, line.params)
+            if line.method is not UNSET:
+                hear(line.method, line.params)
     finally:
         writer.close()
 
@@ -56,8 +54,8 @@ async def open_connection() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]
     return await asyncio.open_unix_connection(sock=link, limit=LINE_LIMIT)
 
 
-async def _read_line(reader: asyncio.StreamReader) -> SidecarLine:
+async def _read_line(reader: asyncio.StreamReader) -> RpcMessage:
     try:
-        return msgspec.json.decode(await reader.readuntil(b"\n"), type=SidecarLine)
+        return msgspec.json.decode(await reader.readuntil(b"\n"), type=RpcMessage)
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         raise ConnectionResetError("the sidecar hung up") from error

@@ -53,7 +53,7 @@ class PeerError(Exception):
 
 
 Handler = Callable[[Raw, Peer], Awaitable[Raw | bytes]]
-"""Takes the parameters (use connection.read_params), returns JSON. The peer is sent a BadInputError."""
+"""Takes the parameters (use rpc.read_params), returns JSON. The peer is sent a BadInputError."""
 
 Methods = Mapping[str, Handler]
 

@@ -18,7 +18,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopKept
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.ports import EventLog
-from sidecar.servers.connection import read_params
+from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer, SidecarControl
 
 PAGE_EVENTS: Final = 100

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.servers import connection
+from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer, SidecarControl
 
 
@@ -46,7 +46,7 @@ class InboxHandler:
 
     async def open(self, params: Raw, peer: Peer) -> bytes:
         """Answer one call with the place of the inbox. Raises BadInputError."""
-        call = connection.read_params(params, InboxCall)
+        call = read_params(params, InboxCall)
         opened = InboxOpened(str(self._reach()))
         if call.session:
             await self._begin(call.session, call.project)

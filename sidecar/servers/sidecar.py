@@ -22,18 +22,18 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.servers import SOCKET_BACKLOG
-from sidecar.servers.connection import (
+from sidecar.platform.rpc import (
     BAD_INPUT,
     INTERNAL_FAULT,
     LINE_LIMIT,
     UNKNOWN_METHOD,
-    Connection,
     RpcMessage,
     encode_fault,
     encode_result,
     read_params,
 )
+from sidecar.servers import SOCKET_BACKLOG
+from sidecar.servers.connection import Connection
 from sidecar.servers.control import BackgroundWork, Methods, Peer, SidecarControl, is_newer_version
 
 CANCEL_S: Final = 5.0

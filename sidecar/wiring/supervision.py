@@ -17,10 +17,11 @@ from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
+from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.watching import FoldersWatch
 from sidecar.rubric.ports import GuidanceFiles
-from sidecar.servers.connection import read_params, struct_handler
+from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.events import EventsHandler
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover

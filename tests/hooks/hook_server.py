@@ -10,9 +10,9 @@ import sys
 from msgspec import Raw, Struct
 
 from sidecar import __version__
+from sidecar.platform import rpc
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
-from sidecar.servers import connection
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.serve import SidecarSetup, serve_sidecar
 
@@ -27,7 +27,7 @@ class Call(Struct):
 
 def build(control: SidecarControl) -> Methods:
     async def hook(params: Raw, _peer: Peer) -> bytes:
-        if connection.read_params(params, Call).event.die == control.pid:
+        if rpc.read_params(params, Call).event.die == control.pid:
             os.kill(control.pid, signal.SIGKILL)
         return json.dumps({"systemMessage": f"hook of {control.pid}"}).encode()
 

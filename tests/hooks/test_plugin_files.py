@@ -16,7 +16,7 @@ from hooks.relay import EVENTS, RELAY, ROOT, FakeSidecar, Scene, answer, command
 from sidecar import __version__
 from sidecar.hosts.claude_code.codec import OWN_TOOL
 from sidecar.kernel.settings import Settings
-from sidecar.servers import connection
+from sidecar.platform import rpc
 from support.table import over_table
 
 pytestmark = pytest.mark.process
@@ -183,10 +183,10 @@ def test_the_way_to_a_runtime_imports_next_to_nothing(tmp_path: Path) -> None:
 
 def test_the_relay_and_the_sidecar_agree_on_the_bytes_of_the_line(scene: Scene) -> None:
     source = RELAY.read_text(encoding="utf-8")
-    for said in (connection.encode_result(1, b""), connection.encode_call("", None)):
+    for said in (rpc.encode_result(1, b""), rpc.encode_call("", None)):
         start = said.decode().rstrip('"}\n') + ('"' if b"method" in said else "")
         assert repr(start) in source
-    message = connection.parse_message(scene.asks(b'{"session_id":"s"}'))
+    message = rpc.parse_message(scene.asks(b'{"session_id":"s"}'))
     assert (message.id, message.method) == (1, "hook")
 
 

@@ -23,7 +23,7 @@ from servers.mcp_clients import (
     said,
     speaking,
 )
-from sidecar.servers import connection
+from sidecar.platform import rpc
 from sidecar.servers.mcp.lines import parse_client_line
 
 
@@ -203,7 +203,7 @@ async def test_an_argument_of_a_megabyte_comes_back_whole(bench: Bench) -> None:
 
 async def test_a_line_beyond_the_limit_ends_the_conversation_with_a_word(bench: Bench) -> None:
     client = await begun(bench)
-    client.send(b'"' + b"x" * (connection.LINE_LIMIT + 1) + b'"')
+    client.send(b'"' + b"x" * (rpc.LINE_LIMIT + 1) + b'"')
     assert "longer than" in (await client.hear())["error"]["message"]
     assert await client.is_hung_up_on()
 
@@ -274,7 +274,7 @@ async def test_a_pipe_from_one_project_calls_for_no_session_of_another(bench: Be
 def test_every_line_is_understood_or_answered_as_json_rpc_wants(line: bytes) -> None:
     found = parse_client_line(line)
     if isinstance(found, bytes):
-        answer = connection.parse_message(found)
+        answer = rpc.parse_message(found)
         assert answer.error is not None
         assert found.count(b"\n") == 1
     else:

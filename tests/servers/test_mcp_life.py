@@ -13,7 +13,7 @@ from msgspec import Raw
 from servers.bench import LIMIT_S, SECRET, Bench, Caller, happens
 from servers.conftest import Start
 from servers.mcp_clients import HELLO, META, Echo, announced, begun, call, said, speaking
-from sidecar.servers import connection
+from sidecar.platform import rpc
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.mcp.session import McpSpeaker
 from sidecar.servers.sidecar import SidecarIntervals
@@ -205,7 +205,7 @@ async def test_a_client_that_leaves_while_the_tools_are_built_does_not_stop_that
 async def test_tools_that_cannot_be_built_are_said_so_and_tried_again(bench: Bench, echo: Echo) -> None:
     echo.broken = True
     _, answer = await announced(bench)
-    assert answer["error"]["code"] == connection.INTERNAL_FAULT
+    assert answer["error"]["code"] == rpc.INTERNAL_FAULT
     assert "sidecar.log" in answer["error"]["message"]
     echo.broken = False
     assert await said(await begun(bench), 2, "a") == "a"

@@ -12,7 +12,7 @@ import pytest
 
 from servers.bench import LIMIT_S, SECRET, Bench, happens
 from servers.conftest import Start
-from sidecar.servers import connection
+from sidecar.platform import rpc
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.sidecar import INTERNAL_ERROR, SidecarIntervals
 from sidecar.systems.supervision.policy.activity import WorkingNote
@@ -32,8 +32,8 @@ async def test_a_request_gets_the_result_of_its_method(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("method", "code", "text"),
     [
-        ("nowhere", connection.UNKNOWN_METHOD, "there is no such method"),
-        ("refuse", connection.BAD_INPUT, "name a session: --session ID"),
+        ("nowhere", rpc.UNKNOWN_METHOD, "there is no such method"),
+        ("refuse", rpc.BAD_INPUT, "name a session: --session ID"),
     ],
 )
 async def test_a_request_that_cannot_be_served_gets_its_error(
@@ -55,7 +55,7 @@ async def test_a_burst_of_a_thousand_connections_is_queued(bench: Bench) -> None
 async def test_an_internal_error_names_the_log_and_neither_text_nor_trace(bench: Bench) -> None:
     answer = await (await bench.caller()).ask("break_down")
     assert answer["error"] == {
-        "code": connection.INTERNAL_FAULT,
+        "code": rpc.INTERNAL_FAULT,
         "message": f"internal error, see {bench.control.log}",
     }
 
@@ -70,13 +70,13 @@ async def test_a_malformed_line_is_told_and_the_next_one_served(bench: Bench, li
 
 async def test_parameters_of_the_wrong_type_are_bad_input(bench: Bench) -> None:
     answer = await (await bench.caller()).ask("hello", {"version": 7})
-    assert answer["error"]["code"] == connection.BAD_INPUT
+    assert answer["error"]["code"] == rpc.BAD_INPUT
 
 
 async def test_a_line_of_17_mib_is_told_and_ends_the_connection(bench: Bench) -> None:
     caller = await bench.caller()
     caller.send(b"x" * (17 << 20))
-    assert (await caller.hear())["error"]["code"] == connection.INVALID_REQUEST
+    assert (await caller.hear())["error"]["code"] == rpc.INVALID_REQUEST
     assert await caller.is_hung_up_on()
 
 
@@ -119,7 +119,7 @@ async def test_a_peer_that_refuses_what_it_is_asked_fails_the_request(bench: Ben
     caller.call("ask_back", 5)
     asked = await caller.hear()
     caller.send(b'{"jsonrpc":"2.0","id":%d,"error":{"code":-1,"message":"no model"}}' % asked["id"])
-    assert (await caller.hear())["error"]["code"] == connection.INTERNAL_FAULT
+    assert (await caller.hear())["error"]["code"] == rpc.INTERNAL_FAULT
 
 
 # --- a peer that leaves, a peer that waits ------------------------------------------------------------------
@@ -222,7 +222,7 @@ async def test_methods_that_cannot_be_built_are_told_and_end_the_process_as_an_e
     caller.call("echo")
     assert "result" in await caller.ask("hello")
     called.set()
-    assert (await caller.hear())["error"]["code"] == connection.INTERNAL_FAULT
+    assert (await caller.hear())["error"]["code"] == rpc.INTERNAL_FAULT
     assert await bench.end() == INTERNAL_ERROR
 
 

@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.hosts.acp.link import (
-    LINE_LIMIT,
     AcpConnection,
     AgentError,
     AgentPermit,
@@ -59,6 +58,7 @@ from sidecar.kernel.models import token_count_or_zero
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
+from sidecar.platform.rpc import LINE_LIMIT
 
 CLIENT_INFO: Final = Implementation("supervisor", __version__)
 START_S: Final = 120.0

@@ -20,17 +20,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from sidecar.hosts.acp.wire import (
-    BAD_PARAMETERS,
-    NO_SUCH_METHOD,
-    AcpErrorResponse,
-    AcpFault,
-    AcpMessage,
-    AcpNotification,
-    AcpRequest,
-    AcpResponse,
     CancelledOutcome,
     PermissionOption,
     PermissionRequest,
@@ -38,18 +30,26 @@ from sidecar.hosts.acp.wire import (
     SelectedOutcome,
     ToolCallUpdate,
 )
-from sidecar.kernel.text import clean_line, last_characters, repair_json, truncate_middle
+from sidecar.kernel.text import clean_line, last_characters, truncate_middle
 from sidecar.platform.dialogue import LineTooLongError, ProcessDialogue
+from sidecar.platform.rpc import (
+    BAD_INPUT,
+    DECODE_ERRORS,
+    LINE_LIMIT,
+    UNKNOWN_METHOD,
+    RpcError,
+    RpcMessage,
+    WireError,
+    encode_call,
+    encode_fault,
+    encode_result,
+    parse_message,
+)
 
-LINE_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes of one line from an agent."""
 JUNK_LIMIT: Final = 100
 """Lines that are not JSON-RPC before an agent is given up."""
-MENDED_LIMIT: Final = 1024 * 1024
-"""Bytes up to which a line that cannot be decoded is repaired and decoded again."""
 QUOTE_LIMIT: Final = 300
 """Characters quoted of what an agent said, in one line."""
-UNREADABLE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
 NewsHandler = Callable[[str, Raw], None]
@@ -72,8 +72,8 @@ class AgentError(Exception):
 class AgentRefusedError(AgentError):
     """The agent answered with an error."""
 
-    def __init__(self, method: str, fault: AcpFault) -> None:
-        why = "" if fault.data == Raw(b"null") else f": {bytes(fault.data).decode('utf-8', 'replace')}"
+    def __init__(self, method: str, fault: RpcError) -> None:
+        why = "" if fault.data is UNSET else f": {bytes(fault.data).decode('utf-8', 'replace')}"
         super().__init__(f"it refused {method}: {quote_one_line(fault.message + why)} ({fault.code})")
         self.code = fault.code
 
@@ -93,7 +93,7 @@ class AcpConnection:
         """Send a request and wait for the answer. Raises AgentError."""
         self._number += 1
         self._method = method
-        await self._say(AcpRequest(id=self._number, method=method, params=params))
+        await self._say(encode_call(method, params, self._number))
         return await self.answer(form)
 
     async def answer(self, form: type[T]) -> T:
@@ -103,55 +103,52 @@ class AcpConnection:
         """
         while True:
             message = await self._next()
-            if message.method:
+            if message.method is not UNSET:
                 await self._serve(message)
             elif self._concerns(message):
                 return self._read(message, form)
 
     async def tell(self, method: str, params: Struct) -> None:
         """Send a notification."""
-        await self._say(AcpNotification(method=method, params=params))
+        await self._say(encode_call(method, params))
 
-    async def _say(self, message: Struct) -> None:
-        await self._dialogue.say(msgspec.json.encode(message))
+    async def _say(self, line: bytes) -> None:
+        await self._dialogue.say(line.removesuffix(b"\n"))
 
-    async def _serve(self, message: AcpMessage) -> None:
+    async def _serve(self, message: RpcMessage) -> None:
         """Handle a notification, or answer a request.
 
         A notification that cannot be decoded is ignored as one of a newer protocol.
         """
-        if not message.id:
-            with suppress(*UNREADABLE_ERRORS):
-                self._told(message.method, message.params)
+        if message.id is UNSET:
+            with suppress(*DECODE_ERRORS):
+                self._told(str(message.method), message.params)
             return
+        answer = encode_fault(message.id, UNKNOWN_METHOD, "this client cannot do that")
         try:
-            result = self._asked(message.method, message.params)
-        except UNREADABLE_ERRORS:
-            await self._say(
-                AcpErrorResponse(id=message.id, error=AcpFault(BAD_PARAMETERS, "these cannot be read"))
-            )
+            result = self._asked(str(message.method), message.params)
+        except DECODE_ERRORS:
+            answer = encode_fault(message.id, BAD_INPUT, "these cannot be read")
         else:
-            unknown = AcpErrorResponse(
-                id=message.id, error=AcpFault(NO_SUCH_METHOD, "this client cannot do that")
-            )
-            await self._say(AcpResponse(id=message.id, result=result) if result else unknown)
+            if result:
+                answer = encode_result(message.id, msgspec.json.encode(result))
+        await self._say(answer)
 
-    def _concerns(self, message: AcpMessage) -> bool:
+    def _concerns(self, message: RpcMessage) -> bool:
         """Return whether it answers the last request. An error with a null id can concern no other."""
-        number = bytes(message.id)
-        return number == b"%d" % self._number or (message.error is not None and number == b"null")
+        return message.id == self._number or (bool(message.error) and message.id is None)
 
-    def _read(self, message: AcpMessage, form: type[T]) -> T:
-        if message.error is not None:
+    def _read(self, message: RpcMessage, form: type[T]) -> T:
+        if message.error:
             raise AgentRefusedError(self._method, message.error)
         try:
-            return msgspec.json.decode(message.result, type=form)
-        except UNREADABLE_ERRORS as error:
+            return msgspec.json.decode(b"null" if message.result is UNSET else message.result, type=form)
+        except DECODE_ERRORS as error:
             raise AgentError(
                 f"its answer to {self._method} cannot be read: {quote_one_line(str(error))}"
             ) from error
 
-    async def _next(self) -> AcpMessage:
+    async def _next(self) -> RpcMessage:
         """Return the next line that is a message."""
         while True:
             try:
@@ -162,9 +159,10 @@ class AcpConnection:
                 raise await self._ended()
             if not line or line.isspace():
                 continue
-            message = _parse_message(line)
-            if message.method or message.id:
-                return message
+            with suppress(WireError):
+                message = parse_message(line)
+                if message.method is not UNSET or message.id is not UNSET:
+                    return message
             self._pass_over(line[: 4 * QUOTE_LIMIT].decode("utf-8", "replace"))
 
     def _pass_over(self, said: str) -> None:
@@ -183,14 +181,6 @@ class AcpConnection:
             f"; it said: {quote_one_line(last_characters(words, 4 * QUOTE_LIMIT))}" if words.strip() else ""
         )
         return AgentError(f"{how} before it answered {self._method}{said}", code)
-
-
-def _parse_message(line: bytes) -> AcpMessage:
-    """Decode a line; an empty message if it is none. JavaScript may send lone surrogates."""
-    for text in (line, repair_json(line) if len(line) <= MENDED_LIMIT else b""):
-        with suppress(*UNREADABLE_ERRORS):
-            return msgspec.json.decode(text, type=AcpMessage)
-    return AcpMessage()
 
 
 def quote_one_line(text: str) -> str:

@@ -15,60 +15,6 @@ from msgspec import Raw, Struct
 PROTOCOL_VERSION: Final = 1
 SIGN_IN_FIRST: Final = -32_000
 """The error code of an agent that nobody has signed in to."""
-NO_SUCH_METHOD: Final = -32_601
-BAD_PARAMETERS: Final = -32_602
-
-
-class AcpMessage(Struct, frozen=True):
-    """One line: a request (method and id), a notification (method alone) or a response (id alone)."""
-
-    id: Raw = Raw()
-    method: str = ""
-    params: Raw = Raw(b"{}")
-    result: Raw = Raw(b"null")
-    error: AcpFault | None = None
-
-
-class AcpFault(Struct, frozen=True, omit_defaults=True):
-    """The error of a response: why a request was not answered."""
-
-    code: int
-    message: str = ""
-    data: Raw = Raw(b"null")
-
-
-class AcpRequest(Struct, frozen=True, kw_only=True):
-    """A request that we send."""
-
-    jsonrpc: str = "2.0"
-    id: int
-    method: str
-    params: Struct
-
-
-class AcpNotification(Struct, frozen=True, kw_only=True):
-    """A notification that we send; it gets no response."""
-
-    jsonrpc: str = "2.0"
-    method: str
-    params: Struct
-
-
-class AcpResponse(Struct, frozen=True, kw_only=True):
-    """Our response to a request of the agent."""
-
-    jsonrpc: str = "2.0"
-    id: Raw
-    result: Struct
-
-
-class AcpErrorResponse(Struct, frozen=True, kw_only=True):
-    """Our response to a request of the agent that we cannot answer."""
-
-    jsonrpc: str = "2.0"
-    id: Raw
-    error: AcpFault
-
 
 # --- initialize ---
 

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.ports import FileWatcher
-from sidecar.servers import connection
+from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer, SidecarControl, is_newer_version
 from sidecar.servers.tools.tool import Caller
 
@@ -69,7 +69,7 @@ class McpHandler:
 
     async def open(self, params: Raw, peer: Peer) -> bytes:
         """Answer a pipe's announcement; a newer pipe gets a newer sidecar. Raises BadInputError."""
-        announced = connection.read_params(params, PipeAnnouncement)
+        announced = read_params(params, PipeAnnouncement)
         if is_newer_version(announced.version, self._control.version):
             self._control.drain()
         if self._control.ending.is_set():

@@ -33,7 +33,7 @@ from sidecar.platform.files import (
     set_aside,
     write_whole,
 )
-from sidecar.servers import connection
+from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer, SidecarControl
 from sidecar.servers.loopback import DRAIN_S, LOOPBACK, bind_port, listener_port, serve_until_cancelled
 from sidecar.servers.mcp.access import MCP_PATH, McpAccessStore, McpTokens
@@ -81,7 +81,7 @@ class McpHttpEndpoint:
 
     async def access(self, params: Raw, _peer: Peer) -> bytes:
         """Return the address and a token; opens the port if it is closed. Raises BadInputError."""
-        asked = connection.read_params(params, AccessRequest)
+        asked = read_params(params, AccessRequest)
         if bool(asked.host) != bool(asked.session) or "/" in asked.host:
             raise BadInputError("name both the host and the session, or none of them")
         key = SessionKey(asked.host, asked.session)

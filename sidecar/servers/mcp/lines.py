@@ -2,7 +2,7 @@
 
 Rules of this module:
 
-- Lines are parsed like all others (see connection.py): an invalid message is answered, never dropped, and
+- Lines are parsed like all others (see platform/rpc.py): an invalid message is answered, never dropped, and
   does not end the conversation.
 - A client does not notice that its sidecar was replaced: the pipe repeats the client's first line to the new
   one, whose answer to it is not forwarded.
@@ -32,7 +32,7 @@ from mcp.types import (
 from msgspec import UNSET
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.servers import connection
+from sidecar.platform import rpc
 from sidecar.servers.control import SendLine
 from sidecar.servers.mcp.access import CALL_LIMIT, McpRequest
 from sidecar.servers.tools.tool import Caller
@@ -159,46 +159,38 @@ class McpConversation:
         hearing.cancel()
 
 
-def _read_parameters(line: bytes, message: connection.RpcMessage) -> dict[str, Any] | None:
+def _read_parameters(line: bytes, message: rpc.RpcMessage) -> dict[str, Any] | None:
     """Return the parameters. Raises BadInputError."""
     if len(line) > MESSAGE_BYTES:
         raise BadInputError(f"a message has at most {MESSAGE_BYTES} bytes")
-    return (
-        None if bytes(message.params) == b"null" else connection.read_params(message.params, dict[str, Any])
-    )
+    return None if bytes(message.params) == b"null" else rpc.read_params(message.params, dict[str, Any])
 
 
 def parse_client_line(line: bytes) -> JSONRPCMessage | bytes | None:
     """Return a line as a message of the package, the answer to an invalid one, or None if none is needed."""
     try:
-        message = connection.parse_message(line)
+        message = rpc.parse_message(line)
         if message.method is UNSET:
             return _read_answer(line, message)
         params = _read_parameters(line, message)
-    except connection.WireError as error:
+    except rpc.WireError as error:
         return error.answer
     except BadInputError as error:
-        return (
-            None
-            if message.id is UNSET
-            else connection.encode_fault(message.id, connection.BAD_INPUT, str(error))
-        )
+        return None if message.id is UNSET else rpc.encode_fault(message.id, rpc.BAD_INPUT, str(error))
     if message.id is UNSET:
         return JSONRPCNotification(jsonrpc="2.0", method=message.method, params=params)
     if message.id is None:
-        return connection.encode_fault(
-            None, connection.INVALID_REQUEST, "the id of a request is a number or a text"
-        )
+        return rpc.encode_fault(None, rpc.INVALID_REQUEST, "the id of a request is a number or a text")
     return JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, params=params)
 
 
-def _read_answer(line: bytes, message: connection.RpcMessage) -> JSONRPCMessage | None:
+def _read_answer(line: bytes, message: rpc.RpcMessage) -> JSONRPCMessage | None:
     """Return the answer to what we asked a client; one that cannot be used is an error, so nobody waits."""
     if message.id is UNSET or message.id is None:
         return None
-    told = message.error or connection.RpcError(INVALID_PARAMS, "the answer has no result that can be used")
+    told = message.error or rpc.RpcError(INVALID_PARAMS, "the answer has no result that can be used")
     if len(line) <= MESSAGE_BYTES and message.result is not UNSET:
         with suppress(BadInputError):
-            result = connection.read_params(message.result, dict[str, Any])
+            result = rpc.read_params(message.result, dict[str, Any])
             return JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result)
     return JSONRPCError(jsonrpc="2.0", id=message.id, error=ErrorData(code=told.code, message=told.message))

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.servers import connection
+from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer
 from sidecar.servers.loopback import LOOPBACK, bind_port, listener_port, serve_until_cancelled
 from sidecar.servers.page.access import PageAccess
@@ -50,7 +50,7 @@ class PageEndpoint:
 
     async def address(self, params: Raw, _peer: Peer) -> bytes:
         """Return an address with a token; opens the port if it is closed. Raises BadInputError."""
-        port = self._open(connection.read_params(params, PageRequest).port)
+        port = self._open(read_params(params, PageRequest).port)
         return msgspec.json.encode(PageAddress(f"http://{LOOPBACK}:{port}/?token={self._access.new_token()}"))
 
     async def run(self) -> None:

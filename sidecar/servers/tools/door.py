@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
-from sidecar.servers import connection
+from sidecar.platform.rpc import read_params
 from sidecar.servers.tools.tool import Caller, RefusalError, UnknownToolError
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
 from sidecar.systems.supervision.people import SessionSelector, no_session_message
@@ -65,7 +65,7 @@ class ToolsHandler:
 
     async def call(self, params: Raw, _peer: Peer) -> bytes:
         """Run a tool. Raises BadInputError."""
-        return msgspec.json.encode(await self._called(connection.read_params(params, ToolCall)))
+        return msgspec.json.encode(await self._called(read_params(params, ToolCall)))
 
     async def list(self, _params: Raw, _peer: Peer) -> bytes:
         """Return every tool, switched on or off."""

@@ -31,6 +31,7 @@ from sidecar.kernel.runs import (
 )
 from sidecar.platform import peer
 from sidecar.platform.client import SidecarError
+from sidecar.platform.rpc import LINE_LIMIT
 from sidecar.systems.iteration.journals import RunChecks, RunNote
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ async def _stay_connected() -> None:
     """Stay connected until the sidecar hangs up. Raises OSError."""
     reader, writer = await peer.open_connection()
     try:
-        while await reader.read(peer.LINE_LIMIT):
+        while await reader.read(LINE_LIMIT):
             pass
     finally:
         writer.close()

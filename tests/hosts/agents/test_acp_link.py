@@ -66,6 +66,7 @@ METHODS = st.sampled_from(("session/update", "session/request_permission", "fs/r
 MESSAGES = st.fixed_dictionaries(
     {},
     optional={
+        "jsonrpc": st.just("2.0"),
         "id": st.sampled_from((1, 2, "1", None)) | JSON,
         "method": METHODS | JSON,
         "params": JSON,
@@ -94,9 +95,10 @@ async def test_no_line_breaks_more_than_the_agent(lines: list[bytes | None]) -> 
 @given(st.lists(METHODS.filter(bool), max_size=5))
 async def test_every_question_is_answered_once_and_under_its_number(methods: list[str]) -> None:
     questions: list[bytes | None] = [
-        json.dumps({"id": f"q{number}", "method": method}).encode() for number, method in enumerate(methods)
+        json.dumps({"jsonrpc": "2.0", "id": f"q{number}", "method": method}).encode()
+        for number, method in enumerate(methods)
     ]
-    agent = Lines([*questions, b'{"id": 1, "result": {"sessionId": "s"}}'])
+    agent = Lines([*questions, b'{"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s"}}'])
     await AcpConnection(cast("ProcessDialogue", agent), told, asked).ask(
         "session/new", CancelledOutcome(), NewSessionResponse
     )
