@@ -30,7 +30,7 @@ from sidecar.platform.event_log import COLUMNS, INSERT, LOG_FILE, PRAGMAS, SCHEM
 from sidecar.platform.rpc import RpcMessage
 from sidecar.servers.connection import Connection
 from sidecar.servers.control import SidecarControl
-from sidecar.servers.events import EventsHandler
+from sidecar.servers.methods import EventsHandler
 
 ROUNDS: Final = 100
 LATE: Final = 0.99

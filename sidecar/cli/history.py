@@ -29,7 +29,7 @@ from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
-from sidecar.servers.events import EventsPage, EventsRequest
+from sidecar.servers.methods import EventsPage, EventsRequest
 from sidecar.systems.supervision.decisions import read_decisions, worker_spending
 from sidecar.systems.supervision.explaining import find_replay
 from sidecar.systems.supervision.policy.decision_story import Story, StoryStep, tell_decision

@@ -20,7 +20,7 @@ from sidecar.kernel.text import escape_unprintable
 from sidecar.platform import peer
 from sidecar.platform.client import DOCTOR_ADVICE, SidecarError
 from sidecar.platform.paths import user_paths
-from sidecar.servers.inbox import InboxCall, InboxOpened
+from sidecar.servers.methods import InboxCall, InboxOpened
 
 SHORT_LIFE_S: Final = 5.0
 """A sidecar that ends within so many seconds has a fault of its own."""

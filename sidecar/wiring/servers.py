@@ -23,12 +23,10 @@ from sidecar.platform.on_use import built_on_use
 from sidecar.platform.paths import user_paths
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.control import Methods, Peer, SidecarControl
-from sidecar.servers.inbox import InboxHandler
-from sidecar.servers.mcp.access import McpTokens
-from sidecar.servers.mcp.door import McpHandler
-from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint, parse_mcp_port
-from sidecar.servers.page.access import PageAccess
-from sidecar.servers.page.door import PageEndpoint
+from sidecar.servers.mcp.access import McpFiles, McpTokens, parse_mcp_port
+from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
+from sidecar.servers.methods import InboxHandler
+from sidecar.servers.page.door import PageAccess, PageEndpoint
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work

@@ -11,6 +11,7 @@ from sidecar.kernel.offer import SystemOffer
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import LOCKS_FILE, UNFINISHED_FOLDER, user_paths
 from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.methods import run_methods
 from sidecar.systems.governance.offer import OFFER as GOVERNANCE
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.offer import OFFER as ITERATION
@@ -18,7 +19,6 @@ from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
 from sidecar.systems.tdd.offer import OFFER as TDD
-from sidecar.wiring.iteration import iteration_methods
 from sidecar.wiring.platform import build_guides
 from sidecar.wiring.servers import (
     build_toolbox,
@@ -67,7 +67,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
         **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),
-        **_offered(ITERATION, iteration_methods(services, journals, supervision.supervisor.checks)),
+        **_offered(ITERATION, run_methods(services, journals, supervision.supervisor.checks)),
         **tool_methods(control, toolbox, supervision),
         **page_methods(control, supervision),
         **inbox_methods(control, supervision),

@@ -23,7 +23,7 @@ from sidecar.platform.watching import FoldersWatch
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
-from sidecar.servers.events import EventsHandler
+from sidecar.servers.methods import EventsHandler
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.messages import MessageFiles

@@ -15,8 +15,7 @@ import pytest
 
 from servers.mcp_clients import HANDSHAKES, MODERN
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
-from sidecar.servers.mcp.access import McpTokens
-from sidecar.servers.mcp.http_door import McpFiles
+from sidecar.servers.mcp.access import McpFiles, McpTokens
 from support.typed import typed
 
 CHECKOUT = Path(__file__).parents[2]

@@ -18,8 +18,8 @@ from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
 from sidecar.rubric.texts import Texts
 from sidecar.servers.control import Methods, SidecarControl
-from sidecar.servers.mcp.door import McpHandler
-from sidecar.servers.mcp.http_door import McpFiles, McpHttpEndpoint
+from sidecar.servers.mcp.access import McpFiles
+from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
 from sidecar.servers.serve import SidecarSetup, serve_sidecar
 from sidecar.servers.tools.tool import NoArguments, RefusalError, Tool, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox, ToolOffer

@@ -18,9 +18,8 @@ from servers.conftest import Start
 from servers.mcp_clients import HELLO, LATEST_WITH_HANDSHAKE, META, Echo
 from sidecar.hosts.ports import McpAccess
 from sidecar.servers.control import Methods, SidecarControl
-from sidecar.servers.mcp.access import McpAccessStore
-from sidecar.servers.mcp.door import McpHandler
-from sidecar.servers.mcp.http_door import McpHttpEndpoint
+from sidecar.servers.mcp.access import McpFiles
+from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
 from sidecar.servers.sidecar import CallLater, SidecarIntervals
 
 BOTH: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -31,7 +30,7 @@ class Web:
     """A sidecar that serves MCP over HTTP. `port` is what the user's settings say."""
 
     echo: Echo
-    kept: McpAccessStore
+    kept: McpFiles
     port: int = 0
     held: list[Bench] = field(default_factory=list)
 

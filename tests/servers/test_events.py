@@ -10,7 +10,7 @@ import pytest
 from sidecar.kernel.log import LoggedEvent, SessionNoted
 from sidecar.kernel.session import SessionKey
 from sidecar.servers.control import Methods, SidecarControl
-from sidecar.servers.events import PAGE_EVENTS, EventsHandler
+from sidecar.servers.methods import PAGE_EVENTS, EventsHandler
 from support.cases import KEY, session
 from support.logs import event_log
 
@@ -75,7 +75,7 @@ async def test_pages_go_on_from_a_position_until_there_is_no_more(bench: Bench, 
 async def test_big_events_make_short_pages(
     bench: Bench, log: EventLogFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidecar.servers.events.PAGE_BYTES", 1000)
+    monkeypatch.setattr("sidecar.servers.methods.PAGE_BYTES", 1000)
     append(log, *("x" * 600,) * 4)
     caller = await bench.caller()
     found = (await caller.ask("events", {"after": 0}))["result"]

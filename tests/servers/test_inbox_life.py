@@ -22,7 +22,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
 from sidecar.platform import peer
 from sidecar.servers.control import LineProtocol, Methods, SidecarControl
-from sidecar.servers.inbox import InboxCall, InboxHandler
+from sidecar.servers.methods import InboxCall, InboxHandler
 from sidecar.wiring.sidecar import build_methods
 from support.cases import incomplete
 from support.fakes import Fakes

@@ -15,7 +15,7 @@ from servers.conftest import Start
 from servers.mcp_clients import Echo, begun, call, speaking
 from servers.mcp_web import Web, calling, client_of, shaken, visitor
 from sidecar.hosts.ports import McpAccess
-from sidecar.servers.mcp.http_door import McpFiles
+from sidecar.servers.mcp.access import McpFiles
 
 pytestmark = pytest.mark.proves("governed phases")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sidecar.servers.mcp.http_door import HIGHEST_PORT, TOKEN_PATTERN, McpFiles, parse_mcp_port
+from sidecar.servers.mcp.access import HIGHEST_PORT, TOKEN_PATTERN, McpFiles, parse_mcp_port
 from support.table import over_table
 
 

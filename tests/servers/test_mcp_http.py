@@ -14,8 +14,8 @@ from servers.mcp_clients import HANDSHAKES, HELLO, Echo
 from servers.mcp_web import Web, calling, message, modern, shaken, told, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.servers import http_server
+from sidecar.servers.mcp.access import McpFiles
 from sidecar.servers.mcp.http import BODY_BYTES
-from sidecar.servers.mcp.http_door import McpFiles
 
 
 @pytest.fixture

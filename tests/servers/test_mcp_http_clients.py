@@ -20,8 +20,7 @@ from servers.mcp_clients import Echo
 from servers.mcp_web import Web, calling, client_of, message, modern, shaken, told, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.kernel.settings import TOOLSET
-from sidecar.servers.mcp.access import CALL_LIMIT
-from sidecar.servers.mcp.http_door import McpFiles
+from sidecar.servers.mcp.access import CALL_LIMIT, McpFiles
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 BOTH: Final[set[TOOLSET]] = {"core", "journal"}

@@ -15,7 +15,7 @@ from servers.conftest import Start
 from servers.mcp_clients import Echo
 from servers.mcp_web import Web, calling, message, shaken, told, visitor
 from sidecar.hosts.ports import McpAccess
-from sidecar.servers.mcp.http_door import McpFiles
+from sidecar.servers.mcp.access import McpFiles
 from sidecar.servers.sidecar import Timer
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from servers.mcp_pipes import INITIALIZE, KEY, WAYS, Home, status
 from sidecar.kernel.session import SessionKey
-from sidecar.servers.mcp.access import McpTokens
-from sidecar.servers.mcp.http_door import McpFiles
+from sidecar.servers.mcp.access import McpFiles, McpTokens
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.event_log import decode_event_data
 from sidecar.servers.control import SidecarControl
-from sidecar.servers.page.access import MOST_VISITS, TOKEN_S, PageAccess
-from sidecar.servers.page.diffs import DiffRow, diff_rows
+from sidecar.servers.page.door import MOST_VISITS, TOKEN_S, PageAccess
 from sidecar.servers.page.http import BEAT_S, COOKIE, HEADERS, PAUSE_S, LocalPage
+from sidecar.servers.page.markup import DiffRow, diff_rows
 from sidecar.servers.page.readings import EVENTS_SEARCHED, MOST_STOPS, SESSIONS_SHOWN, PageReadings
 from sidecar.systems.supervision.people import CommandLineService
 from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, stopped, with_goal

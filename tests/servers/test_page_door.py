@@ -10,8 +10,7 @@ import httpx2
 import pytest
 
 from servers.bench import LIMIT_S
-from sidecar.servers.page.access import PageAccess
-from sidecar.servers.page.door import PageEndpoint
+from sidecar.servers.page.door import PageAccess, PageEndpoint
 from sidecar.servers.page.http import LocalPage
 from sidecar.servers.page.readings import PageReadings
 from sidecar.systems.supervision.people import CommandLineService

@@ -41,7 +41,7 @@ from sidecar.kernel.runs import (
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.worktrees import Worktrees
-from sidecar.servers.run_status import RunStatusReader
+from sidecar.servers.methods import RunStatusReader
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.ports import RunParticipants

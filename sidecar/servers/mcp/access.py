@@ -9,29 +9,26 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import re
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Protocol
+from pathlib import Path
+from typing import Any, Final
 
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.files import (
+    FileFault,
+    UnusableFileError,
+    ensure_folder,
+    read_whole,
+    set_aside,
+    write_whole,
+)
 from sidecar.servers.tools.tool import Caller
 
 MCP_PATH: Final = "/mcp"
 SESSION_MARK: Final = "svs"
 TOKEN_LIMIT: Final = 4096
 """Maximum length in characters of a token that is checked."""
-
-
-class McpAccessStore(Protocol):
-    """Stores what outlives a sidecar: the user's token, and the port that was used last."""
-
-    def token(self) -> str:
-        """Return the user's token, which is created on first use. Raises OSError."""
-
-    def port(self) -> int:
-        """Return the port used last, 0 if none. Never raises."""
-
-    def remember(self, port: int) -> None:
-        """Store the port for the next start. Raises OSError."""
 
 
 class McpTokens:
@@ -109,3 +106,66 @@ class McpRequest:
         self._over = True
         if self._work is not None:
             self._work.cancel()
+
+
+# --- files of MCP over HTTP in the state folder: the user's token, and the port that was used last ----------
+# An unusable file is set aside and created anew; addresses that were given out before are then invalid.
+
+
+TOKEN_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
+PORT_PATTERN: Final = re.compile(r"[1-9][0-9]{0,4}")
+LIMIT: Final = 400
+"""Bytes that are read of a file."""
+USER_TOKEN_MARK: Final = "svu_"  # noqa: S105 - no token
+"""The beginning of a token, by which masking knows one (data/secrets/ours.toml)."""
+TOKEN_BYTES: Final = 32
+"""Random bytes in a token."""
+HIGHEST_PORT: Final = 65535
+
+
+class McpFiles:
+    """The files `mcp-token` and `mcp-port` of a state folder."""
+
+    def __init__(self, state: Path) -> None:
+        self._token, self._port = state / "mcp-token", state / "mcp-port"
+
+    def token(self) -> str:
+        """Return the user's token, which is created on first use. Raises OSError."""
+        try:
+            return self._read(self._token, TOKEN_PATTERN)
+        except FileNotFoundError:
+            ensure_folder(self._token.parent)
+            import secrets  # noqa: PLC0415 - made once for all time
+
+            token = f"{USER_TOKEN_MARK}{secrets.token_urlsafe(TOKEN_BYTES)}"
+            write_whole(self._token, f"{token}\n".encode(), durable=True)
+            return token
+
+    def port(self) -> int:
+        """Return the port used last, 0 if none. Never raises."""
+        try:
+            return min(int(self._read(self._port, PORT_PATTERN)), HIGHEST_PORT)
+        except OSError:
+            return 0
+
+    def remember(self, port: int) -> None:
+        """Store the port for the next start. Raises OSError."""
+        ensure_folder(self._port.parent)
+        write_whole(self._port, b"%d\n" % port)
+
+    def _read(self, path: Path, form: re.Pattern[str]) -> str:
+        """Read a file. Raises OSError; FileNotFoundError also if the content was unusable and set aside."""
+        try:
+            found = read_whole(path, LIMIT).decode("ascii", "replace").strip()
+        except UnusableFileError as error:
+            set_aside(path, FileFault.UNREADABLE, str(error))
+            raise FileNotFoundError(str(path)) from error
+        if not form.fullmatch(found):
+            set_aside(path, FileFault.CORRUPT, "not what was written there")
+            raise FileNotFoundError(str(path))
+        return found
+
+
+def parse_mcp_port(text: str, fallback: int) -> int:
+    """Return the port that the environment sets, else `fallback`."""
+    return int(text) if PORT_PATTERN.fullmatch(text) and int(text) <= HIGHEST_PORT else fallback

@@ -1,30 +1,41 @@
-"""Starts MCP on a connection to the sidecar's socket, without importing the protocol or the tools.
+"""Starts MCP on the socket and over HTTP, without importing the protocol or the tools before they are used.
 
-The pipe calls the method `mcp` (see pipe.py) and waits for the answer: `{}` means that the next line is MCP,
-`{"leaving":true}` that another sidecar will start soon. The method `toolsets` says that the user may have
-switched toolsets on or off. So does a change in the configuration folder, as users may edit the file.
+- The pipe calls the method `mcp` (see pipe.py) and waits for the answer: `{}` means that the next line is
+  MCP, `{"leaving":true}` that another sidecar will start soon. The method `toolsets` says that the user may
+  have switched toolsets on or off. So does a change in the configuration folder, as users may edit the file.
+- No port is open before a user requests the address of MCP over HTTP. From then on it is always open, at the
+  same port while that is free, for every later sidecar as well. Only this machine can connect.
+- Until the first request nothing heavy is imported; the kernel queues the first connections.
+- A taken port does not stop the sidecar: requests for the address fail, and it is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from msgspec import Raw, Struct
+import msgspec
+from msgspec import Meta, Raw, Struct
 
+from sidecar.hosts.ports import McpAccess
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import FileWatcher
 from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer, SidecarControl, is_newer_version
+from sidecar.servers.loopback import DRAIN_S, LOOPBACK, bind_port, listener_port, serve_until_cancelled
+from sidecar.servers.mcp.access import MCP_PATH, McpFiles, McpTokens
 from sidecar.servers.tools.tool import Caller
 
 if TYPE_CHECKING:
+    from sidecar.servers.mcp.http import McpHttpService
     from sidecar.servers.mcp.session import McpSpeaker
     from sidecar.servers.tools.toolbox import Toolbox
-
 
 SPEAK_ANSWER: Final = b"{}"
 LEAVING_ANSWER: Final = b'{"leaving":true}'
@@ -132,3 +143,142 @@ def _build_speaker(toolbox: Callable[[], Toolbox], control: SidecarControl) -> M
     from sidecar.servers.mcp.session import McpSpeaker  # noqa: PLC0415 - a second that no stop may wait for
 
     return McpSpeaker(toolbox(), control.version, control.ending)
+
+
+# --- over HTTP ----------------------------------------------------------------------------------------------
+
+
+Name = Annotated[str, Meta(max_length=500)]
+
+log = logging.getLogger(__name__)
+
+
+class AccessRequest(Struct, frozen=True):
+    """The session for which an address is requested; any session if both names are empty.
+
+    `worker`: the iteration of one of several agents at work, else 0.
+    """
+
+    host: Name = ""
+    session: Name = ""
+    worker: int = 0
+
+
+class McpHttpEndpoint:
+    """The listening socket and the service behind it."""
+
+    def __init__(
+        self,
+        control: SidecarControl,
+        ready: Callable[[], Awaitable[McpSpeaker]],
+        kept: McpFiles,
+        port: Callable[[], int],
+    ) -> None:
+        """`ready` returns the MCP server, `port` the port that the user configured (0 for any free one)."""
+        self._control = control
+        self._ready = ready
+        self._kept = kept
+        self._port = port
+        self._tokens = McpTokens(kept.token)
+        self._listener: socket.socket | None = None
+        self._opened = asyncio.Event()
+        self._came = asyncio.Event()
+
+    async def access(self, params: Raw, _peer: Peer) -> bytes:
+        """Return the address and a token; opens the port if it is closed. Raises BadInputError."""
+        asked = read_params(params, AccessRequest)
+        if bool(asked.host) != bool(asked.session) or "/" in asked.host:
+            raise BadInputError("name both the host and the session, or none of them")
+        key = SessionKey(asked.host, asked.session)
+        try:
+            token = self._tokens.of_session(key, asked.worker) if asked.session else self._tokens.of_user()
+            port = self._open()
+        except OSError as error:
+            raise BadInputError(f"MCP cannot be served over HTTP: {error.strerror or error}") from error
+        self._came.set()
+        return msgspec.json.encode(McpAccess(f"http://{LOOPBACK}:{port}{MCP_PATH}", token))
+
+    async def run(self) -> None:
+        """Serve from the first request until the sidecar ends, in parallel to its Unix socket."""
+        if self._kept.port() or self._port():
+            try:
+                self._open()
+            except (BadInputError, OSError) as error:
+                log.warning("MCP over HTTP is closed: %s", error)
+        while True:
+            await self._opened.wait()
+            try:
+                await self._serve()
+            except Exception:
+                log.exception("MCP over HTTP is closed until somebody asks for its address")
+            finally:
+                self._close()
+
+    def _open(self) -> int:
+        """Listen unless already listening, and return the port. Raises BadInputError if it is taken."""
+        if self._listener is None:
+            wanted = self._port()
+            self._listener = _open_listener(wanted, self._kept.port())
+            self._opened.set()
+            port, last = listener_port(self._listener), self._kept.port()
+            log.info("MCP is served over HTTP at port %d", port)
+            if not wanted and last not in (0, port):
+                log.warning(
+                    "port %d is taken: whoever was told of it may show its token to a stranger there", last
+                )
+            self._remember(0 if wanted else port)
+        return listener_port(self._listener)
+
+    def _remember(self, port: int) -> None:
+        try:
+            if port not in (0, self._kept.port()):
+                self._kept.remember(port)
+        except OSError as error:
+            log.warning("the next sidecar will serve MCP at another port: %s", error)
+
+    def _close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        self._listener = None
+        self._opened.clear()
+        self._came.clear()
+
+    async def _serve(self) -> None:
+        if self._listener is None:
+            return
+        await self._first_request(self._listener)
+        speaker = await self._ready()
+        kind = await asyncio.to_thread(_import_http_service)
+        service = kind(speaker, self._tokens, self._control)
+        await serve_until_cancelled(service.serve(self._listener, DRAIN_S))
+
+    async def _first_request(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(listener, self._came.set)
+        try:
+            await self._came.wait()
+        finally:
+            loop.remove_reader(listener)
+
+
+def _import_http_service() -> type[McpHttpService]:
+    from sidecar.servers.mcp.http import McpHttpService  # noqa: PLC0415 - a wait that no stop may have
+
+    return McpHttpService
+
+
+def _open_listener(wanted: int, last: int) -> socket.socket:
+    """Listen at the wanted port, else the last one, else a free one. Raises BadInputError, OSError."""
+    if wanted:
+        try:
+            return bind_port(wanted)
+        except OSError as error:
+            raise BadInputError(
+                f"port {wanted} of {LOOPBACK} cannot be used ({error.strerror}). "
+                "End the program that has it, or set another mcp_port in your config.toml, "
+                "then: supervisor stop"
+            ) from error
+    try:
+        return bind_port(last)
+    except OSError:
+        return bind_port(0)

@@ -29,7 +29,7 @@ from sidecar.servers.control import SidecarControl
 from sidecar.servers.http_server import serve_http
 from sidecar.servers.loopback import DRAIN_S
 from sidecar.servers.page import views
-from sidecar.servers.page.access import PageAccess, Visit, is_own_request
+from sidecar.servers.page.door import PageAccess, Visit, is_own_request
 from sidecar.servers.page.markup import FOLDER, Html, fill, fill_each
 from sidecar.servers.page.readings import PageReadings, read_key
 from sidecar.servers.page.views import Parts

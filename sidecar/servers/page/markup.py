@@ -1,14 +1,17 @@
-"""Fills the templates of page.html. Every value is escaped, unless it was made here."""
+"""Fills the templates of page.html, and lays a diff out in rows. Values are escaped, unless made here."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from string import Template
 from typing import Final
+
+from msgspec import Struct
 
 from sidecar.kernel.text import escape_unprintable
 
@@ -40,3 +43,31 @@ def _escape(value: object) -> str:
 def _templates() -> dict[str, Template]:
     text = (FOLDER / "page.html").read_text(encoding="utf-8")
     return {name: Template(body) for name, body in TEMPLATE.findall(text)}
+
+
+class DiffRow(Struct, frozen=True):
+    """One row: the old line and the new one, None where there is none."""
+
+    old: str | None
+    new: str | None
+
+
+def diff_rows(hunks: str) -> Iterator[DiffRow]:
+    """Yield the rows of a diff without its header. Lines that replace each other stand side by side."""
+    old: list[str] = []
+    new: list[str] = []
+    for line in hunks.splitlines():
+        side = {"-": old, "+": new}.get(line[:1])
+        if side is not None:
+            side.append(line[1:])
+            continue
+        yield from _pairs(old, new)
+        same = line if line.startswith("@@") else line[1:]
+        yield DiffRow(same, same)
+    yield from _pairs(old, new)
+
+
+def _pairs(old: list[str], new: list[str]) -> Iterator[DiffRow]:
+    yield from (DiffRow(*pair) for pair in zip_longest(old, new))
+    old.clear()
+    new.clear()

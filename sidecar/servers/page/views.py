@@ -15,8 +15,7 @@ from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.settings import Settings
-from sidecar.servers.page.diffs import DiffRow, diff_rows
-from sidecar.servers.page.markup import Html, fill, fill_each
+from sidecar.servers.page.markup import DiffRow, Html, diff_rows, fill, fill_each
 from sidecar.servers.page.readings import MOST_STOPS, SESSIONS_SHOWN, KnownDecision, Overview, SeenSession
 from sidecar.systems.supervision.policy.activity import Activity
 from sidecar.systems.supervision.policy.commands import describe_session

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.text import counted
-from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     Tool,
@@ -23,6 +22,7 @@ from sidecar.servers.tools.tool import (
     ToolContext,
     ToolInvocation,
     clip_printable,
+    with_progress,
 )
 
 # --- results of the tools -----------------------------------------------------------------------------------

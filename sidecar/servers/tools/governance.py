@@ -11,8 +11,7 @@ from msgspec import Meta, Struct
 
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import FORMS, ErrorAction, GovernedPhase, PhaseError
-from sidecar.servers.tools.progress import with_progress
-from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation
+from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation, with_progress
 from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest
 

@@ -18,7 +18,6 @@ from sidecar.kernel.loop import CheckpointInfo, CouncilProposal, Loop, LoopCheck
 from sidecar.kernel.models import model_prices, resolve_model
 from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools import loop_forms as forms
-from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     Resource,
@@ -27,6 +26,7 @@ from sidecar.servers.tools.tool import (
     ToolContext,
     ToolInvocation,
     clip_printable,
+    with_progress,
 )
 from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.council import missing_members

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.platform.paths import lies_inside
-from sidecar.servers.tools.progress import with_progress
 from sidecar.servers.tools.tool import (
     NoArguments,
     RefusalError,
@@ -23,6 +22,7 @@ from sidecar.servers.tools.tool import (
     ToolContext,
     ToolInvocation,
     clip_printable,
+    with_progress,
 )
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.workbench import SkillRequest, SkillResult

@@ -8,7 +8,7 @@ from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     methods=("run_checks", "run_note", "run_status", "run_workers"),
-    tools=("iterations", "notes", "tasks"),
+    tools=("journal",),
     verbs=(
         ("run", Verb("run_loop:run", "Let an agent work in iterations until its goal holds.", Section.ALONE)),
     ),

@@ -19,7 +19,7 @@ OFFER: Final = SystemOffer(
         "TurnFailed",
     ),
     methods=("accept", "events", "forget", "held", "hook", "order", "permission", "report", "toggle"),
-    tools=("evidence", "gates", "rubric", "status", "verdict"),
+    tools=("gates", "session", "stops"),
     verbs=(
         ("goal", Verb("goal:goal", "Set, show, pause, resume or clear the goal of a session.", Section.GOAL)),
         ("retry", Verb("goal:retry", "Set or show how often an agent may be sent back.", Section.GOAL)),

@@ -15,8 +15,7 @@ from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue, Rest, RestReason
 from sidecar.kernel.gate import Gate, GateOrigin, Outcome
 from sidecar.platform.log_readings import read_record
-from sidecar.servers.tools.progress import BEAT_S
-from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer
+from sidecar.servers.tools.tool import BEAT_S, Caller, RefusalError, ToolAnswer
 from support.cases import KEY, PROJECT, PYTEST, session, turn
 from support.fakes import command, prompt
 from support.scripted_gates import FAILED, PASSED, ScriptedEnding
